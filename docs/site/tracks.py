@@ -9,7 +9,7 @@ from html import escape
 from itertools import pairwise
 from statistics import mean
 
-from proflab_course.build.limits import prose_words
+from proflab_course.build.measures import prose_words
 from proflab_course.build.sections import sections
 from proflab_course.build.tracks import apply_track, read_tracks, track_points
 from proflab_course.course.layout import Course

@@ -33,6 +33,8 @@
 #
 # **You need** lesson 01, matrix products, and for section 10 a first idea of gradients: training computes one for each parameter whose `requires_grad` is True.
 # Arguments stay as they are.
+#
+# **You will not build** the shapes of convolutions, the rules of single ops and the backward pass of a whole model: they are given, in folded cells that you may read.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import math
@@ -73,7 +75,10 @@ guess_product_seconds = None  # your guess, in seconds
 def matmul_flops(m, k, n):
     """Return the FLOPs of a matrix product, (m, k) times (k, n).
 
-    m, k, n: ints, at least 1. Returns an int. Raises ValueError when a size is below 1.
+    m, k, n: ints, at least 1. Returns an int.
+
+    >>> matmul_flops(4, 6, 5)
+    240
     """
     ### BEGIN SOLUTION
     if min(m, k, n) < 1:
@@ -82,11 +87,13 @@ def matmul_flops(m, k, n):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_matmul_flops", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-expect("(2, 3) times (3, 4)", matmul_flops(2, 3, 4), 48, mistakes={"k − 1 additions": 40})
-expect("GPT-2's wider layer", matmul_flops(32 * 512, 768, 3072), 77_309_411_328)
-large = matmul_flops(10**7 + 1, 10**7, 10**6)
-expect("a count beyond 2⁶³ keeps every digit", large, 200_000_020_000_000_000_000)
+# %% nbgrader={"grade": true, "grade_id": "test_matmul_flops", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+expect_table(
+    matmul_flops,
+    ("(2, 3) times (3, 4)", (2, 3, 4), 48, {"k − 1 additions": 40}),
+    ("GPT-2's wider layer", (32 * 512, 768, 3072), 77_309_411_328),
+    ("a count beyond 2⁶³", (10**7 + 1, 10**7, 10**6), 200_000_020_000_000_000_000),
+)
 ### BEGIN HIDDEN TESTS
 expect(
     "the way back, 3,072 to 768, costs as much",
@@ -119,6 +126,7 @@ expect_raises("two sizes below 1 are refused", lambda: matmul_flops(-2, -3, 4), 
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_matmul", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Print how long the layer of your guess takes at 100 billion FLOPs a second.
 seconds = matmul_flops(32 * 512, 768, 3072) / 100e9
 guesses.compare("GPT-2's wider layer at 100 GFLOP/s", guess_product_seconds, seconds, unit="s")
 
@@ -135,7 +143,6 @@ guesses.compare("GPT-2's wider layer at 100 GFLOP/s", guess_product_seconds, sec
 #
 # A counter that looks at the layer alone finds 2 · in · out FLOPs, as if there were one row.
 # For a text of 1,024 tokens it is wrong by a factor of 1,024.
-# Section 9 shows such a counter.
 
 
 # %% nbgrader={"grade": false, "grade_id": "linear_flops", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -144,7 +151,10 @@ def linear_flops(input_shape, out_features):
 
     input_shape: (..., in_features), a tuple or a list with any number of leading dimensions, also
         none; all are counted. out_features: int, at least 1. Returns an int.
-    Raises ValueError when the shape is empty, or a size is below 1.
+    Raises ValueError for an empty shape.
+
+    >>> linear_flops((2, 3, 4), 5)
+    240
     """
     ### BEGIN SOLUTION
     *leading, in_features = input_shape or (0,)
@@ -154,7 +164,7 @@ def linear_flops(input_shape, out_features):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_linear_flops", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_linear_flops", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 expect("one vector", linear_flops((128,), 64), 16_384)
 batch = linear_flops((32, 128), 64)
 expect("a batch of 32 vectors", batch, 524_288, mistakes={"the batch is left out": 16_384})
@@ -199,6 +209,14 @@ expect_raises(
 # ## 3 · How many places a window has · 30 min
 #
 # A convolution applies its filters at many places of an image.
+#
+# **Predict.** ResNet-18's first layer moves a window of 7 × 7 pixels by two over an image of 224 × 224 that has a border of three.
+# At how many places along one side does the window stop?
+
+# %% tags=["guess"]
+guess_places = None  # your guess: places along one side
+
+# %% [markdown]
 # Five numbers decide how many places there are along one side.
 # A border of `padding` elements is added at both ends.
 # The kernel's elements lie `dilation` apart, so that its window spans dilation · (kernel − 1) + 1 elements.
@@ -226,9 +244,11 @@ def conv2d_output_shape(input_shape, out_channels, kernel_size, stride=1, paddin
 
     input_shape: (batch, channels, height, width), a tuple or a list. kernel_size, stride, padding,
         dilation: ints, or pairs (vertical, horizontal), tuples or lists. Returns a tuple of ints.
-    Raises ValueError when input_shape does not have four sizes; when one of them, out_channels, a
-    kernel size, a stride or a dilation is below 1; when padding is negative; when a tuple or list
-    is not a pair; and when the window does not fit into the padded image.
+    Raises ValueError for what is no pair, or has not four sizes, and when the window does not fit
+    into the padded image. Padding may be 0.
+
+    >>> conv2d_output_shape((1, 3, 8, 8), 4, 3, stride=2, padding=1)
+    (1, 4, 4, 4)
     """
     ### BEGIN SOLUTION
     if len(input_shape) != 4:
@@ -279,26 +299,43 @@ expect(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_conv2d_output_shape_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-expect("a window that just fits", conv2d_output_shape((1, 1, 3, 3), 1, 5, padding=1), (1, 1, 1, 1))
 image, low = (1, 1, 9, 9), (1, 1, 9, 4)
 expect_table(
     conv2d_output_shape,
-    ("too wide if dilated", [(low, 1, 3, 1, 0, 2)], ValueError),
+    ("a window that just fits", ((1, 1, 3, 3), 1, 5, 1, 1), (1, 1, 1, 1)),
+    ("three sizes, five, none", [((1, 9, 9), 1, 3), ((1, *image), 1, 3), ((), 1, 3)], ValueError),
     (
-        "three sizes, five, none",
-        [((1, 9, 9), 1, 3), ((1, 1, 1, 9, 9), 1, 3), ((), 1, 3)],
+        "an empty batch; no channels, outputs or kernel",
+        [
+            ((0, 1, 4, 4), 1, 3),
+            ((1, 0, 4, 4), 1, 3),
+            (image, 0, 3),
+            (image, -1, 3),
+            (image, 1, (3, 0)),
+            (image, 1, (0, 3)),
+        ],
         ValueError,
     ),
-    ("an empty batch, no channels", [((0, 1, 4, 4), 1, 3), ((1, 0, 4, 4), 1, 3)], ValueError),
-    ("no outputs", [(image, 0, 3), (image, -1, 3)], ValueError),
-    ("a kernel of 0", [(image, 1, (3, 0)), (image, 1, (0, 3))], ValueError),
-    ("a stride of 0, of −1", [(image, 1, 3, (1, 0)), (image, 1, 3, -1)], ValueError),
-    ("padding of −1", [(image, 1, 3, 1, -1), (image, 1, 3, 1, (-1, 0))], ValueError),
-    ("a dilation of −1", [(image, 1, 3, 1, 0, -1)], ValueError),
-    ("a kernel of three, of one", [(image, 1, (3, 3, 3)), (image, 1, [3])], ValueError),
     (
-        "strides of three, no dilation",
-        [(image, 1, 3, [1, 1, 1]), (image, 1, 3, 1, 0, ())],
+        "stride, padding and dilation out of range",
+        [
+            (image, 1, 3, (1, 0)),
+            (image, 1, 3, -1),
+            (image, 1, 3, 1, -1),
+            (image, 1, 3, 1, (-1, 0)),
+            (image, 1, 3, 1, 0, -1),
+        ],
+        ValueError,
+    ),
+    (
+        "too wide if dilated; no pairs",
+        [
+            (low, 1, 3, 1, 0, 2),
+            (image, 1, (3, 3, 3)),
+            (image, 1, [3]),
+            (image, 1, 3, [1, 1, 1]),
+            (image, 1, 3, 1, 0, ()),
+        ],
         ValueError,
     ),
 )
@@ -346,7 +383,25 @@ expect_raises(
 )
 ### END HIDDEN TESTS
 
+# %% nbgrader={"grade": false, "grade_id": "demo_places", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Print the places along a side of 224 pixels, for the first layer of ResNet-18 and three others.
+windows = {
+    "7 wide, moved by 2, border of 3": (7, 2, 3),
+    "3 wide, moved by 2, border of 1": (3, 2, 1),
+}
+windows |= {
+    "3 wide, moved by 1, border of 1": (3, 1, 1),
+    "7 wide, moved by 4, no border": (7, 4, 0),
+}
+places = {name: conv2d_output_shape((1, 3, 224, 224), 64, *w)[2] for name, w in windows.items()}
+for name, count in places.items():
+    print(f"{name:<34}{count:>4} places")
+first = next(iter(places.values()))
+guesses.compare("places along a side of ResNet-18's first layer", guess_places, first)
+
 # %% [markdown]
+# A stride of 2 halves the places along each side, and so leaves a quarter of the work.
+#
 # ## 4 · A filter at each place · 30 min
 #
 # At each place, each filter multiplies and adds everything that its window covers, in the channels of its group. The same few parameters are used at every place of every image, so a small layer can be a lot of work.
@@ -364,7 +419,11 @@ def conv2d_flops(input_shape, out_channels, kernel_size, stride=1, padding=0, di
     """Return the FLOPs of a 2-d convolution on an input of this shape, batch included, no bias.
 
     Arguments as for conv2d_output_shape; groups: int, at least 1, divides both channel numbers.
-    Returns an int. Raises ValueError as conv2d_output_shape does, and for groups that do not fit.
+    Returns an int. Raises ValueError as conv2d_output_shape does, and for groups that do not divide
+    the channels.
+
+    >>> conv2d_flops((1, 3, 8, 8), 4, 3, stride=2, padding=1)
+    3456
     """
     ### BEGIN SOLUTION
     output = conv2d_output_shape(input_shape, out_channels, kernel_size, stride, padding, dilation)
@@ -375,7 +434,7 @@ def conv2d_flops(input_shape, out_channels, kernel_size, stride=1, padding=0, di
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_conv2d_flops", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_conv2d_flops", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 expect("LeNet-5's first", conv2d_flops((1, 1, 32, 32), 6, 5), 235_200)
 resnet = conv2d_flops((32, 3, 224, 224), 64, 7, stride=2, padding=3)
 expect("32 × ResNet's", resnet, 7_552_892_928, mistakes={"stride is ignored": 30_211_571_712})
@@ -403,10 +462,18 @@ expect(
 )
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_conv2d_flops_2", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-depthwise = conv2d_flops((1, 32, 112, 112), 32, 3, 1, 1, groups=32)
-expect("depthwise", depthwise, 7_225_344, mistakes={"groups are ignored": 231_211_008})
-expect("2 groups, more outputs", conv2d_flops((1, 4, 8, 8), 6, 3, 1, 0, 1, 2), 7_776)
+# %% nbgrader={"grade": true, "grade_id": "test_conv2d_flops_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+depthwise = (1, 32, 112, 112)
+expect_table(
+    conv2d_flops,
+    (
+        "depthwise",
+        (depthwise, 32, 3, 1, 1, 1, 32),
+        7_225_344,
+        {"groups are ignored": 231_211_008},
+    ),
+    ("2 groups, more outputs", ((1, 4, 8, 8), 6, 3, 1, 0, 1, 2), 7_776),
+)
 ### BEGIN HIDDEN TESTS
 expect(
     "AlexNet's second layer has two groups",
@@ -418,17 +485,22 @@ expect("a depthwise layer may have more outputs than inputs", more, 3_456)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_conv2d_flops_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
-image = (1, 6, 8, 8)
+image, odd = (1, 6, 8, 8), (1, 5, 8, 8)
 expect_table(
     conv2d_flops,
     ("a window that just fits", (image, 6, 8), 4_608),
-    ("5 channels, 2 groups", [((1, 5, 8, 8), 4, 3, 1, 0, 1, 2)], ValueError),
-    ("7 outputs, 2 groups", [(image, 7, 3, 1, 0, 1, 2)], ValueError),
+    ("2 groups of 5, of 7", [(odd, 4, 3, 1, 0, 1, 2), (image, 7, 3, 1, 0, 1, 2)], ValueError),
     ("no groups, −3", [(image, 6, 3, 1, 0, 1, 0), (image, 6, 3, 1, 0, 1, -3)], ValueError),
-    ("an empty batch, no channels", [((0, 6, 8, 8), 6, 3), ((1, 0, 8, 8), 6, 3)], ValueError),
-    ("three sizes, five", [((1, 8, 8), 6, 3), ((1, 6, 1, 8, 8), 6, 3)], ValueError),
-    ("a kernel of three", [(image, 6, (1, 3, 3)), (image, 6, [1, 3, 3])], ValueError),
-    ("a window that does not fit", [(image, 6, 9), (image, 6, (1, 9))], ValueError),
+    (
+        "no batch, no channels; three sizes, five",
+        [((0, 6, 8, 8), 6, 3), ((1, 0, 8, 8), 6, 3), ((1, 8, 8), 6, 3), ((1, *image), 6, 3)],
+        ValueError,
+    ),
+    (
+        "a kernel of three; a window that does not fit",
+        [(image, 6, (1, 3, 3)), (image, 6, [1, 3, 3]), (image, 6, 9), (image, 6, (1, 9))],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 expect("a window as large as the image", conv2d_flops((1, 2, 3, 5), 4, (3, 5)), 240)
@@ -448,6 +520,7 @@ expect_raises(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_conv2d", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draw where AlexNet's parameters are, and where its work is.
 from built import conv2d_parameters, linear_parameters  # from lesson 01
 from demos import CONVOLUTIONS, LINEAR
 
@@ -489,9 +562,12 @@ guess_attention_tokens = None  # your guess: how many tokens?
 def attention_flops(batch, seq, d_model, heads, causal=False):
     """Return the FLOPs of multi-head self-attention: four projections, scores, and mix.
 
-    batch, seq (tokens), d_model (width), heads: ints, at least 1; heads divides d_model.
+    batch, seq (tokens), d_model (width), heads: ints, at least 1.
     causal: of scores and mix count only the pairs of a token with itself and those before it.
-    Returns an int; no bias, no softmax. Raises ValueError unless all sizes are as said above.
+    Returns an int; no bias, no softmax. Raises ValueError if heads does not divide d_model.
+
+    >>> attention_flops(1, 4, 6, 2)
+    1536
     """
     ### BEGIN SOLUTION
     if min(batch, seq, d_model, heads) < 1 or d_model % heads:
@@ -502,13 +578,19 @@ def attention_flops(batch, seq, d_model, heads, causal=False):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_attention_flops", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
-gpt2, bert = attention_flops(1, 1024, 768, 12), attention_flops(8, 128, 768, 12)
-expect("GPT-2 small", gpt2, 8_053_063_680, mistakes={"the projections are halved": 5_637_144_576})
-expect("BERT-base", bert, 5_234_491_392, mistakes={"no output projection": 4_026_531_840})
-expect("one token", attention_flops(1, 1, 64, 4), 33_024)
-large = attention_flops(10**6, 10**6, 10**4, 100)
-expect("a count beyond 2⁶³", large, 40_800 * 10**18)
+# %% nbgrader={"grade": true, "grade_id": "test_attention_flops", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+expect_table(
+    attention_flops,
+    (
+        "GPT-2 small",
+        (1, 1024, 768, 12),
+        8_053_063_680,
+        {"the projections are halved": 5_637_144_576},
+    ),
+    ("BERT-base", (8, 128, 768, 12), 5_234_491_392, {"no output projection": 4_026_531_840}),
+    ("one token", (1, 1, 64, 4), 33_024),
+    ("a count beyond 2⁶³", (10**6, 10**6, 10**4, 100), 40_800 * 10**18),
+)
 ### BEGIN HIDDEN TESTS
 expect("each text of a batch counts", attention_flops(5, 64, 512, 8), 713_031_680)
 expect("one head costs as much as many", attention_flops(3, 7, 10, 1), 22_680)
@@ -516,11 +598,18 @@ expect("there may be as many heads as features", attention_flops(3, 7, 10, heads
 expect("a long text keeps every digit", attention_flops(1, 100_000, 12288, 96), 612_315_955_200_000)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_attention_flops_2", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-expect("causal, one token", attention_flops(1, 1, 64, 4, causal=True), 33_024)
-few, many = attention_flops(2, 3, 4, 2, True), attention_flops(1, 1024, 768, 12, causal=True)
-expect("causal, 2 texts of 3 tokens", few, 960, mistakes={"no token sees itself": 864})
-expect("causal, 1,024 tokens", many, 6_444_023_808, mistakes={"causal is ignored": 8_053_063_680})
+# %% nbgrader={"grade": true, "grade_id": "test_attention_flops_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+expect_table(
+    lambda *sizes: attention_flops(*sizes, causal=True),
+    ("causal, one token", (1, 1, 64, 4), 33_024),
+    ("causal, 2 texts of 3 tokens", (2, 3, 4, 2), 960, {"no token sees itself": 864}),
+    (
+        "causal, 1,024 tokens",
+        (1, 1024, 768, 12),
+        6_444_023_808,
+        {"causal is ignored": 8_053_063_680},
+    ),
+)
 ### BEGIN HIDDEN TESTS
 expect(
     "an odd number of tokens has a whole number of pairs", attention_flops(2, 5, 6, 3, True), 3_600
@@ -532,11 +621,36 @@ expect(
 )
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_attention_flops_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_attention_flops_3", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+
+# Formulas for attention that are wrong in one of their two terms are copied widely. A test at a
+# usual size may not tell, so here are sizes at which one term or the other is nearly everything.
+expect_table(
+    attention_flops,
+    (
+        "8 tokens, 12,288 wide",
+        (1, 8, 12288, 96),
+        9_666_822_144,
+        {"the projections are halved": 4_834_983_936},
+    ),
+    (
+        "16,384 tokens, 64 wide",
+        (1, 16384, 64, 4),
+        69_256_347_648,
+        {"scores and mix are halved": 34_896_609_280},
+    ),
+    ("as many tokens as 2 · d: two halves", (1, 1536, 768, 12), 14_495_514_624),
+)
+### BEGIN HIDDEN TESTS
+expect("in a wide model the projections are the work", attention_flops(3, 2, 4096, 32), 805_502_976)
+expect("in a long text scores and mix are", attention_flops(2, 8192, 32, 2), 17_314_086_912)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_attention_flops_4", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     attention_flops,
     ("all sizes 1", (1, 1, 1, 1), 12),
-    ("5 heads do not divide 64", [(1, 8, 64, 5), (1, 8, 64, 5, True)], ValueError),
+    ("5 heads that do not divide 64", [(1, 8, 64, 5), (1, 8, 64, 5, True)], ValueError),
     ("no batch, no tokens", [(0, 8, 64, 4), (1, 0, 64, 2)], ValueError),
     ("no heads, −4", [(1, 8, 64, 0), (1, 8, 64, -4), (1, 8, 64, 0, True)], ValueError),
     ("no width, less than none", [(1, 8, 0, 4), (1, 8, -64, 4), (1, 8, 0, 4, True)], ValueError),
@@ -553,6 +667,7 @@ expect_raises(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_attention", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# Print four formulas for attention beside yours, each of their terms by itself.
 formulas = {
     "8·b·s·d² + 4·b·s²·d  counted as here": lambda b, s, d: (8 * b * s * d**2, 4 * b * s**2 * d),
     "4·b·s·d² + 2·b·s²·d  Swin, eq. 1": lambda b, s, d: (4 * b * s * d**2, 2 * b * s**2 * d),
@@ -575,6 +690,7 @@ for name, formula in formulas.items():
 # Test a formula of two terms at two sizes.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_attention_share", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draw the share of attention that is scores and mix, by the length of the text.
 from demos import mark_guess
 
 lengths = demo_size(full=[128, 256, 512, 1024, 2048, 4096, 8192, 16384], small=[128, 16384])
@@ -623,7 +739,10 @@ def elementwise_flops(op, shape):
     """Return the FLOPs of an elementwise op whose result has this shape, by the table ELEMENTWISE.
 
     op: a key of the table. shape: a tuple of ints, at least 1; () is a single number.
-    Returns an int. Raises ValueError for an op that is not in the table, and for a size below 1.
+    Returns an int.
+
+    >>> elementwise_flops("gelu", (2, 3))
+    48
     """
     ### BEGIN SOLUTION
     if op not in ELEMENTWISE or any(size < 1 for size in shape):
@@ -635,8 +754,8 @@ def elementwise_flops(op, shape):
 # %% nbgrader={"grade": true, "grade_id": "test_elementwise_flops", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 expect("a ReLU of 8 × 16 elements", elementwise_flops("relu", (8, 16)), 128)
 expect("softmax, 64 × 12 heads", elementwise_flops("softmax", (64, 12, 1024, 1024)), 4_026_531_840)
-norms = [elementwise_flops(name, (5, 3)) for name in ("batch_norm", "batch_norm_train")]
-expect("batch norm in eval and in training", norms, [30, 120])
+expect("batch norm in eval", elementwise_flops("batch_norm", (5, 3)), 30)
+expect("batch norm in training", elementwise_flops("batch_norm_train", (5, 3)), 120)
 expect("a single number", elementwise_flops("gelu", ()), 8)
 large = elementwise_flops("add", (10**7, 10**7, 10**6))
 expect("a count beyond 2⁶³", large, 100 * 10**18)
@@ -670,6 +789,7 @@ expect_raises(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_elementwise", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draw the FLOPs of a block of GPT-2 small: products, and elementwise work.
 row, wide, scores = (1024, 768), (1024, 4 * 768), (12, 1024, 1024)
 linear = 4 * linear_flops(row, 768) + 2 * linear_flops(row, 4 * 768)
 between = attention_flops(1, 1024, 768, 12) - 4 * linear_flops(row, 768)
@@ -692,7 +812,7 @@ plot.bars(products | rest, unit="FLOPs", title="A block of GPT-2 small, 1,024 to
 #
 # `einsum` describes a product by naming its dimensions.
 # In `"ij,jk->ik"`, a matrix product, j stands in both operands and not in the result: numbers are multiplied along j and *summed*.
-# Three rules give the FLOPs of two operands:
+# Three rules give the FLOPs of two operands, and `einsum_flops` applies them:
 #
 # - Each combination of the labels' values costs one multiply-add. With i = 2, j = 3 and k = 4 there are 24, or 48 FLOPs.
 # - A label that only one operand has, and that the result does not have, is summed before anything is multiplied. It does not count: in `"ijx,jk->ik"` the size of x does not matter.
@@ -721,6 +841,9 @@ def einsum_flops(equation, shapes):
     equation: labels with "->", no spaces, no "...", no label twice in one part: "bij,jk->bik".
     shapes: a list of as many shapes as there are operands. Returns an int: 0 for one operand, and
     where no label that both have is summed. Raises ValueError for more than two operands.
+
+    >>> einsum_flops("ij,jk->ik", [(4, 6), (6, 5)])
+    240
     """
     ### BEGIN SOLUTION
     operands, out = equation.split("->")
@@ -737,24 +860,20 @@ def einsum_flops(equation, shapes):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_einsum_flops", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
-expect("a matrix product", einsum_flops("ij,jk->ik", [(2, 3), (3, 4)]), 48)
-expect("two vectors", einsum_flops("i,i->", [(100,), (100,)]), 200)
-scores = einsum_flops("bhid,bhjd->bhij", [(8, 12, 1024, 64), (8, 12, 1024, 64)])
-expect("scores, 8 texts of 1,024 tokens", scores, 12_884_901_888)
-expect("an outer product", einsum_flops("i,j->ij", [(5,), (6,)]), 0)
-expect("element by element", einsum_flops("bi,bi->bi", [(5, 6), (5, 6)]), 0)
-expect("one operand, summed", einsum_flops("ij->j", [(5, 6)]), 0)
-expect("a label of one operand alone", einsum_flops("ijx,jk->ik", [(2, 3, 9), (3, 4)]), 48)
-expect("only labels of one operand are summed", einsum_flops("ix,jy->ij", [(2, 3), (4, 5)]), 0)
-expect("the first label is summed", einsum_flops("ki,kj->ij", [(7, 2), (7, 3)]), 84)
-expect("two labels are summed", einsum_flops("aij,ijb->ab", [(2, 3, 4), (3, 4, 5)]), 240)
-large = einsum_flops("ij,jk->ik", [(10**7, 10**7), (10**7, 10**6)])
-expect("a count beyond 2⁶³", large, 200 * 10**18)
-shapes = [(2, 3), (3, 5)]
-expect("by name", einsum_flops(equation="ij,jk->ki", shapes=shapes), 60)
-expect("the list stays as it is", shapes == [(2, 3), (3, 5)], True)
-expect_raises("three operands", lambda: einsum_flops("i,i,i->", [(2,), (2,), (2,)]), ValueError)
+# %% nbgrader={"grade": true, "grade_id": "test_einsum_flops", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+one_label_each = [(2, 3), (4, 5)]
+stack = (8, 12, 1024, 64)
+expect_table(
+    einsum_flops,
+    ("a matrix product", ("ij,jk->ik", [(2, 3), (3, 4)]), 48),
+    ("two vectors", ("i,i->", [(100,), (100,)]), 200),
+    ("scores, 8 texts of 1,024 tokens", ("bhid,bhjd->bhij", [stack, stack]), 12_884_901_888),
+    ("an outer product", ("i,j->ij", [(5,), (6,)]), 0),
+    ("element by element", ("bi,bi->bi", [(5, 6), (5, 6)]), 0),
+    ("one operand, summed", ("ij->j", [(5, 6)]), 0),
+    ("a label of one operand alone", ("ijx,jk->ik", [(2, 3, 9), (3, 4)]), 48),
+    ("only labels of one operand are summed", ("ix,jy->ij", one_label_each), 0),
+)
 ### BEGIN HIDDEN TESTS
 scores = einsum_flops("bhid,bhjd->bhij", [(2, 3, 5, 7), (2, 3, 6, 7)])
 alike = [(5, 6), (5, 6)]
@@ -766,11 +885,37 @@ apart = einsum_flops("ix,jy->ij", [(2, 3), (4, 5)])
 expect("sums before the product are no multiply-adds", apart, 0)
 several = einsum_flops("bcij,ijcf->bf", [(2, 3, 5, 7), (5, 7, 3, 11)])
 expect("three labels may be summed at once", several, 4_620)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_einsum_flops_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+
+shapes = [(2, 3), (3, 5)]
+expect("by name", einsum_flops(equation="ij,jk->ki", shapes=shapes), 60)
+expect("the list stays as it is", shapes == [(2, 3), (3, 5)], True)
+expect_table(
+    einsum_flops,
+    ("the first label is summed", ("ki,kj->ij", [(7, 2), (7, 3)]), 84),
+    ("two labels are summed", ("aij,ijb->ab", [(2, 3, 4), (3, 4, 5)]), 240),
+    ("a count beyond 2⁶³", ("ij,jk->ik", [(10**7, 10**7), (10**7, 10**6)]), 200 * 10**18),
+    ("three operands", [("i,i,i->", [(2,), (2,), (2,)])], ValueError),
+)
+### BEGIN HIDDEN TESTS
 expect("the order of operands does not matter", einsum_flops("jk,ij->ki", [(3, 4), (2, 3)]), 48)
 expect("any letter is a label", einsum_flops("Zq,aZ->qa", [(3, 4), (2, 3)]), 48)
 four = [(2,), (2,), (3,), (3,)]
 expect_raises("four operands are refused", lambda: einsum_flops("i,i,j,j->", four), ValueError)
 ### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_einsum", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# Print the FLOPs of five einsums by these rules.
+equations = {
+    "ij,jk->ik": [(2, 3), (3, 4)],
+    "ijx,jk->ik": [(2, 3, 9), (3, 4)],
+    "i,i->": [(9,), (9,)],
+}
+equations |= {"i,j->ij": [(5,), (6,)], "bhid,bhjd->bhij": [(8, 12, 1024, 64), (8, 12, 1024, 64)]}
+for equation, shapes in equations.items():
+    print(f"{equation:<18}{einsum_flops(equation, shapes):>16,} FLOPs of {shapes}")
 
 # %% [markdown]
 # ## 8 · Any model, by watching it · 65 min
@@ -783,6 +928,7 @@ expect_raises("four operands are refused", lambda: einsum_flops("i,i,j,j->", fou
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo_hook", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# Print each op of a small model, as a hook sees it.
 def tell(call):
     print(f"{call.op:<8}{[t.shape for t in call.inputs]}  {call.attributes}")
     return call()
@@ -793,27 +939,11 @@ with dispatch.hook(tell):
     tiny(Tensor.meta((1, 3, 10, 10)))
 
 # %% [markdown]
-# So you need two things: the FLOPs of one op, and a sum.
-# In many tools an op without a rule counts as 0.
-# Yours must refuse it.
-# Besides the four ops that you know there is *fused attention*: a single op that computes scores, softmax and mix, and so hides two matrix products.
-# `as_matmuls` gives you their shapes.
+# So a counter needs the FLOPs of one op, which `op_flops` returns, and a sum.
+# Besides linear layers, convolutions, `@` and einsum it knows *fused attention*: a single op that computes scores, softmax and mix, and so hides two matrix products.
+# `as_matmuls` gives their shapes.
 # A product of two stacks of matrices broadcasts its leading dimensions, as numpy does: (3, 1, 4, 5) @ (2, 5, 6) is six products of (4, 5) times (5, 6).
 # A vector on the left is a matrix of one row, and a vector on the right is a matrix of one column.
-#
-# <details><summary>Hint 1: which function of yours does each op need?</summary>
-#
-# Which number of which shape in the output above goes into which argument of your functions?
-# For (5,) @ (3, 5, 6): which left shape with one more dimension does the same work?
-#
-# </details>
-# <details><summary>Hint 2: the shape of the answer</summary>
-#
-# A branch for each op, and a last line that raises.
-# For `matmul`, turn vectors into matrices first; `np.broadcast_shapes` gives the leading dimensions of the result.
-# Fused attention is your own rule for `matmul`, twice.
-#
-# </details>
 
 # %% nbgrader={"grade": false, "grade_id": "ops", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # Ops that neither multiply matrices nor convolve: elementwise work, sums, choices, moved data.
@@ -847,6 +977,9 @@ def op_flops(op, shapes, attributes):
         key, value, perhaps mask; counted in full also where it is causal.
     Returns an int, 0 for the ops in NO_PRODUCTS. Raises NotImplementedError with a message that
     names the op for any other.
+
+    >>> op_flops("linear", [(2, 3), (4, 3)], {})
+    48
     """
     ### BEGIN SOLUTION
     if op in NO_PRODUCTS:
@@ -880,7 +1013,6 @@ shapes = [(1, 2, 8, 9), (6, 2, 3, 3)]
 expect("pairs as lists, no bias", op_flops("conv2d", shapes=shapes, attributes=pairs), 6_048)
 kept = [len(shapes), sorted(pairs), pairs["stride"]]
 expect("list and dict stay", kept == [2, ["dilation", "groups", "padding", "stride"], [2, 1]], True)
-expect("einsum", op_flops("einsum", [(2, 3), (3, 4)], {"equation": "ij,jk->ik"}), 48)
 large = op_flops("matmul", [(10**6, 10**7), (10**6, 10**7, 10**6)], {})
 expect("a count beyond 2⁶³", large, 20 * 10**24)
 fused, qkv = {"is_causal": True, "scale": 0.5}, [(1, 2, 4, 8), (1, 2, 6, 8), (1, 2, 6, 3), (4, 6)]
@@ -915,6 +1047,7 @@ expect("ops without products count as 0", moved, [0, 0, 0, 0, 0, 0, 0, 0])
 
 # %% nbgrader={"grade": true, "grade_id": "test_op_flops_2", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 expect("an addition", op_flops("add", [(4, 4), (4,)], {}), 0)
+expect("einsum", op_flops("einsum", [(2, 3), (3, 4)], {"equation": "ij,jk->ik"}), 48)
 expect("an unknown op is named", doubles.refuses("fft", op_flops, "fft", [(8, 8)], {}), True)
 image = [(2, 3, 8, 8), (4, 3, 3, 3)]
 expect("so is nearly a known op", doubles.refuses("conv2d_", op_flops, "conv2d_", image, {}), True)
@@ -934,9 +1067,23 @@ expect("a view multiplies nothing", op_flops("permute", [(4, 5, 6)], {"dims": (2
 
 # %% [markdown]
 # Now the sum.
+# In many tools an op without a rule counts as 0; yours must refuse it, by name.
 # A model's count is *per sample*: each input's batch is cut to 1, so that a model has one number whatever the batch.
 # `meta_inputs` makes such inputs, and raises ValueError if it gets something that is not a model or not a shape.
 # A layer that is called three times counts three times, although its parameters exist once.
+#
+# <details><summary>Hint 1: where does the sum live?</summary>
+#
+# The hook `tell` above prints each op, and then lets it run by `return call()`.
+# What would it add, and to which variable, so that your function still has the sum when the model has ended?
+#
+# </details>
+# <details><summary>Hint 2: the shape of the answer</summary>
+#
+# Answer for a bare Tensor first.
+# Then define a hook inside your function that adds to a `nonlocal` total, and call the model once on the inputs of `meta_inputs`, within `dispatch.hook` and `proflab.no_grad()`.
+#
+# </details>
 
 
 # %% nbgrader={"grade": false, "grade_id": "meta_inputs", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -963,6 +1110,9 @@ def count_flops(model, input_shape, per_sample=True):
     per_sample: count one sample: each input has a batch of 1. False: count the whole batch.
     Returns an int. The model stays as it is. Raises NotImplementedError with a message that names
     an op for which there is no rule; ValueError if `model` or `input_shape` is not what it says.
+
+    >>> count_flops(nn.Linear(6, 5), (4, 6))
+    60
     """
     ### BEGIN SOLUTION
     if isinstance(model, Tensor):
@@ -981,29 +1131,64 @@ def count_flops(model, input_shape, per_sample=True):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_count_flops", "locked": true, "points": 7, "schema_version": 3, "solution": false, "task": false}
-layer = nn.Linear(128, 64)
-one, batch = count_flops(layer, (32, 128)), count_flops(layer, (32, 128), per_sample=False)
-expect("one sample of 32", one, 16_384, mistakes={"the batch counts": 524_288})
-expect("all 32 samples", batch, 524_288)
-expect("a text", count_flops(nn.Linear(768, 3072), (1, 1024, 768)), 4_831_838_208)
-expect("LeNet-5", count_flops(models.LeNet5(), (4, 1, 32, 32)), 833_040)
-shared = nn.Linear(16, 16)
-thrice = count_flops(nn.Sequential(shared, nn.ReLU(), shared, nn.ReLU(), shared), (2, 16))
-expect("a reused layer", thrice, 1_536, mistakes={"each layer counts once": 512})
-expect("a Tensor", count_flops(Tensor.meta((4, 8)), (2, 3), False), 32)
-expect("two inputs", count_flops(lambda x, y: x @ y, ((5, 2, 3), (5, 3, 4))), 48)
-large = count_flops(lambda x, y: x @ y, ((1, 10**7, 10**7), (1, 10**7, 10**6)))
-expect("a count beyond 2⁶³", large, 200 * 10**18)
-fused = count_flops(lambda x: F.scaled_dot_product_attention(x, x, x), (9, 5, 4))
-expect("fused attention", fused, 400)
-pairs = [count_flops(lambda x: x @ x.transpose(0, 1), (4, 3), each) for each in (True, False)]
-expect("each row times each row", pairs, [6, 96], mistakes={"the batch's, divided by 4": [24, 96]})
+# %% nbgrader={"grade": true, "grade_id": "test_count_flops", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+layer, text, shared = nn.Linear(128, 64), nn.Linear(768, 3072), nn.Linear(16, 16)
+thrice = nn.Sequential(shared, nn.ReLU(), shared, nn.ReLU(), shared)
 half = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2))
 half[0].weight.requires_grad = False
-expect("a frozen layer", count_flops(half, (1, 4)), 48, mistakes={"frozen layers are left out": 16})
+expect_table(
+    count_flops,
+    ("one sample of 32", (layer, (32, 128)), 16_384, {"the batch counts": 524_288}),
+    ("all 32 samples", (layer, (32, 128), False), 524_288),
+    ("a text", (text, (1, 1024, 768)), 4_831_838_208),
+    ("LeNet-5", (models.LeNet5(), (4, 1, 32, 32)), 833_040),
+    ("a reused layer", (thrice, (2, 16)), 1_536, {"each layer counts once": 512}),
+    ("a Tensor", (Tensor.meta((4, 8)), (2, 3), False), 32),
+    ("a frozen layer", (half, (1, 4)), 48, {"frozen layers are left out": 16}),
+)
 half[1] = nn.Linear(4, 8)
 expect("the same model, changed", count_flops(half, (1, 4)), 96)
+
+
+### BEGIN HIDDEN TESTS
+class MyLinear(nn.Linear):
+    pass
+
+
+expect("a subclass of a layer counts as its ops do", count_flops(MyLinear(9, 4), (6, 2, 9)), 144)
+none = count_flops(nn.Sequential(nn.ReLU(), nn.Softmax(-1)), (3, 9))
+expect("a model without products counts as 0", none, 0)
+expect("a Tensor counts its elements", count_flops(Tensor([[1.0, 2.0, 3.0]]), (7, 3)), 3)
+with meta():
+    mobilenet, gpt2 = models.mobilenet_v2(), models.gpt2("small")
+expect("MobileNetV2 for one image", count_flops(mobilenet, (8, 3, 224, 224)), 601_548_544)
+expect(
+    "GPT-2 small for two texts of 256 tokens", count_flops(gpt2, (2, 256), False), 131_328_638_976
+)
+### END HIDDEN TESTS
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_count_flops_2", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+def fused(x):
+    return F.scaled_dot_product_attention(x, x, x)
+
+
+def pairs(x):
+    return x @ x.transpose(0, 1)
+
+
+large = (1, 10**7, 10**7), (1, 10**7, 10**6)
+whiten = doubles.unknown_op("whiten")
+expect_table(
+    count_flops,
+    ("two inputs", (lambda x, y: x @ y, ((5, 2, 3), (5, 3, 4))), 48),
+    ("a count beyond 2⁶³", (lambda x, y: x @ y, large), 200 * 10**18),
+    ("fused attention", (fused, (9, 5, 4)), 400),
+    ("each row times each row", (pairs, (4, 3)), 6, {"the batch's, divided by 4": 24}),
+    ("the same, for the batch", (pairs, (4, 3), False), 96),
+)
+strange = doubles.refuses("whiten", count_flops, lambda x: whiten(F.linear(x, x)), (1, 4))
+expect("an unknown op is named", strange, True)
 
 
 ### BEGIN HIDDEN TESTS
@@ -1023,10 +1208,6 @@ class Odd(nn.Module):
         return proflab.einsum("btk,jk->btj", x, self.table[1])
 
 
-class MyLinear(nn.Linear):
-    pass
-
-
 odd = Odd()
 shapes = ((3, 4, 4, 7), (3, 1, 1))
 expect(
@@ -1037,36 +1218,16 @@ expect(
 expect("fused and unfused attention count the same", count_flops(odd.eval(), shapes), 17_640)
 whole = count_flops(odd, shapes, per_sample=False)
 expect("per_sample=False counts the batch of each input", whole, 52_920)
-expect("a subclass of a layer counts as its ops do", count_flops(MyLinear(9, 4), (6, 2, 9)), 144)
 expect("a function is counted as a model is", count_flops(lambda x: F.linear(x, x) @ x, (1, 5)), 20)
-none = count_flops(nn.Sequential(nn.ReLU(), nn.Softmax(-1)), (3, 9))
-expect("a model without products counts as 0", none, 0)
-expect("a Tensor counts its elements", count_flops(Tensor([[1.0, 2.0, 3.0]]), (7, 3)), 3)
-with meta():
-    mobilenet, gpt2 = models.mobilenet_v2(), models.gpt2("small")
-expect("MobileNetV2 for one image", count_flops(mobilenet, (8, 3, 224, 224)), 601_548_544)
-expect(
-    "GPT-2 small for two texts of 256 tokens", count_flops(gpt2, (2, 256), False), 131_328_638_976
-)
+rotate = doubles.unknown_op("rotate")
+inside = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
+inside.register_forward_hook(lambda module, inputs, result: rotate(result))
+found = doubles.refuses("rotate", count_flops, inside, (9, 4))
+expect("an unknown op deep inside a model is named", found, True)
+expect("a part of that model has a count", count_flops(inside[0], (9, 4)), 32)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_count_flops_2", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
-whiten = doubles.unknown_op("whiten")
-strange = doubles.refuses("whiten", count_flops, lambda x: whiten(F.linear(x, x)), (1, 4))
-expect("an unknown op is named", strange, True)
-expect_raises("3 is not a model", lambda: count_flops(3, (1, 4)), ValueError)
-expect_raises("no sample is not a shape", lambda: count_flops(nn.ReLU(), (0, 4)), ValueError)
-model = nn.Sequential(nn.Conv2d(2, 3, 3), nn.BatchNorm2d(3))
-model.train()[0].bias.grad = Tensor([1.0, 2.0, 3.0])
-expect("a model in training", count_flops(model, (5, 2, 6, 6)), 1_728)
-left = [
-    model.training,
-    model[1].running_mean.tolist(),
-    [p.grad is None for p in model.parameters()],
-]
-expect("its mode, averages and gradients stay", left, [True, [0.0] * 3, [True, False, True, True]])
-left = [count_flops(model.eval(), (5, 2, 6, 6)), model.training]
-expect("a model in eval stays there", left, [1_728, False])
+# %% nbgrader={"grade": true, "grade_id": "test_count_flops_3", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 
 
 class TwiceInTraining(nn.Linear):
@@ -1074,6 +1235,15 @@ class TwiceInTraining(nn.Linear):
         return super().forward(super().forward(x) if self.training else x)
 
 
+model = nn.Sequential(nn.Conv2d(2, 3, 3), nn.BatchNorm2d(3))
+model.train()[0].bias.grad = Tensor([1.0, 2.0, 3.0])
+expect("a model in training", count_flops(model, (5, 2, 6, 6)), 1_728)
+expect("it stays in training", model.training, True)
+expect("its averages stay", model[1].running_mean.tolist(), [0.0, 0.0, 0.0])
+none = [parameter.grad is None for parameter in model.parameters()]
+expect("its gradients stay, too", none, [True, False, True, True])
+expect("a model in eval", count_flops(model.eval(), (5, 2, 6, 6)), 1_728)
+expect("it stays in eval", model.training, False)
 modes = [count_flops(TwiceInTraining(4, 4).train(mode), (1, 4)) for mode in (True, False)]
 expect("each mode has its own count", modes, [64, 32])
 ### BEGIN HIDDEN TESTS
@@ -1082,12 +1252,20 @@ expect("the rows of a linear layer count in training", count_flops(normed, (3, 2
 state = [normed[1].running_mean.tolist(), normed[1].num_batches_tracked.item(), normed.training]
 expect("a model's averages and mode stay as they are", state, [[0.0, 0.0], 0, True])
 expect("counting leaves no gradients", [p.grad is None for p in normed.parameters()], [True] * 4)
-rotate = doubles.unknown_op("rotate")
-inside = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
-inside.register_forward_hook(lambda module, inputs, result: rotate(result))
-found = doubles.refuses("rotate", count_flops, inside, (9, 4))
-expect("an unknown op deep inside a model is named", found, True)
-expect("a part of that model has a count", count_flops(inside[0], (9, 4)), 32)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_count_flops_4", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+
+relu = nn.ReLU()
+expect_table(
+    count_flops,
+    ("one feature, one output", (nn.Linear(1, 1), (1, 1)), 2),
+    ("what is not a model", [(3, (1, 4)), ("relu", (1, 4))], ValueError),
+    ("what is not a shape", [(relu, (0, 4)), (relu, (3, -1))], ValueError),
+)
+### BEGIN HIDDEN TESTS
+expect("a single sample of one number", count_flops(nn.Linear(1, 7), (1, 1)), 14)
+expect("a model's single output counts", count_flops(nn.Linear(13, 1), (1, 13)), 26)
 expect_raises(
     "a broken size is refused", lambda: count_flops(nn.Linear(4, 4), (2.5, 4)), ValueError
 )
@@ -1100,7 +1278,6 @@ expect_raises(
 # ## 9 · Seven tools and yours · 15 min
 #
 # The file `counters.json` holds what seven tools printed for six models, with batches of 1 and of 8.
-# One of them is torch's own counter.
 #
 # **Predict.** One of the seven misses nearly all of GPT-2 small, which is why the largest answer is 123 times the smallest.
 # By what factor do the other six differ, the largest over the smallest?
@@ -1109,6 +1286,7 @@ expect_raises(
 guess_tools_factor = None  # your guess: largest / smallest of six
 
 # %% nbgrader={"grade": false, "grade_id": "demo_reference", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# Print your counts of six models beside those of torch's counter.
 from demos import ZOO, recorded
 
 print(f"{'model':<22}{'input':<20}{'your count':>16}  minus torch's")
@@ -1124,16 +1302,16 @@ for row in recorded():
 # Then see what each tool printed for GPT-2 small, under names such as FLOPs and MACs.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_where", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draw where the FLOPs of six models are.
 from demos import KINDS, ZOO
 
-where = {}
-for name in list(ZOO)[:-1]:
-    flops = where[name] = dict.fromkeys(KINDS.values(), 0)
+where = {name: dict.fromkeys(KINDS.values(), 0) for name in list(ZOO)[:-1]}
+for name, sums in where.items():
 
-    def add(call, flops=flops):
+    def add(call, sums=sums):
         if call.op in KINDS:
             shapes = [t.shape for t in call.inputs]
-            flops[KINDS[call.op]] += op_flops(call.op, shapes, call.attributes)
+            sums[KINDS[call.op]] += op_flops(call.op, shapes, call.attributes)
         return call()
 
     with dispatch.hook(add):
@@ -1141,6 +1319,7 @@ for name in list(ZOO)[:-1]:
 plot.shares(where, unit="FLOPs of a forward pass", title="Where the FLOPs are")
 
 # %% nbgrader={"grade": false, "grade_id": "demo_counters", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draw what seven tools print for GPT-2 small.
 from demos import ZOO, printed_for
 
 printed = printed_for("GPT-2 small")
@@ -1151,6 +1330,7 @@ counts = {"you": count_flops(*ZOO["GPT-2 small"])} | printed
 plot.bars(counts, unit="as printed", title="GPT-2, 128 tokens", show=lambda n: f"{n / 1e9:.5g} G")
 
 # %% nbgrader={"grade": false, "grade_id": "demo_deviations", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# Print how far each tool is off, in percent.
 from demos import TOOLS, deviations
 
 print(f"{'model, batch':<24}" + "".join(f"{tool:>11}" for tool in TOOLS))
@@ -1161,11 +1341,11 @@ for name, off in deviations().items():
 # Each deviation has a reason, and each is silent:
 #
 # - **Another unit.** The last four tools report multiply-adds, fvcore under the name flops. The table has doubled them.
-# - **Elementwise work mixed in,** by conventions of their own: fvcore adds 5 for each element of a layer norm, calflops and DeepSpeed what you counted separately.
+# - **Elementwise work mixed in,** by conventions of their own: fvcore adds 5 for each element of a layer norm, calflops and DeepSpeed what section 6 counts separately.
 # - **What is not a module is not seen.** thop misses `@`, and so attention between tokens.
 # - **Dimensions forgotten.** torchinfo counts a linear layer once, however many tokens there are: 98 % of GPT-2 is missing.
 # - **Batch and sample mixed up.** With a batch of 8, ptflops counts modules per sample and functions for the batch.
-# - **Ops without a rule count as 0.** torch's own counter, exact in this table, does this in version 2.13.0 for fused attention on a CPU ([reported](https://github.com/pytorch/pytorch/issues/195460) since), for `nn.MultiheadAttention` in eval, and for a matrix times a vector. Your counter has a rule for each of these, and names what it has none for.
+# - **Ops without a rule count as 0.** torch's own counter, exact in this table, does this in version 2.13.0 for fused attention on a CPU ([reported](https://github.com/pytorch/pytorch/issues/195460) since), for `nn.MultiheadAttention` in eval, and for a matrix times a vector. Yours has a rule for each of these.
 
 # %% [markdown]
 # ### In torch
@@ -1225,9 +1405,12 @@ def gradient_flops(op, shapes, attributes, wanted):
     """Return the FLOPs of computing the gradients of one op's inputs.
 
     op, shapes, attributes: as for op_flops. wanted: a list of bools, one for each input, True if
-        its gradient is computed. A bias and a mask have no product of their own; a mask that is
-        wanted makes the scores of fused attention need a gradient.
+        its gradient is computed. A bias and a mask have no product of their own; but where a mask
+        is wanted, any(wanted[3:]), the scores of fused attention need a gradient.
     Returns an int. Raises NotImplementedError as op_flops does, whatever is wanted.
+
+    >>> gradient_flops("linear", [(2, 3), (4, 3)], {}, [False, True])
+    48
     """
     ### BEGIN SOLUTION
     if op == "scaled_dot_product_attention":
@@ -1239,27 +1422,21 @@ def gradient_flops(op, shapes, attributes, wanted):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_gradient_flops", "locked": true, "points": 7, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_gradient_flops", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 rows = [(32, 512, 768), (3072, 768), (3072,)]
-expect("linear, all", gradient_flops("linear", rows, {}, [True, True, True]), 154_618_822_656)
-expect("its input is data", gradient_flops("linear", rows, {}, [False, True, True]), 77_309_411_328)
-expect("frozen but for its bias", gradient_flops("linear", rows, {}, [False, False, True]), 0)
-expect("matmul", gradient_flops("matmul", [(3, 1, 4, 5), (2, 5, 6)], {}, [True, False]), 1_440)
-expect("a ReLU", gradient_flops("relu", [(9, 5)], {}, [True]), 0)
 settings = {"stride": (1, 1), "padding": (0, 0), "dilation": (1, 1), "groups": 4}
 grouped = [(1, 4, 5, 5), (4, 1, 3, 3)]
-expect("grouped conv2d", gradient_flops("conv2d", grouped, settings, [True, True]), 1_296)
-large = gradient_flops("matmul", [(10**7, 10**7), (10**7, 10**6)], {}, [True, True])
-expect("a count beyond 2⁶³", large, 400 * 10**18)
-name, qkv = "scaled_dot_product_attention", [(1, 4, 8), (1, 6, 8), (1, 6, 3), (4, 6)]
-cases = [(1, 1, 1, 0), (1, 0, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1), (0, 0, 0, 0)]
-counts = [gradient_flops(name, qkv, {"scale": 1.0}, [bool(n) for n in case]) for case in cases]
-expect("fused: all, query, value, a learned mask, none", counts, [1_056, 528, 144, 144, 0])
-wanted, shapes = [True, True, False], [(2, 3), (4, 3), (4,)]
-expect("by name", gradient_flops("linear", shapes=shapes, attributes={}, wanted=wanted), 96)
-expect("the lists stay as they are", [len(shapes), wanted] == [3, [True, True, False]], True)
-refused = [doubles.refuses("fft", gradient_flops, "fft", [(8,)], {}, [w]) for w in (True, False)]
-expect("an unknown op, wanted or not", refused, [True, True])
+large = [(10**7, 10**7), (10**7, 10**6)]
+expect_table(
+    gradient_flops,
+    ("linear, all", ("linear", rows, {}, [True, True, True]), 154_618_822_656),
+    ("its input is data", ("linear", rows, {}, [False, True, True]), 77_309_411_328),
+    ("frozen but for its bias", ("linear", rows, {}, [False, False, True]), 0),
+    ("matmul", ("matmul", [(3, 1, 4, 5), (2, 5, 6)], {}, [True, False]), 1_440),
+    ("a ReLU", ("relu", [(9, 5)], {}, [True]), 0),
+    ("grouped conv2d", ("conv2d", grouped, settings, [True, True]), 1_296),
+    ("a count beyond 2⁶³", ("matmul", large, {}, [True, True]), 400 * 10**18),
+)
 ### BEGIN HIDDEN TESTS
 few = [(9, 8), (5, 8), (5,)]
 expect(
@@ -1276,6 +1453,22 @@ expect("a grouped weight's gradient is divided among groups", depthwise, 20_736)
 letters = {"equation": "bij,kj->bik"}
 both = gradient_flops("einsum", [(2, 3, 4), (5, 4)], letters, [True, True])
 expect("each operand of an einsum costs the forward FLOPs", both, 480)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_gradient_flops_2", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+
+name, qkv = "scaled_dot_product_attention", [(1, 4, 8), (1, 6, 8), (1, 6, 3), (4, 6)]
+expect_table(
+    lambda *wanted: gradient_flops(name, qkv, {"scale": 1.0}, [bool(each) for each in wanted]),
+    ("query, key and value", (1, 1, 1, 0), 1_056),
+    ("the query alone", (1, 0, 0, 0), 528),
+    ("the key alone", (0, 1, 0, 0), 528),
+    ("the value alone", (0, 0, 1, 0), 144),
+    ("query and key", (1, 1, 0, 0), 912, {"the scores count twice": 1_056}),
+    ("none", (0, 0, 0, 0), 0),
+    ("a learned mask alone", (0, 0, 0, 1), 144),
+)
+### BEGIN HIDDEN TESTS
 qkv, fused = [(2, 3, 5, 8), (2, 3, 7, 8), (2, 3, 7, 4)], {"is_causal": False, "scale": 0.5}
 cases = [(1, 1, 1), (1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 0), (0, 0, 0)]
 name = "scaled_dot_product_attention"
@@ -1287,12 +1480,31 @@ expect(
 )
 learned = gradient_flops(name, [*qkv, (5, 7)], fused, [False, False, True, True])
 expect("a learned mask needs the gradient of the scores", learned, 3_360)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_gradient_flops_3", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+
+wanted, shapes = [True, True, False], [(2, 3), (4, 3), (4,)]
+expect("by name", gradient_flops("linear", shapes=shapes, attributes={}, wanted=wanted), 96)
+expect("the shapes stay as they are", shapes == [(2, 3), (4, 3), (4,)], True)
+expect("so does what is wanted", wanted, [True, True, False])
+refused = [doubles.refuses("fft", gradient_flops, "fft", [(8,)], {}, [w]) for w in (True, False)]
+expect("an unknown op that is wanted is named", refused[0], True)
+expect("so is one that is not wanted", refused[1], True)
+### BEGIN HIDDEN TESTS
 refused = doubles.refuses("svd", gradient_flops, "svd", [(8, 8)], {}, [False])
 expect("an unknown op is refused even if nothing is wanted", refused, True)
+nearly = [doubles.refuses("Linear", gradient_flops, "Linear", [(2, 3), (4, 3)], {}, [True, True])]
+expect("a name that resembles a known op is unknown", nearly, [True])
+expect(
+    "a known op has a count beside unknown ones",
+    gradient_flops("matmul", [(2, 5), (5, 3)], {}, [True, True]),
+    120,
+)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# The engine knows which gradients a model computes, so watch its backward pass.
+# The engine knows which gradients a model computes, so `backward_flops` watches its backward pass.
 # There, `call.inputs` are meta tensors with the shapes of the forward pass, and each tensor's own `requires_grad` says whether its gradient is being computed.
 # `walk_back` starts the backward pass, and leaves every `.grad` as it was.
 # One more case: an op whose `call.phase` is `"forward"` may run during the backward pass, because a model computes something again or has its own gradient rule.
@@ -1329,6 +1541,9 @@ def backward_flops(model, input_shape, input_grad=False, per_sample=True):
         larger model; integer inputs have none.
     An op that runs forward during the backward pass counts as op_flops says.
     Returns an int. The model stays as it is. Raises as count_flops does.
+
+    >>> backward_flops(nn.Linear(6, 5), (4, 6))
+    60
     """
     ### BEGIN SOLUTION
     if isinstance(model, Tensor):
@@ -1418,6 +1633,9 @@ def training_flops(model, input_shape, input_grad=False, per_sample=True):
     """Return the FLOPs of a forward and a backward pass; all arguments as for backward_flops.
 
     Returns an int. Raises as count_flops does.
+
+    >>> training_flops(nn.Linear(6, 5), (4, 6))
+    120
     """
     ### BEGIN SOLUTION
     forward = count_flops(model, input_shape, per_sample)
@@ -1459,6 +1677,7 @@ expect("an op without a rule is named", refused, True)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_training", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Print the FLOPs of a training step of each model, and its ratio to a forward pass.
 from demos import ZOO, frozen_resnet18
 
 print(f"{'':<22}{'forward':>16}{'and backward':>18}   ratio")
@@ -1496,7 +1715,9 @@ def reflect_6nd(parameters, tokens):
     """Return the FLOPs of training a language model by the 6 · N · D rule.
 
     parameters (N), tokens (D): ints, at least 1. Returns an int, exact.
-    Raises ValueError when one is below 1.
+
+    >>> reflect_6nd(100, 2_000)
+    1200000
     """
     ### BEGIN SOLUTION
     if min(parameters, tokens) < 1:
@@ -1505,15 +1726,12 @@ def reflect_6nd(parameters, tokens):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_reflect_6nd", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-expect("GPT-3, 300 billion tokens", reflect_6nd(175 * 10**9, 300 * 10**9), 315 * 10**21)
-expect("two and three", reflect_6nd(2, 3), 36, mistakes={"forward only": 12, "backward only": 24})
-expect("every digit", reflect_6nd(10**11 + 3, 10**12 + 7), 600_000_000_022_200_000_000_126)
+# %% nbgrader={"grade": true, "grade_id": "test_reflect_6nd", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     reflect_6nd,
-    ("one of each", (1, 1), 6),
-    ("no tokens, no parameters", [(5, 0), (0, 7)], ValueError),
-    ("below 0, one or both", [(-5, 3), (5, -3), (-5, -5)], ValueError),
+    ("GPT-3, 300 billion tokens", (175 * 10**9, 300 * 10**9), 315 * 10**21),
+    ("two and three", (2, 3), 36, {"forward only": 12, "backward only": 24}),
+    ("every digit", (10**11 + 3, 10**12 + 7), 600_000_000_022_200_000_000_126),
 )
 ### BEGIN HIDDEN TESTS
 expect("GPT-2 small on one text", reflect_6nd(124_439_808, 1024), 764_558_180_352)
@@ -1522,12 +1740,26 @@ expect(
     reflect_6nd(10**12 + 1, 10**11 + 9),
     600_000_000_054_600_000_000_054,
 )
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_reflect_6nd_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+
+expect_table(
+    reflect_6nd,
+    ("one of each", (1, 1), 6),
+    ("no tokens, no parameters", [(5, 0), (0, 7)], ValueError),
+    ("below 0, one or both", [(-5, 3), (5, -3), (-5, -5)], ValueError),
+)
+### BEGIN HIDDEN TESTS
+expect("one parameter and three tokens", reflect_6nd(1, 3), 18)
+expect("seven parameters and one token", reflect_6nd(7, 1), 42)
 expect_raises("no parameters are refused", lambda: reflect_6nd(0, 5), ValueError)
 expect_raises("a negative number of tokens is refused", lambda: reflect_6nd(7, -1), ValueError)
 expect_raises("two negative numbers are refused", lambda: reflect_6nd(-2, -9), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_6nd", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draw the exact FLOPs of training GPT-2 small over those of the rule.
 from built import count_parameters  # from lesson 01
 from demos import ZOO, mark_guess
 

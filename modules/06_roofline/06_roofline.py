@@ -32,8 +32,7 @@
 # - measure the two roofs of a machine, and tell which of three walls an operation is at;
 # - say what a faster part would do for the whole, before anybody builds it.
 #
-# **You need** lessons 02 (FLOPs), 03 (times), 05 (recorder).
-# Arguments stay as they are.
+# **You need** lesson 02 for FLOPs, lesson 03 for times, and lesson 05, section 1, for bytes and the recorder.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import math
@@ -43,9 +42,8 @@ import demos  # what only this lesson records and draws: a file beside this note
 import numpy as np
 from built import OpRecorder, matmul_flops, reflect_6nd
 
-from proflab import Tensor, no_grad
 from proflab.lesson import demo, doubles, expect, expect_raises, expect_table, guesses, measuring
-from proflab.lesson.hardware import Hardware, in_bytes, this_machine
+from proflab.lesson.hardware import Hardware, this_machine
 
 # %% [markdown]
 # ## 1 · Two walls make a roof · 30 min
@@ -65,7 +63,9 @@ def arithmetic_intensity(flops, bytes_moved):
     """Return the FLOPs that a computation does for each byte that it moves, a float.
 
     flops: at least 0. bytes_moved: above 0.
-    Raises ValueError for an argument out of range.
+
+    >>> arithmetic_intensity(300, 24)
+    12.5
     """
     ### BEGIN SOLUTION
     if flops < 0 or bytes_moved <= 0:
@@ -121,7 +121,9 @@ def ridge_point(peak_flops, bandwidth):
     """Return the FLOPs a byte at which a machine computes as long as it moves, a float.
 
     peak_flops: FLOP/s. bandwidth: bytes/s. Both above 0.
-    Raises ValueError for an argument out of range.
+
+    >>> ridge_point(200e9, 20e9)
+    10.0
     """
     ### BEGIN SOLUTION
     if peak_flops <= 0 or bandwidth <= 0:
@@ -170,7 +172,9 @@ def attainable_flops(intensity, peak_flops, bandwidth):
 
     intensity: FLOPs a byte, at least 0; math.inf for a computation that moves nothing.
     peak_flops: FLOP/s. bandwidth: bytes/s. Both above 0.
-    Raises ValueError for an argument out of range.
+
+    >>> attainable_flops(4, 200e9, 20e9)
+    80000000000.0
     """
     ### BEGIN SOLUTION
     if intensity < 0 or peak_flops <= 0 or bandwidth <= 0:
@@ -181,11 +185,15 @@ def attainable_flops(intensity, peak_flops, bandwidth):
 
 # %% nbgrader={"grade": true, "grade_id": "test_attainable_flops", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 expect("a ReLU on an A100", attainable_flops(0.125, 312e12, 2e12), 0.25e12)
-expect("far right", attainable_flops(1000, 312e12, 2e12), 312e12, mistakes={"no ceiling": 2e15})
-none = [attainable_flops(at, 6e9, 4.0004e9) for at in (math.inf, 0, 1.25)]
-expect("nothing moved; nothing computed; between", none, [6e9, 0.0, 5.0005e9])
-expect("just left of the ridge", attainable_flops(155, 312e12, 2e12), 310e12)
 expect("at 155 of another machine", attainable_flops(155, peak_flops=9e9, bandwidth=5e6), 775e6)
+expect_table(
+    attainable_flops,
+    ("far right", (1000, 312e12, 2e12), 312e12, {"no ceiling": 2e15}),
+    ("just left of the ridge", (155, 312e12, 2e12), 310e12),
+    ("nothing moved", (math.inf, 6e9, 4.0004e9), 6e9),
+    ("nothing computed", (0, 6e9, 4.0004e9), 0.0),
+    ("an intensity of 1.25", (1.25, 6e9, 4.0004e9), 5.0005e9),
+)
 ### BEGIN HIDDEN TESTS
 expect(
     "just left of the ridge, the bandwidth is the limit",
@@ -218,6 +226,7 @@ expect_raises(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_roofs", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draws the roofs of four graphics cards.
 sheets = {"A100 (2020)": (312e12, 2.0e12), "H100 (2022)": (989e12, 3.35e12)}
 sheets |= {"V100 (2017)": (125e12, 0.9e12), "T4 (2018)": (65e12, 0.32e12)}
 lines = {}
@@ -261,7 +270,9 @@ def matmul_bytes(m, k, n, itemsize):
 
     The matrices are (m, k) and (k, n), and their product is (m, n).
     m, k, n: ints, at least 1. itemsize: bytes of a number, at least 1.
-    Raises ValueError for an argument below 1.
+
+    >>> matmul_bytes(2, 2, 2, 4)
+    48
     """
     ### BEGIN SOLUTION
     if min(m, k, n, itemsize) < 1:
@@ -310,6 +321,7 @@ expect_raises("negative sizes are an error", lambda: matmul_bytes(-2, -3, -4, 4)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_tiles", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draws a product's intensity by the size of its tiles.
 # A tile of t × t results needs t rows of the one matrix and t columns of the other, all n long.
 n, tiles = 4096, [2**k for k in range(13)]
 touched = {t: ((n // t) ** 2 * 2 * t * n + n * n) * 4 for t in tiles}
@@ -336,7 +348,9 @@ def elementwise_bytes(shape, inputs, itemsize):
 
     shape: a tuple of ints, at least 1, of the result and of each input; () is a single number.
     inputs: how many tensors are read, at least 0. itemsize: bytes of a number, at least 1.
-    Raises ValueError for an argument out of range.
+
+    >>> elementwise_bytes((3, 5), 2, 4)
+    180
     """
     ### BEGIN SOLUTION
     if any(size < 1 for size in shape) or inputs < 0 or itemsize < 1:
@@ -387,6 +401,7 @@ expect_raises("numbers of 0 bytes are an error", lambda: elementwise_bytes((3,),
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_intensity", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draws the work for each byte of six operations.
 from proflab.lesson import plot
 
 work = {"add, two tensors": (1, elementwise_bytes((1,), 2, 4))}
@@ -419,7 +434,10 @@ def attention_bytes(batch, heads, seq, head_dim, itemsize, fused):
     fused: True if scores stay in the cache. If not, they are written by the first product and read
         by the softmax, whose results are written, and read by the second product.
     Query, key and value, each (batch, heads, seq, head_dim), are read once, and an output of that
-    shape is written. Raises ValueError for an argument below 1.
+    shape is written.
+
+    >>> attention_bytes(1, 1, 2, 4, 4, fused=True)
+    128
     """
     ### BEGIN SOLUTION
     if min(batch, heads, seq, head_dim, itemsize) < 1:
@@ -466,6 +484,7 @@ expect_raises(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_fused", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draws attention's intensity by its length, fused and not.
 from proflab.lesson import plot
 
 lines = {"fused": [], "not fused": []}
@@ -504,9 +523,12 @@ def measure_peak_flops(matmul=np.matmul, sizes=(384, 512, 768, 1024), dtype=np.f
     """Return the most FLOP/s that a matrix product reaches, a float: the best of all timed calls.
 
     matmul: called as matmul(a, b) or matmul(a, b, out=c), with arrays of n rows and n columns.
-    sizes: a list or tuple of the n to try, in this order; ints, at least 1. dtype: of all arrays.
+    sizes: a list or tuple of the n to try, at least one of them, in this order; ints, at least 1.
+        It stays as it is. dtype: of all arrays.
     repeats: int, at least 1. For each n, one product is not timed; then `repeats` are, one by one.
-    Raises ValueError for no sizes, and for a size or repeats below 1.
+
+    >>> measure_peak_flops(sizes=[64, 128], repeats=3) > 1e8
+    True
     """
     ### BEGIN SOLUTION
     if not len(sizes) or min(*sizes, repeats) < 1:
@@ -555,6 +577,9 @@ expect("each call slower than the one before, the largest size first", best, 8e9
 quick = doubles.Matmul(clock, per_second=[1e9, 2.5e11, 1e9, 5e11])
 best = clock.run(measure_peak_flops, quick, [50, 50], repeats=1)
 expect("calls below 1 µs", best, 5e11, rel=1e-3, mistakes={"times in whole µs": 2.5e11})
+alone = doubles.Matmul(clock, per_second=[1e7, 2e7])
+best = clock.run(measure_peak_flops, alone, [1], repeats=1)
+expect("one number, one repeat", best, 2e7, rel=1e-3)
 ### BEGIN HIDDEN TESTS
 watch = doubles.Clock()
 slower = doubles.Matmul(watch, per_second=[9e9, 8e9, 7e9, 6e9])
@@ -603,10 +628,6 @@ expect("the speed does not depend on the dtype's name", speed, 2e9, rel=1e-3)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_measure_peak_flops_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
-clock = doubles.Clock()
-alone = doubles.Matmul(clock, per_second=[1e7, 2e7])
-best = clock.run(measure_peak_flops, alone, [1], repeats=1)
-expect("one number, one repeat", best, 2e7, rel=1e-3)
 expect_table(
     lambda *arguments: measure_peak_flops(np.matmul, *arguments),
     ("no sizes", [([],), ((),)], ValueError),
@@ -631,21 +652,12 @@ expect_raises(
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo_peak", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-def peak(dtype, threads, sizes):
-    with measuring.on_threads(threads):
-        return measure_peak_flops(sizes=sizes, dtype=dtype, repeats=demo.demo_size(8, 2))
-
-
-# demo_size(full, small) is full; only where the course tests itself, it is small.
-large, small = demo.demo_size((512, 1024), (128,)), (64, 96)
-cases = [(dtype, n, large) for dtype in ("float32", "float64") for n in measuring.thread_counts()]
-cases += [("float16", 1, small), ("int32", 1, small)]
-names = [f"{dtype}, {measuring.called(n)}" for dtype, n, _ in cases]
-peaks = measuring.in_turns(peak, dict(zip(names, cases, strict=True)))
+# Draws what products reach in four dtypes, on one thread and on all. About 6 seconds.
+peaks = demos.peaks(measure_peak_flops)
 print(this_machine().sentences())
 for name, (low, _, best) in peaks.items():
     print(f"{name}: best {best / 1e9:.3g} GFLOP/s, worst round {1 - low / best:.0%} below")
-all_threads = names[len(measuring.thread_counts()) - 1]
+all_threads = f"float32, {measuring.called(measuring.thread_counts()[-1])}"
 guesses.compare("float32, all threads", guess_peak, peaks[all_threads][2] / 1e9, unit="GFLOP/s")
 guess = (all_threads, demos.number(guess_peak) * 1e9)
 demos.ranges(peaks, unit="FLOP/s", title="Products of matrices: best of each round", guess=guess)
@@ -667,7 +679,7 @@ demos.ranges(peaks, unit="FLOP/s", title="Products of matrices: best of each rou
 # Four ways to measure something else by mistake:
 #
 # - **Untouched memory.** `np.empty` and `np.zeros` only reserve addresses; the system finds memory when a page is first written. Until then all pages are one and the same page of zeros, which is in the cache. So write to both arrays before you measure.
-# - **Bytes counted once.** A copy moves each byte twice, in and out. (Some tables say "copy: 10 GB/s" and mean 20.)
+# - **Bytes counted once.** A copy moves each byte twice, in and out.
 # - **Bytes that nobody counts.** To write a number, a processor first reads the 64 bytes around it (*write allocate*): a plain copy of n bytes moves 3 n on the bus. *Non-temporal stores* avoid that. The C library, which does numpy's copies, switches to them above a hidden size (192 MB an array on one machine), and then a copy is faster than any addition. numpy's arithmetic writes plainly, so the slope for its operations is measured with `np.multiply(source, 1, out=destination)`, and the copy's slope is a second one. We count 2 n for both, as [STREAM](https://www.cs.virginia.edu/stream/ref.html) does.
 # - **One core.** numpy's copies and elementwise operations run on one thread, which may not saturate the memory. Then there are two slopes, and a picture must say which it shows.
 #
@@ -691,7 +703,10 @@ def measure_bandwidth(working_set, copy=np.copyto, repeats=20):
     copy: called as copy(destination, source), with one-dimensional arrays of the same size and
         dtype. Both have been written before, with numbers that are not all 0.
     repeats: int, at least 1. One copy is not timed; then `repeats` are, one by one.
-    Raises ValueError for a working_set below 16, or repeats below 1.
+    Raises ValueError for a working_set below 16.
+
+    >>> measure_bandwidth(2**20, repeats=3) > 1e7
+    True
     """
     ### BEGIN SOLUTION
     if working_set < 16 or repeats < 1:
@@ -730,6 +745,9 @@ expect("ever slower copies", clock.run(measure_bandwidth, 48_000, slower, 2), 8e
 quick = doubles.Copy(clock, per_second=[1e9, 96e9, 80e9])
 best = clock.run(measure_bandwidth, working_set=48_000, copy=quick, repeats=2)
 expect("copies below 1 µs", best, 96e9, rel=1e-3, mistakes={"times in whole µs": 48e9})
+small = doubles.Copy(clock, per_second=[1e6, 4e6])
+expect("16 bytes", clock.run(measure_bandwidth, 16, small, 1), 4e6, rel=1e-3)
+expect("two copies of 16 bytes", small.amounts, [16, 16])
 ### BEGIN HIDDEN TESTS
 watch = doubles.Clock()
 slower = doubles.Copy(watch, per_second=[9e9, 8e9, 7e9, 6e9])
@@ -759,24 +777,24 @@ from noted import noting_copies
 clock, seen = doubles.Clock(), []
 copy = noting_copies(doubles.Copy(clock, per_second=[1e9]), seen)
 clock.run(measure_bandwidth, 5 * 2**24, copy, repeats=1)  # 80 MB: new memory, all 0
-expect("half the bytes each, alike, apart", [s[:3] for s in seen], [[5 * 2**23, True, True]] * 2)
-expect("source and destination were written", [s[3:] for s in seen], [[True, True]] * 2)
+expect("half of the bytes each", [each["bytes"] for each in seen], [5 * 2**23] * 2)
+expect("of one size and dtype", [each["alike"] for each in seen], [True, True])
+expect("no memory in common", [each["apart"] for each in seen], [True, True])
+expect("the source was written", [each["source_written"] for each in seen], [True, True])
+expect("the destination, too", [each["destination_written"] for each in seen], [True, True])
 ### BEGIN HIDDEN TESTS
 watch = doubles.Clock()
 memory = doubles.Copy(watch, per_second=[4e9])
 noted = []
 speed = watch.run(measure_bandwidth, 9 * 2**23, noting_copies(memory, noted), repeats=2)
-expect(
-    "both arrays have been written, at any size", noted, [[9 * 2**22, True, True, True, True]] * 3
-)
+both = [[each["source_written"], each["destination_written"]] for each in noted]
+expect("both arrays have been written, at any size", both, [[True, True]] * 3)
+half = [each["bytes"] for each in noted if each["alike"] and each["apart"]]
+expect("two arrays of half the working set each, at any size", half, [9 * 2**22] * 3)
 expect("the speed of a large copy", speed, 4e9, rel=1e-6)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_measure_bandwidth_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
-clock = doubles.Clock()
-small = doubles.Copy(clock, per_second=[1e6, 4e6])
-expect("16 bytes", clock.run(measure_bandwidth, 16, small, 1), 4e6, rel=1e-3)
-expect("two copies of 16 bytes", small.amounts, [16, 16])
 expect_table(
     measure_bandwidth,
     ("no repeats, fewer", [(2**14, np.copyto, 0), (2**14, np.copyto, -1)], ValueError),
@@ -793,21 +811,19 @@ expect_raises("negative bytes are an error", lambda: measure_bandwidth(-(2**20))
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_sweep", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draws what copies of 4 kB to 256 MB reach.
 from proflab.lesson import noise
 
 noise.show_load()
+# demo_size(full, small) is full; only where the course tests itself, it is small.
 sizes = [2**k for k in range(12, demo.demo_size(29, 24))]
 # The smaller the set, the more often: a round of each takes about as long.
 often = [max(3, min(2000, demo.demo_size(2**28, 2**23) // size)) for size in sizes]
 cases = {size: (size, np.copyto, repeats) for size, repeats in zip(sizes, often, strict=True)}
 rates = measuring.in_turns(measure_bandwidth, cases)
 call = 16 / measure_bandwidth(16, repeats=2000)  # seconds: 8 bytes are read, and 8 written
-print(f"a copy of 8 bytes takes {call * 1e9:.0f} ns, which is the call")
 caches = this_machine().caches
-for cache, inside, beyond, drop in measuring.drops([(s, *r) for s, r in rates.items()], caches):
-    verdict = "a drop" if drop else "no drop beyond the spread"
-    speeds = f"{inside / 1e9:.1f} GB/s inside, {beyond / 1e9:.1f} GB/s beyond"
-    print(f"L{cache.level}, {in_bytes(cache.size)}: {speeds}: {verdict}")
+print(demos.drops(rates, caches, call))
 medians = [middle for _, middle, _ in rates.values()]
 guesses.compare("cache over main memory", guess_cache, max(medians) / medians[-1], unit="times")
 demos.sweep(rates, caches, call)
@@ -820,6 +836,7 @@ demos.sweep(rates, caches, call)
 # Now main memory, by both programs, on one thread and on more: `measuring.copy_on(n, copy)` works on n pieces side by side, since numpy lets other threads run meanwhile.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_memory", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draws what two programs reach in main memory, on one thread and on all.
 from proflab.lesson import noise
 
 noise.show_load()
@@ -851,7 +868,10 @@ def write_allocate(copy, one_in, two_in):
         one and two arrays and store plainly. They count the arrays' bytes, not what a store reads.
     On one bus one_in and two_in reach 2/3 and 3/4 of the rate of a copy by non-temporal stores,
     1 and 9/8 of that of a plain one. The answer is the nearer pair, by the sum of the two absolute
-    differences; "plain" if both are equally near. Raises ValueError for a rate not above 0.
+    differences; "plain" if both are equally near.
+
+    >>> write_allocate(20, 20, 22)
+    'plain'
     """
     ### BEGIN SOLUTION
     if min(copy, one_in, two_in) <= 0:
@@ -863,12 +883,16 @@ def write_allocate(copy, one_in, two_in):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_write_allocate", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
-both = [write_allocate(25.7, 16.5, 19.2), write_allocate(7.2, 7.2, 7.9)]
-expect("past the caches; plainly", both, ["non-temporal", "plain"])
-both = [write_allocate(100, *rates) for rates in ((84, 85), (74, 105), (82, 102), (67, 109))]
-expect("one ratio is near, the other far", both, ["non-temporal", "plain", "plain", "non-temporal"])
-wrong = doubles.errors(write_allocate, [(0, 1, 1), (1, 0, 1), (1, 1, -1), (-1, -1, -1)])
-expect("rates that are not above 0", wrong, ["ValueError"] * 4)
+expect_table(
+    write_allocate,
+    ("past the caches", (25.7, 16.5, 19.2), "non-temporal"),
+    ("plainly", (7.2, 7.2, 7.9), "plain"),
+    ("near 9/8, near 3/4", (100, 84, 85), "non-temporal"),
+    ("near 2/3, near 9/8", (100, 74, 105), "plain"),
+    ("between 2/3 and 1, near 9/8", (100, 82, 102), "plain"),
+    ("at 2/3, near 9/8", (100, 67, 109), "non-temporal"),
+    ("rates not above 0", [(0, 1, 1), (1, 0, 1), (1, 1, -1), (-1, -1, -1)], ValueError),
+)
 ### BEGIN HIDDEN TESTS
 found = [write_allocate(3e10, 2e10, 2.25e10), write_allocate(2e10, 2e10, 2.25e10)]
 expect("the unit does not matter", found, ["non-temporal", "plain"])
@@ -880,6 +904,7 @@ expect_raises("no rate is 0", lambda: write_allocate(4, 4, 0), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_stores", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Prints which stores np.copyto uses here.
 from proflab.lesson import noise
 
 noise.show_load()
@@ -907,7 +932,11 @@ def roofline_points(rows, hardware):
         intensity: all FLOPs of the row for each byte read or written.
         flops_per_second: what it reached. attainable: what the roof allows at its intensity.
         efficiency: the former over the latter; above 1 where the data came from a cache.
-    A row without any FLOPs, bytes or time has no place on logarithmic axes and is left out.
+    A row without FLOPs, bytes or time has no place on logarithmic axes and is left out.
+
+    >>> row = doubles.forward_row("gelu", "", 1.0, 0, 10**6, 4 * 10**6, 4 * 10**6)
+    >>> roofline_points([row], Hardware(1e11, 1e10))[0]["efficiency"]
+    0.8
     """
     ### BEGIN SOLUTION
     points = []
@@ -955,16 +984,15 @@ expect("its intensity", point["intensity"], 1 / 12, mistakes={"only what is read
 expect("its speed", point["flops_per_second"], 0.5e9, mistakes={"seconds for milliseconds": 0.5e6})
 expect("the roof above it", point["attainable"], 10e9 / 12, mistakes={"the peak": 100e9})
 expect("its efficiency", point["efficiency"], 0.6, mistakes={"of the peak": 0.005})
+cached = doubles.forward_row("exp", "m", 0.00075, 100, 3_000, 4_000, 4_000)
+cached["phase"] = "backward"
+[point] = roofline_points([cached], hardware=Hardware(60e9, 8e9))
+expect("a backward row with both kinds of FLOPs", point["intensity"], 3_100 / 8_000)
+expect("0.75 µs on another machine, from its cache", point["efficiency"], 4 / 3)
+### BEGIN HIDDEN TESTS
 short = addition | {"self_ms": 0.0004}
 [point] = roofline_points([short], hardware=machine)
-expect("in 0.4 µs", point["efficiency"], 3000.0)
-cached = doubles.forward_row("exp", "m", 0.5, 100, 3_000_000, 4_000_000, 4_000_000)
-cached["phase"] = "backward"
-points = roofline_points([cached, product, cached], Hardware(60e9, 8e9))
-expect("rows in order, one of them twice", [p["name"][:3] for p in points], ["exp", "lin", "exp"])
-expect("a backward row with both kinds of FLOPs", points[0]["intensity"], 3_000_100 / 8e6)
-expect("on another machine, from its cache", [p["efficiency"] for p in points[:2]], [2.0, 4 / 3])
-### BEGIN HIDDEN TESTS
+expect("a time of less than a microsecond counts as it is", point["efficiency"], 3000.0)
 other = Hardware(peak_flops=6e9, bandwidth=4e9)
 both = doubles.forward_row("conv2d", "stem", 0.5, 900_000, 100_000, 600_000, 200_000)
 cached = doubles.forward_row("mul", "", 0.25, 0, 1_000_000, 4_000_000, 4_000_000)
@@ -984,6 +1012,9 @@ points = roofline_points([view, inside], machine)
 expect("a view is left out", [p["name"] for p in points], ["softmax attn"])
 quick, free = inside | {"self_ms": 0.0}, inside | {"bytes_read": 0, "bytes_written": 0}
 expect("no time, or no bytes", roofline_points([quick, free], machine), [])
+exp = inside | {"op": "exp", "elementwise_flops": 9_000_000}
+twice = roofline_points([inside, quick, exp, inside], machine)
+expect("rows in order", [p["name"] for p in twice], ["softmax attn", "exp attn", "softmax attn"])
 drawn = doubles.forward_row("rand", "", 1.0, 0, 6_000, 0, 24_000) | {"depth": 1}
 found = roofline_points([drawn] * 60, machine)
 expect("sixty rows that only write", [p["intensity"] for p in found], [0.25] * 60)
@@ -993,7 +1024,6 @@ expect(
     5e9,
     mistakes={"with what ran inside": 1.25e9},
 )
-expect("no rows", roofline_points([], machine), [])
 before = view | {"op": "softmax", "module": "attn", "self_ms": 2.0, "ms": 4.0}
 before |= {"elementwise_flops": 5_000_000, "bytes_read": 20_000_000, "bytes_written": 20_000_000}
 inside["self_ms"] = 2.0
@@ -1001,6 +1031,7 @@ inside["self_ms"] = 2.0
 expect("the same row, changed since", point["flops_per_second"], 2.5e9)
 expect("the row stays as it is", inside == before, True)
 ### BEGIN HIDDEN TESTS
+expect("without rows there are no points", roofline_points([], machine), [])
 moved = doubles.forward_row("cat", "head", 1.0, 0, 0, 4_000, 4_000)
 region = doubles.forward_row("region", "data loading", 0.0, 0, 0, 0, 0, ms=9.0)
 too_short = doubles.forward_row("add", "", 0.0, 0, 8, 64, 32)
@@ -1040,6 +1071,7 @@ expect("times are in ms, also long ones", roofline_points([long], machine)[0]["e
 guess_busiest = None  # your guess: one of these words, in quotes
 
 # %% nbgrader={"grade": false, "grade_id": "demo_gpt2", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draws GPT-2's operations under your roofs. About 6 seconds.
 from proflab.lesson import noise
 
 noise.show_load()
@@ -1054,6 +1086,7 @@ guesses.compare("GPT-2's busiest kind of operation", guess_busiest, busiest["nam
 demos.operations(points, roofs, demos.title_of("GPT-2", rows))
 
 # %% nbgrader={"grade": false, "grade_id": "demo_resnet", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draws ResNet-18's operations under your roofs.
 from proflab.lesson import noise
 
 noise.show_load()
@@ -1098,7 +1131,9 @@ def classify(flops, bytes_moved, seconds, peak_flops, bandwidth):
         "overhead" when it took more than 4 · T, else
         "ridge" when T is at most 1.2 times the shorter time, else
         "compute" or "memory", by which time is T.
-    Raises ValueError for an argument out of range.
+
+    >>> classify(10**9, 10**6, 0.01, 200e9, 20e9)
+    'compute'
     """
     ### BEGIN SOLUTION
     if min(flops, bytes_moved) < 0 or min(seconds, peak_flops, bandwidth) <= 0:
@@ -1114,20 +1149,24 @@ def classify(flops, bytes_moved, seconds, peak_flops, bandwidth):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_classify", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
-peak, bandwidth = 200e9, 20e9
-product = classify(2 * 1024**3, 3 * 4 * 1024**2, 0.013, peak, bandwidth)
-expect("a product of 1,024³, near the peak", product, "compute")
-expect("a ReLU on 10⁷ numbers", classify(10**7, 8 * 10**7, 0.0045, peak, bandwidth), "memory")
-expect("the same ReLU in a second", classify(10**7, 8 * 10**7, 1.0, peak, bandwidth), "overhead")
-expect("11 FLOPs a byte", classify(11 * 10**8, 10**8, 0.006, peak, bandwidth), "ridge")
-times = [classify(32, 8, ms, 2.0, 2.0) for ms in (3.0, 64.0, 64.1)]  # 16 s, and 4 s
-expect("faster than T, 4 · T, a little more", times, ["compute", "compute", "overhead"])
-near = [classify(f, b, 20.0, 1.0, 1.0) for f, b in ((5, 6), (6, 5), (10, 12.1), (12.1, 10))]
-expect("times 1.2 apart, and a little more", near, ["ridge", "ridge", "memory", "compute"])
-expect("at the ridge, but slow", classify(6, 5, 24.1, 1.0, 1.0), "overhead")
-zeros = [classify(f, b, 9.0, 1.0, 1.0) for f, b in ((0, 8), (8, 0), (0, 0))]
-expect("moved only, computed only, nothing at all", zeros, ["memory", "compute", "overhead"])
+expect_table(
+    classify,
+    (
+        "a product of 1,024³, near the peak",
+        (2 * 1024**3, 12 * 1024**2, 0.013, 2e11, 2e10),
+        "compute",
+    ),
+    ("a ReLU on 10⁷ numbers", (10**7, 8 * 10**7, 0.0045, 2e11, 2e10), "memory"),
+    ("the same ReLU in a second", (10**7, 8 * 10**7, 1.0, 2e11, 2e10), "overhead"),
+    ("faster than T, which is 16", (32, 8, 3.0, 2.0, 2.0), "compute"),
+    ("4 · T", (32, 8, 64.0, 2.0, 2.0), "compute"),
+    ("a little more than 4 · T", (32, 8, 64.1, 2.0, 2.0), "overhead"),
+    ("at the ridge, but slow", (6, 5, 24.1, 1.0, 1.0), "overhead"),
+)
+equal = classify(10**9, 10**8, seconds=0.006, peak_flops=2e11, bandwidth=2e10)
+expect("at 10 FLOPs a byte, which is the ridge", equal, "ridge")
 ### BEGIN HIDDEN TESTS
+peak, bandwidth = 200e9, 20e9
 expect("exactly 4 · T is not overhead", classify(2**30, 0, 4.0, 2**30, 2**30), "compute")
 expect("a little over 4 · T is overhead", classify(2**30, 0, 4.001, 2**30, 2**30), "overhead")
 expect("T is the longer of the two times", classify(10, 30, 41.0, 1.0, 1.0), "memory")
@@ -1161,11 +1200,17 @@ expect(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_classify_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-expect("computed only", classify(10**9, 0, 0.006, 200e9, 20e9), "compute")
-expect("more FLOPs than bytes, left of the ridge", classify(9, 8, 30.0, 5.0, 1.0), "memory")
-expect("equal times", classify(16, 8, 8.0, 2.0, bandwidth=1.0), "ridge")
-tiny = [classify(2000, 80, ns * 1e-9, 1e13, 1e12) for ns in (0.2, 0.9)]
-expect("within a nanosecond", tiny, ["compute", "overhead"])
+expect_table(
+    classify,
+    ("computed only", (8, 0, 9.0, 1.0, 1.0), "compute"),
+    ("moved only", (0, 8, 9.0, 1.0, 1.0), "memory"),
+    ("nothing at all", (0, 0, 9.0, 1.0, 1.0), "overhead"),
+    ("times 1.2 apart", (5, 6, 20.0, 1.0, 1.0), "ridge"),
+    ("a little more, less computing", (10, 12.1, 20.0, 1.0, 1.0), "memory"),
+    ("a little more, less moving", (12.1, 10, 20.0, 1.0, 1.0), "compute"),
+    ("more FLOPs than bytes, left of the ridge", (9, 8, 30.0, 5.0, 1.0), "memory"),
+    ("within a nanosecond", (2000, 80, 0.2e-9, 1e13, 1e12), "compute"),
+)
 ### BEGIN HIDDEN TESTS
 expect(
     "right of the ridge the wall is computing",
@@ -1174,6 +1219,12 @@ expect(
 )
 walls = [classify(f, 8, 30.0, 2.0, 1.0) for f in (8, 16, 31, 90)]
 expect("each roof divides its own number", walls, ["memory", "ridge", "compute", "compute"])
+expect(
+    "four times a fifth of a nanosecond are less than 0.9",
+    classify(2000, 80, 0.9e-9, 1e13, 1e12),
+    "overhead",
+)
+expect("equal times are at the ridge, whatever their unit", classify(16, 8, 8.0, 2.0, 1.0), "ridge")
 walls = [classify(6, b, seconds, 1.0, 1.0) for b, seconds in ((3, 24.0), (3, 24.1), (30, 24.1))]
 expect("what took longer than T", walls, ["compute", "overhead", "memory"])
 ### END HIDDEN TESTS
@@ -1181,7 +1232,6 @@ expect("what took longer than T", walls, ["compute", "overhead", "memory"])
 # %% nbgrader={"grade": true, "grade_id": "test_classify_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     classify,
-    ("no FLOPs, no bytes", (0, 0, 1e-9, 1, 1), "overhead"),
     ("FLOPs or bytes below 0", [(-1, 1, 1, 1, 1), (1, -1, 1, 1, 1)], ValueError),
     ("no time, or below 0", [(1, 1, 0.0, 1, 1), (1, 1, -1, 1, 1)], ValueError),
     ("a peak of 0, a bandwidth of 0", [(1, 1, 1, 0.0, 1), (1, 1, 1, 1, 0.0)], ValueError),
@@ -1208,26 +1258,22 @@ expect_raises(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_tiny", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draws what additions of two tensors take, by their size, and the least by the roof.
 from proflab.lesson import noise
 
 noise.show_load()
-roof, took, least = demos.measured_roofs(measure_peak_flops, measure_bandwidth)[0], [], []
+roof, least = demos.measured_roofs(measure_peak_flops, measure_bandwidth)[0], {}
 large = demo.demo_size((250_000, 10**6, 4 * 10**6, 32 * 10**6), ())
-for count in (16, 250, 1000, 4000, 16_000, *large):
-    x, y = (Tensor(np.ones(count, np.float32)) for _ in range(2))
-    with no_grad():
-        seconds = measuring.best_time(lambda x=x, y=y: x + y, max(5, min(500, 2**26 // count)))
-    moved = elementwise_bytes((count,), 2, 4)
-    wall = classify(count, moved, seconds, roof.peak_flops, roof.bandwidth)
-    took.append((count / 1000, seconds * 1e6))
-    least.append((count / 1000, max(count / roof.peak_flops, moved / roof.bandwidth) * 1e6))
-    says = f"{took[-1][1]:10,.1f} µs, by the roof {least[-1][1]:10,.3f}"
-    print(f"{count:>11,} numbers: {says}: {wall}")
-thousand = 1e6 / dict(took)[1.0]
-guesses.compare("additions of 1,000 numbers", guess_small_additions, thousand, unit="a second")
-guess = (1.0, 1e6 / demos.number(guess_small_additions))
-lines = {"measured": took, "the roof's time": least}
-demos.lines(lines, "numbers, in thousands", "µs", "x + y, one thread", guess=guess)
+took = {n: demos.addition_seconds(n) for n in (16, 250, 1000, 4000, 16_000, *large)}
+for n, seconds in took.items():
+    moved = elementwise_bytes((n,), 2, 4)
+    least[n] = max(n / roof.peak_flops, moved / roof.bandwidth)
+    wall = classify(n, moved, seconds, roof.peak_flops, roof.bandwidth)
+    figures = f"{seconds * 1e6:10,.1f} µs, by the roof {least[n] * 1e6:10,.3f}"
+    print(f"{n:>11,} numbers: {figures}: {wall}")
+in_a_second = 1 / took[1000]
+guesses.compare("additions of 1,000 numbers", guess_small_additions, in_a_second, unit="a second")
+demos.additions({"measured": took, "the roof's time": least}, guess_small_additions)
 
 # %% [markdown]
 # At the left the line is flat: to add 16 numbers takes as long as to add 1,000.
@@ -1238,6 +1284,7 @@ demos.lines(lines, "numbers, in thousands", "µs", "x + y, one thread", guess=gu
 # Now the operations of whole models: each gets its verdict, and their times add up.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_verdicts", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Prints and draws the wall of each operation of two models.
 roof, judged = demos.measured_roofs(measure_peak_flops, measure_bandwidth)[0], {}
 for name in ("GPT-2", "ResNet-18"):
     judged[name] = demos.alike(demos.recorded_rows(name, OpRecorder))
@@ -1301,7 +1348,7 @@ from statistics import mean, median, stdev
 def inspect_step(step):
     """Return the first of four questions to which a step's answer is no, a string.
 
-    step: a dict with
+    step: a dict, which stays as it is, with
         times_ms: what the step took, in each of at least 3 runs
         busy_ms: how much of a step of median time was spent in operations
         matmul_ms, matmul_flops: how much of that in matrix products, and their FLOPs
@@ -1310,6 +1357,10 @@ def inspect_step(step):
     of their mean, else "idle" when busy_ms is under 80 % of their median, else "other work" when
     matmul_ms is under 50 % of busy_ms, else "slow matmuls" when these reach under 50 % of the peak,
     else "near peak". Raises ValueError for fewer than 3 times.
+
+    >>> step = {"times_ms": [10, 10, 10], "busy_ms": 5, "matmul_ms": 4, "matmul_flops": 10**6}
+    >>> inspect_step(step | {"peak_flops": 1e9})
+    'idle'
     """
     ### BEGIN SOLUTION
     times = step["times_ms"]
@@ -1326,33 +1377,24 @@ def inspect_step(step):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_inspect_step", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_inspect_step", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 fine = {"times_ms": [100.0, 101.0, 99.0], "busy_ms": 95.0, "matmul_ms": 80.0}
 fine |= {"matmul_flops": 12 * 10**9, "peak_flops": 200e9}
-expect("as it should be", inspect_step(fine), "near peak")
-expect("few FLOPs for the time", inspect_step(fine | {"matmul_flops": 4 * 10**9}), "slow matmuls")
-expect("little in products", inspect_step(fine | {"matmul_ms": 40.0}), "other work")
-expect("waiting", inspect_step(fine | {"busy_ms": 60.0}), "idle")
-expect("up and down", inspect_step(fine | {"times_ms": [80.0, 100.0, 130.0]}), "unstable")
-found = [inspect_step(fine | {"times_ms": [100.0 - d, 100.0, 100.0 + d]}) for d in (10.0, 9.9)]
-expect("a spread of 10 %, and less", found, ["unstable", "near peak"])
-skewed = fine | {"times_ms": [100.0, 100.0, 110.0, 121.0]}  # their median is 105
-found = [inspect_step(skewed | {"busy_ms": ms}) for ms in (84.0, 83.9)]
-expect("busy for 80 % of the median, and less", found, ["near peak", "idle"])
-found = [inspect_step(fine | {"matmul_ms": ms}) for ms in (47.5, 47.4)]
-expect("products for half of the busy time, and less", found, ["near peak", "other work"])
-half = fine | {"matmul_ms": 62.5}
-found = [inspect_step(half | {"matmul_flops": n * 10**7}) for n in (625, 624)]
-expect("half the peak, and less", found, ["near peak", "slow matmuls"])
-several = fine | {"matmul_ms": 9.0, "busy_ms": 20.0}
-found = [inspect_step(several | {"times_ms": [100.0, 100.0, last]}) for last in (130.0, 101.0)]
-expect("the first no counts", found, ["unstable", "idle"])
-slow, fast = [90.0, 90.0, 106.2], [104.0, 104.0, 86.3]  # medians below and above the mean
-found = [inspect_step(fine | {"times_ms": times}) for times in (slow, fast)]
-expect("the deviation against the mean", found, ["near peak", "unstable"])
+times = [100.0] * 12 + [130.0, 80.0] * 14
+shaky = {"times_ms": list(times), "busy_ms": 20.0, "matmul_ms": 9.0}
 quick = {"times_ms": [4e-4, 4.1e-4, 3.9e-4], "busy_ms": 3.9e-4, "matmul_ms": 3e-4}
 quick |= {"matmul_flops": 40_000, "peak_flops": 2e11}
-expect("a step below 1 µs", inspect_step(quick), "near peak")
+expect_table(
+    lambda changes: inspect_step(fine | changes),
+    ("as it should be", ({},), "near peak"),
+    ("few FLOPs for the time", ({"matmul_flops": 4 * 10**9},), "slow matmuls"),
+    ("little in products", ({"matmul_ms": 40.0},), "other work"),
+    ("waiting", ({"busy_ms": 60.0},), "idle"),
+    ("waiting, and little in products", ({"busy_ms": 20.0, "matmul_ms": 9.0},), "idle"),
+    ("forty times, up and down; waiting, too", (shaky,), "unstable"),
+    ("a step below 1 µs", (quick,), "near peak"),
+)
+expect("the times stay as they are", shaky["times_ms"] == times, True)
 ### BEGIN HIDDEN TESTS
 bad = {"times_ms": [50.0, 100.0, 150.0], "busy_ms": 10.0, "matmul_ms": 1.0}
 bad |= {"matmul_flops": 1, "peak_flops": 1e12}
@@ -1372,29 +1414,48 @@ answers = [inspect_step(fine | {"matmul_flops": f * 10**8}) for f in (79, 81)]
 expect("less than half the peak is slow", answers, ["slow matmuls", "near peak"])
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_inspect_step_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
-given = [100.0] * 12 + [130.0, 80.0] * 14
-step = {"times_ms": list(given), "busy_ms": 90.0, "matmul_ms": 50.0}
-step |= {"matmul_flops": 10**10, "peak_flops": 1e11}
-expect("forty times", inspect_step(step), "unstable")
-expect("the list stays as it is", step["times_ms"] == given, True)
+# %% nbgrader={"grade": true, "grade_id": "test_inspect_step_2", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+good = {"times_ms": [100.0] * 3, "busy_ms": 95.0, "matmul_ms": 62.5}
+good |= {"matmul_flops": 10**10, "peak_flops": 2e11}
+skewed = [100.0, 100.0, 110.0, 122.3]  # 10 % of the median are 10.5, of the mean 10.8
 expect_table(
-    lambda times: inspect_step(step | {"times_ms": times}),
-    ("three times are enough", ([108.0, 100.0, 99.0],), "near peak"),
-    ("fewer than three", [([1.0, 1.0],), ([1.0],), ([],)], ValueError),
+    lambda changes: inspect_step(good | changes),
+    ("a deviation of 10 %", ({"times_ms": [90.0, 100.0, 110.0]},), "unstable"),
+    ("a little less", ({"times_ms": [90.1, 100.0, 109.9]},), "near peak"),
+    ("10.6, busy for 80 % of the median", ({"times_ms": skewed, "busy_ms": 84.0},), "near peak"),
+    ("busy for a little less", ({"times_ms": skewed, "busy_ms": 83.9},), "idle"),
+    ("products for half of the busy time", ({"matmul_ms": 47.5},), "near peak"),
+    ("for a little less", ({"matmul_ms": 47.4},), "other work"),
+    ("products at half the peak", ({"matmul_flops": 625 * 10**7},), "near peak"),
+    ("a little below", ({"matmul_flops": 624 * 10**7},), "slow matmuls"),
 )
 ### BEGIN HIDDEN TESTS
+slow, fast = [90.0, 90.0, 106.2], [104.0, 104.0, 86.3]  # medians below and above the mean
+found = [inspect_step(good | {"times_ms": times, "busy_ms": 90.0}) for times in (slow, fast)]
+expect("the deviation is compared with the mean, not the median", found, ["near peak", "unstable"])
 fifty = [90.0, 94.0, 92.0, 88.0, 91.0] * 10
-busy = step | {"times_ms": list(fifty), "busy_ms": 74.0, "matmul_ms": 36.0}
+busy = good | {"times_ms": list(fifty), "busy_ms": 74.0, "matmul_ms": 36.0, "peak_flops": 1e11}
 steps = [busy, busy | {"matmul_ms": 70.0}, busy | {"matmul_ms": 70.0, "peak_flops": 1e12}]
 verdicts = [inspect_step(each) for each in steps]
 expect("fifty times have a median, too", verdicts, ["other work", "near peak", "slow matmuls"])
-verdicts = [inspect_step(busy | {"times_ms": [low, 93.0, 94.0]}) for low in (90.0, 60.0)]
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_inspect_step_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+good = {"busy_ms": 95.0, "matmul_ms": 62.5, "matmul_flops": 10**10, "peak_flops": 2e11}
+expect_table(
+    lambda times: inspect_step(good | {"times_ms": times}),
+    ("fewer than three times", [([1.0, 1.0],), ([1.0],), ([],)], ValueError),
+)
+### BEGIN HIDDEN TESTS
+three = good | {"busy_ms": 74.0}
+verdicts = [inspect_step(three | {"times_ms": [low, 93.0, 94.0]}) for low in (90.0, 60.0)]
 expect("three of them suffice", verdicts, ["idle", "unstable"])
-expect_raises("two are too few", lambda: inspect_step(busy | {"times_ms": [90.0] * 2}), ValueError)
+expect("three equal times are stable", inspect_step(good | {"times_ms": [97.0] * 3}), "near peak")
+expect_raises("two are too few", lambda: inspect_step(good | {"times_ms": [90.0] * 2}), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_inspect", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Prints the first no of two models.
 roof = demos.measured_roofs(measure_peak_flops, measure_bandwidth)[0]
 for name in ("GPT-2", "ResNet-18"):
     step = demos.recorded_step(name, OpRecorder) | {"peak_flops": roof.peak_flops}
@@ -1416,7 +1477,9 @@ def mfu(flops, seconds, peak_flops):
     """Return the model FLOPs utilization: the share of a machine's peak that was reached, 0 to 1.
 
     flops: at least 0. seconds, peak_flops (FLOP/s): above 0.
-    Raises ValueError for an argument out of range.
+
+    >>> mfu(10**12, 4, 10**12)
+    0.25
     """
     ### BEGIN SOLUTION
     if flops < 0 or seconds <= 0 or peak_flops <= 0:
@@ -1430,9 +1493,10 @@ expect(
     "half of it", mfu(156e12, 1.0, 312e12), 0.5, mistakes={"in percent": 50.0, "upside down": 2.0}
 )
 expect("in two seconds", mfu(156e12, 2.0, 312e12), 0.25, mistakes={"the time as a factor": 1.0})
-expect("nothing done, and too much", [mfu(0, 3.0, 1e12), mfu(10, 3, 3)], [0.0, 10 / 9])
 expect_table(
     mfu,
+    ("nothing done", (0, 3.0, 1e12), 0.0),
+    ("more than there is", (10, 3, 3), 10 / 9),
     ("in 0.3 µs", (60_000, 3e-7, 1e12), 0.2),
     ("no time, no peak", [(1e12, 0, 312e12), (2, 1, 0)], ValueError),
     ("FLOPs below 0, two below 0", [(-1, 1, 1), (1, -1, -1)], ValueError),
@@ -1450,9 +1514,9 @@ expect_raises(
 
 # %% [markdown]
 # The paper on PaLM ([Chowdhery et al. 2022](https://arxiv.org/abs/2204.02311), appendix B) introduced the term and gives its own figures: 540.35 billion parameters, 118 layers, 48 heads of 256, texts of 2,048 tokens; 238,300 tokens a second on 6,144 TPU v4 of 275 TFLOP/s each; an MFU of 46.2 % with attention, 45.7 % without.
-# You have everything that you need to check it.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_palm", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# Prints the MFU of PaLM beside the paper's.
 tokens, machines = 238_300, 6144 * 275e12
 without = reflect_6nd(540_350_000_000, tokens)
 between = tokens * 118 * 3 * 2 * matmul_flops(1, 48 * 256, 2048)
@@ -1477,7 +1541,10 @@ def amdahl(fraction, speedup):
 
     fraction: of the time before, 0 to 1, that the part took. speedup: of the part, above 0; below 1
         it is slower, and math.inf is a part that takes no time any more.
-    The result is math.inf where no time is left. Raises ValueError for an argument out of range.
+    The result is math.inf where no time is left.
+
+    >>> amdahl(0.75, 3)
+    2.0
     """
     ### BEGIN SOLUTION
     if not 0 <= fraction <= 1 or speedup <= 0:
@@ -1494,10 +1561,14 @@ expect(
     1 / 0.65,
     mistakes={"the time that is left": 0.65, "the average speed": 1.7, "the other part": 1 / 0.85},
 )
-expect("and in no time", amdahl(0.7, math.inf), 1 / 0.3)
-expect("none of it, half of it slower", [amdahl(0, 9), amdahl(0.5, 0.5)], [1.0, 1 / 1.5])
-nearly = [amdahl(1 - 2**-30, math.inf), amdahl(fraction=1, speedup=2.0**50)]
-expect("nearly all, in no time; all, in nearly none", nearly, [2.0**30, 2.0**50])
+expect_table(
+    amdahl,
+    ("and in no time", (0.7, math.inf), 1 / 0.3),
+    ("none of it", (0, 9), 1.0),
+    ("half of it, slower", (0.5, 0.5), 1 / 1.5),
+    ("nearly all, in no time", (1 - 2**-30, math.inf), 2.0**30),
+)
+expect("all of it, in nearly no time", amdahl(fraction=1, speedup=2.0**50), 2.0**50)
 ### BEGIN HIDDEN TESTS
 expect("a small part gains little, however fast", amdahl(0.05, 100), 1 / 0.9505)
 expect("a part of 0 changes nothing", amdahl(0, math.inf), 1.0)
@@ -1526,6 +1597,7 @@ expect_raises("a negative speedup is an error", lambda: amdahl(0.5, -2), ValueEr
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_amdahl", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draws the speed of the whole by that of a part.
 at, lines = [2.0**k for k in range(8)], {}
 for part in (0.5, 0.7, 0.9, 0.95):
     lines[f"{part:.0%}"] = [(speedup, amdahl(part, speedup)) for speedup in at]
@@ -1538,24 +1610,20 @@ demos.lines(lines, "speedup of a part of the time", "of the whole", "Amdahl's la
 # From the gain of the products on all threads, your function predicts the gain of the whole.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_threads", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Prints what the law says of GPT-2 on all threads, and what the clock says.
 from proflab.lesson import noise
 
 noise.show_load()
-took = {
-    n: demos.products_and_rest(demos.recorded_rows("GPT-2", OpRecorder, n))
-    for n in measuring.thread_counts()
-}
+rows = {n: demos.recorded_rows("GPT-2", OpRecorder, n) for n in measuring.thread_counts()}
+took = {n: demos.products_and_rest(recorded) for n, recorded in rows.items()}
 for n, (products, rest) in took.items():
     print(f"GPT-2 on {measuring.called(n)}: products {products:.1f} ms, the rest {rest:.1f} ms")
 (products, rest), (after, rest_after) = took[1], took[max(took)]
 law = amdahl(products / (products + rest), products / after)
 clock = (products + rest) / (after + rest_after)
 if len(took) > 1:
-    print(
-        f"The products ran at {products / after:.2f} times their speed on one thread. By the law"
-        f" the whole should run at {law:.2f} times its speed; measured: {clock:.2f}."
-    )
-
+    print(f"The products ran at {products / after:.2f} times their speed on one thread.")
+    print(f"By the law the whole should run at {law:.2f} times its speed; measured: {clock:.2f}.")
 
 # %% [markdown]
 # The last exercise: how long does an elementwise operation take, and what share of the machine's peak is that?
@@ -1568,7 +1636,9 @@ def reflect_relu(elements, itemsize, peak_flops, bandwidth):
     elements, itemsize (bytes of a number): ints, at least 1. The ReLU writes a new tensor.
     peak_flops: FLOP/s. bandwidth: bytes/s. Both above 0.
     The dict's keys are ms, the least time, and share, its FLOP/s as a share of the peak, 0 to 1.
-    Raises ValueError for an argument out of range.
+
+    >>> reflect_relu(1000, 4, 1e9, 1e9)
+    {'ms': 0.008, 'share': 0.125}
     """
     ### BEGIN SOLUTION
     moved = elementwise_bytes((elements,), 1, itemsize)

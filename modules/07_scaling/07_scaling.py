@@ -16,16 +16,16 @@
 # %% [markdown]
 # # 07 · What happens when it grows?
 #
-# ![Measured times of three models against predicted ones. Open marks, predicted from FLOPs and bytes alone, lie above the diagonal; filled ones, corrected by one recorded pass, lie nearer to it. In the opening picture, median errors after one recorded pass are LeNet-5 16%, ResNet-18 20%, GPT-2 small 29%; at worst -53% and +38%.](diagonal.png)
+# ![Measured against predicted times of three models. Open marks, by FLOPs and bytes alone, lie above the diagonal; filled ones, corrected by one recorded pass, nearer to it. In the opening picture, median errors after one recorded pass are LeNet-5 16%, ResNet-18 20%, GPT-2 small 29%; at worst -53% and +38%.](diagonal.png)
 #
 # A program runs in a second today.
 # Next year it will get ten times as much data.
-# Will it need ten seconds, or a hundred?
+# Will it need ten seconds or a hundred?
 # You are usually asked before the data exists.
-# At the end of this lesson you draw this picture for your own machine, and you predict the time of a model that you would rather not load.
 #
-# The second half asks why a library multiplies two matrices so much faster than three loops do, with the same additions and multiplications.
-# You will simulate a cache and count.
+# The lesson has two parts, and each can be done on its own.
+# *Prediction* (sections 1 to 5) fits costs, tests the fits, and predicts a model that you would rather not load; you draw this picture for your own machine.
+# *Locality* (sections 6 to 9) asks why a library multiplies two matrices so much faster than three loops, with the same additions and multiplications: you simulate a cache and count.
 #
 # **You will be able to**
 #
@@ -33,9 +33,9 @@
 # - fit a cost to measurements, test the fit, and predict a model from its shapes and two roofs;
 # - explain a speed-up as a product of causes, and count the cache misses behind one of them.
 #
-# **You need** lessons 03 to 06, and logarithms.
-# Least squares is explained.
-# In every exercise arguments stay as they are, and a tuple may stand for a list.
+# **You need** an op's FLOPs and bytes (lesson 05, section 1), the two roofs of lesson 06, and logarithms.
+#
+# Arguments stay as they are, and a tuple may stand for a list.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import itertools
@@ -44,12 +44,14 @@ import math
 import numpy as np
 from built import count_flops, count_parameters, measure_latency, saved_activations
 
-from proflab import Tensor, example_input, meta, models, no_grad
-from proflab.lesson import doubles, expect, expect_raises, expect_table, guesses, measuring, plot
+from proflab import example_input, meta, models, no_grad
+from proflab.lesson import doubles, expect, expect_table, guesses, measuring, noise, plot
 from proflab.lesson.demo import demo_size
-from proflab.lesson.hardware import Hardware, this_machine
+from proflab.lesson.hardware import Hardware
 
 # %% [markdown]
+# **Part one: prediction**
+#
 # ## 1 · By which power does it grow? · 20 min
 #
 # If a cost goes from v₁ to v₂ while the size goes from s₁ to s₂, then
@@ -76,8 +78,10 @@ def local_exponents(sizes, values):
     values: the cost at each size, numbers above 0.
     Returns a list of floats, one fewer than there are sizes: ln(v2 / v1) / ln(s2 / s1). A cost that
     stays the same has the exponent 0, and one that falls has a negative one.
-    Raises ValueError for fewer than two sizes, for lists of different lengths, for a size or a
-    value that is not above 0, and for sizes that do not rise.
+    Raises ValueError for fewer than two sizes, and for sizes that do not rise.
+
+    >>> local_exponents([1, 2, 4], [3, 6, 24])
+    [1.0, 2.0]
     """
     ### BEGIN SOLUTION
     if len(sizes) < 2 or len(sizes) != len(values):
@@ -93,7 +97,7 @@ def local_exponents(sizes, values):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_local_exponents", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_local_exponents", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     local_exponents,
     (
@@ -169,6 +173,7 @@ expect_table(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_block", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draws the exponent of a block's FLOPs from 128 to 32,768 tokens, and your guess.
 with meta():
     block = models.transformers.Block(768, heads=12, causal=True)
 tokens = [2**k for k in range(7, 16)]
@@ -184,33 +189,22 @@ plot.curves(lines, x="tokens", y="local exponent", log="x", title=title)
 # At the 1,024 tokens for which GPT-2 was built its block is still nearly linear: 24·s·d² FLOPs of linear layers stand beside 4·s²·d of attention.
 #
 # The next cell makes the width of an MLP, the side of an image and the length of a text four times as large, and prints the exponents of four costs.
-# The last one is measured.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_growth", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-from proflab.lesson import noise
+# Prints by which power four costs of three models grow; the last one is measured.
+from demos import growing
 
-cases = {
-    "MLP, width": ((512, 2048), lambda n: models.MLP(n, n, n), lambda n: (8, n)),
-    "ResNet-18, side": ((56, 224), lambda n: models.resnet18(), lambda n: (1, 3, n, n)),
-    "GPT-2 block, tokens": (
-        (128, 512),
-        lambda n: models.transformers.Block(768, 12, True),
-        lambda n: (1, n, 768),
-    ),
-}
 print(f"{'from → to':<36}{'parameters':>11}{'FLOPs':>7}{'saved':>7}{'ms':>7}")
-for name, (sizes, make, shape) in cases.items():
-    sizes, costs = demo_size(sizes, (32, 64)), []
-    for n in sizes:
-        model, x = make(n).eval(), shape(n)
+for name, sizes, make, shape in growing():
+    costs = {"parameters": [], "FLOPs": [], "saved": [], "ms": []}
+    for model, x in ((make(n).eval(), shape(n)) for n in sizes):
+        costs["parameters"].append(count_parameters(model))
+        costs["FLOPs"].append(count_flops(model, x))
+        costs["saved"].append(saved_activations(model, x))
         with no_grad(), measuring.on_threads(1):
-            ms = measure_latency(model, example_input(model, x), warmup=1, iterations=5)
-        costs.append(
-            [count_parameters(model), count_flops(model, x), saved_activations(model, x), ms]
-        )
-    powers = [local_exponents(sizes, values)[0] for values in zip(*costs, strict=True)]
-    at = f"{name}: {sizes[0]:,} → {sizes[1]:,}"
-    print(f"{at:<36}" + "{:>11.2f}{:>7.2f}{:>7.2f}{:>7.2f}".format(*powers))
+            costs["ms"].append(measure_latency(model, example_input(model, x), 1, 5))
+    powers = [local_exponents(sizes, values)[0] for values in costs.values()]
+    print(f"{name:<36}" + "{:>11.2f}{:>7.2f}{:>7.2f}{:>7.2f}".format(*powers))
 noise.show_load()
 
 # %% [markdown]
@@ -266,8 +260,11 @@ def fit_cost(sizes, times_ms, powers):
     powers: a list or tuple of numbers, no two alike, in any order; at least one.
     Returns a list of floats, one for each power, in the order of `powers`: those that make the sum
     of the squared relative errors, (fitted - measured) / measured, least. A price may be negative.
-    Raises ValueError for no powers, for fewer sizes than powers, for lists of different lengths,
-    for a size or power that is there twice, and for a size or time that is not above 0.
+    Raises ValueError for no powers, for fewer sizes than powers, and for a size or a power that is
+    there twice.
+
+    >>> [round(price, 3) for price in fit_cost([10, 20], [9, 17], (0, 1))]
+    [1.0, 0.8]
     """
     ### BEGIN SOLUTION
     if not len(powers) or len(sizes) < len(powers) or len(sizes) != len(times_ms):
@@ -284,7 +281,7 @@ def fit_cost(sizes, times_ms, powers):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_fit_cost", "locked": true, "points": 7, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_fit_cost", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 sizes, times = [10, 20, 40, 80], [9, 17, 39, 107]
 expect_table(
     fit_cost,
@@ -296,14 +293,11 @@ expect_table(
         {"errors in milliseconds, not relative ones": [-10.47826087, 1.42608696]},
     ),
     ("in any order", ([40, 10, 20], [64, 7, 19], [2, 0]), [0.0385609493, 3.1861920173]),
-    ("a square root alone", ([4, 9], [6, 10], [0.5]), [3.1491712707]),
-    ("a power below 0", ([1, 2, 4], [10, 8, 10], (-1, 1)), [8, 2]),
     (
         "small prices",
         ([1000, 2000, 4000], [0.0123, 0.0223, 0.0456], (0, 1)),
         [1.3335093078e-3, 1.0827035962e-5],
     ),
-    ("forty sizes", ([*range(1, 41)], [3 + 0.5 * n for n in range(1, 41)], (0, 1)), [3, 0.5]),
     rel=1e-6,
 )
 expect("the arguments stay as they are", [sizes, times], [[10, 20, 40, 80], [9, 17, 39, 107]])
@@ -312,28 +306,53 @@ found = fit_cost([5, 2, 11, 7], [157.0, 25.0, 745.0, 305.0], (2, 0, 1))
 expect("the prices are in the order of the powers", found, [6.0, -3.0, 2.0], rel=1e-6)
 found = fit_cost([1, 8, 32, 64], [5, 12, 35, 65], (0, 1))
 expect("small times count as much as large ones", found, [4.06905712517, 0.96461963023], rel=1e-6)
-found = fit_cost([128, 1024, 512], [10.0, 300.0, 90.0], (1,))
-expect("one price for three measurements", found, [0.1053729564], rel=1e-6)
 expect(
     "four powers through four points",
     fit_cost([1, 2, 3, 4], [10.0, 26.0, 58.0, 112.0], (3, 2, 1, 0)),
     [1.0, 2.0, 3.0, 4.0],
     rel=1e-6,
 )
-found = fit_cost([3, 6, 12, 24], [5, 7, 11, 19], (-0.5, 1))
-expect("a power may be below 0", found, [4.8230610516, 0.7814833894], rel=1e-6)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_fit_cost_2", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_fit_cost_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+expect_table(
+    fit_cost,
+    ("a square root alone", ([4, 9], [6, 10], [0.5]), [3.1491712707]),
+    ("a power below 0", ([1, 2, 4], [10, 8, 10], (-1, 1)), [8, 2]),
+    ("forty sizes", ([*range(1, 41)], [3 + 0.5 * n for n in range(1, 41)], (0, 1)), [3, 0.5]),
+    rel=1e-6,
+)
 found = fit_cost(sizes=[4], times_ms=[8], powers=(1,))
 expect("one size, one power, by their names", found, [2], rel=1e-6)
+### BEGIN HIDDEN TESTS
+found = fit_cost([128, 1024, 512], [10.0, 300.0, 90.0], (1,))
+expect("one price for three measurements", found, [0.1053729564], rel=1e-6)
+found = fit_cost([3, 6, 12, 24], [5, 7, 11, 19], (-0.5, 1))
+expect("a power may be below 0", found, [4.8230610516, 0.7814833894], rel=1e-6)
+expect_table(
+    fit_cost,
+    ("one point gives one price", ([7], [3.5], (0.5,)), [1.3228756555]),
+    ("a third point is fitted, too", ([3, 8, 9], [2, 5, 7], (1,)), [0.6785815782]),
+    rel=1e-6,
+)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_fit_cost_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     fit_cost,
     ("as many sizes as powers", ([1, 2], [7, 10], [1, 0]), [3, 4]),
     ("too few sizes; no powers", [([1, 2], [1, 2], (0, 1, 2)), ([1, 2], [1, 2], ())], ValueError),
     ("a power, a size twice", [([1, 2], [1, 2], (1, 1)), ([4, 4], [1, 2], (0, 1))], ValueError),
-    ("a size of 0 or below", [([0, 2], [1, 2], (0,)), ([-1, 2], [1, 2], (0,))], ValueError),
-    ("a time of 0 or below", [([1, 2], [0, 2], (0,)), ([1, 2], [-1, 2], (0,))], ValueError),
+    (
+        "a size or a time of 0, or below",
+        [
+            ([0, 2], [1, 2], (0,)),
+            ([-1, 2], [1, 2], (0,)),
+            ([1, 2], [0, 2], (0,)),
+            ([1, 2], [-1, 2], (0,)),
+        ],
+        ValueError,
+    ),
     (
         "a time is missing, or one too many",
         [([1, 2, 3], [1, 2], (0, 1)), ([3, 5], [1, 2, 3], (1,))],
@@ -344,9 +363,8 @@ expect_table(
 ### BEGIN HIDDEN TESTS
 expect_table(
     fit_cost,
-    ("one point gives one price", ([7], [3.5], (0.5,)), [1.3228756555]),
     ("two points give two prices", ([3, 8], [2, 5], (2, 1)), [-0.0083333333, 0.6916666667]),
-    ("a third point is fitted, too", ([3, 8, 9], [2, 5, 7], (1,)), [0.6785815782]),
+    ("three points, two prices", ([1, 2, 4], [5, 6, 9], (0, 1)), [3.5881188119, 1.3128712871]),
     (
         "two equal powers have no single pair of prices",
         ([3, 5, 7], [1, 2, 3], [0, 2, 0]),
@@ -359,6 +377,7 @@ expect_table(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_extrapolate", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Prints which part of the FLOPs at 8,192 tokens three fits of short texts promise.
 with meta():
     block = models.transformers.Block(768, heads=12, causal=True)
 near, far = [64, 128, 256, 512], 8192
@@ -391,6 +410,9 @@ def holdout_error(sizes, times_ms, powers):
     Returns a float, promised time / measured time - 1, both at the largest size: negative where
     the fit promises too little. The lists stay as they are.
     Raises ValueError as fit_cost does, and where too few sizes are left.
+
+    >>> round(holdout_error([1, 2, 4], [2, 3, 4], (0, 1)), 6)
+    0.25
     """
     ### BEGIN SOLUTION
     if len(sizes) != len(times_ms) or len(sizes) <= len(powers):
@@ -404,7 +426,7 @@ def holdout_error(sizes, times_ms, powers):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_holdout_error", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_holdout_error", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 shuffled, took = [40, 10, 20], [46.0, 8.0, 13.0]
 expect_table(
     holdout_error,
@@ -444,7 +466,7 @@ expect("the same sizes with other times", holdout_error(kept, [12, 4, 8], (0, 1)
 expect("neither list is changed", [kept, took], [[7, 3, 5], [50.0, 6.0, 12.0]])
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_holdout_error_2", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_holdout_error_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 found = holdout_error(sizes=[3, 9], times_ms=[6.0, 12.0], powers=(1,))
 expect("two sizes, one power, by their names", found, 0.5, rel=1e-6)
 expect_table(
@@ -486,8 +508,7 @@ expect_table(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_holdout", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-from proflab.lesson import noise
-
+# Prints how far four fits are off at the largest size, which they have not seen.
 block = models.transformers.Block(768, heads=12, causal=True).eval()
 lengths = demo_size([64, 128, 256, 512, 1024], [8, 16, 32, 64])
 taken = {n: [] for n in lengths}
@@ -504,17 +525,18 @@ for powers in ((1,), (0, 1), (1, 2), (0, 1, 2)):
 # %% [markdown]
 # More powers are not always better: a price that the data cannot know is chosen by the noise.
 # Take the powers that the program has.
-# If the held-out size disagrees, distrust the measurements first and repeat them in turns (lesson 08 says why), as the cell above does.
+# If the held-out size disagrees, distrust the measurements first and repeat them in turns, as the cell above does.
 #
 # ## 4 · What a batch shares · 15 min
 #
 # For the latency of batches (lesson 03) the prices have names: c₀ is the *overhead*, paid once a batch, and c₁ is the price of one more sample.
-# Two figures follow.
+# It follows:
 #
 # - No batch, however large, gives more than 1 / c₁ samples a second.
 # - A batch of c₀ / c₁ samples reaches half of that rate. This *half batch* is Hockney's n½.
 #
 # An overhead of 3 ms and 0.5 ms a sample: at most 2,000 samples a second, and n½ = 6.
+# `batch_cost` fits both prices and returns all four figures.
 #
 # **Predict.** How many images are n½ of LeNet-5 on your machine?
 
@@ -532,6 +554,9 @@ def batch_cost(sizes, latencies_ms):
         most_per_second: the samples a second that no batch exceeds, by this fit.
         half_batch: the batch that reaches half of it; negative where the overhead is.
     Raises ValueError as fit_cost does, and where the price of a sample is not above 0.
+
+    >>> round(batch_cost([1, 3], [4.0, 6.0])["half_batch"], 6)
+    3.0
     """
     ### BEGIN SOLUTION
     overhead, price = fit_cost(sizes, latencies_ms, (0, 1))
@@ -589,8 +614,11 @@ expect(
     -2.0,
     rel=1e-6,
 )
-expect_raises("latencies that fall", lambda: batch_cost([4, 8, 16], [9.0, 8.5, 7.0]), ValueError)
-expect_raises("a latency is missing", lambda: batch_cost([4, 8, 16], [9.0, 8.0]), ValueError)
+expect_table(
+    batch_cost,
+    ("latencies that fall", ([4, 8, 16], [9.0, 8.5, 7.0]), ValueError),
+    ("a latency is missing", ([4, 8, 16], [9.0, 8.0]), ValueError),
+)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_batch_cost_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
@@ -617,30 +645,21 @@ expect("and so is the overhead", found["overhead_ms"], 1.7329604590, rel=1e-6)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_batches", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-from demos import batches
+# Draws LeNet-5's time by its batch, the fitted line, the half batch, and your guess.
+from demos import batches, timed_batches
 
-from proflab.lesson import noise
-
-lenet, sizes = models.LeNet5().eval(), demo_size((1, 2, 4, 8, 16, 32, 64, 128), (1, 4, 16))
-inputs = {size: example_input(lenet, (size, 1, 32, 32)) for size in sizes}
-with no_grad(), measuring.on_threads(1):
-    rounds = [
-        [measure_latency(lenet, x, warmup=3, iterations=9) for x in inputs.values()]
-        for _ in range(demo_size(5, 2))
-    ]
-measured = {n: noise.measured(ms) for n, *ms in zip(sizes, *rounds, strict=True)}
+sizes = demo_size((1, 2, 4, 8, 16, 32, 64, 128), (1, 4, 16))
+measured, rounds = timed_batches(measure_latency, sizes)
 cost = batch_cost(sizes, list(measured.values()))
 shared = f"{cost['overhead_ms']:.3f} ms a batch and {cost['per_sample_ms']:.4f} ms an image"
 print(f"{shared}, so at most {cost['most_per_second']:,.0f} images a second")
-halves = [batch_cost(sizes, ms)["half_batch"] for ms in rounds]
-half = noise.tell("half batch", halves, "images")
+half = noise.tell("half batch", [batch_cost(sizes, ms)["half_batch"] for ms in rounds], "images")
 noise.show_load()
 guesses.compare("half batch of LeNet-5", guess_half_batch, half, "images")
 batches(measured, cost, guess_half_batch)
 
 # %% [markdown]
-# Where the last points lie above the line, the batch has left a cache and a sample costs more.
-# `holdout_error` says by how much.
+# Where points lie above the line, the batch has left a cache and a sample costs more: `holdout_error` says by how much.
 
 # %% [markdown]
 # ## 5 · Predict a model without loading it · 45 min
@@ -658,8 +677,7 @@ guess_xl_one_token = None  # your guess: ms
 # For a model that you have not loaded there are none, but there are shapes.
 # Lesson 05's `op_facts` says what each operation computes and moves, on *meta* tensors too, where 6 GB of weights are recorded in a tenth of a second.
 # Lesson 06 says how long that takes at least.
-# And each operation costs an *overhead*: the call, the checks, the launch.
-# Add up:
+# And each operation costs an *overhead*: the call, the checks, the launch:
 #
 #     time  ≈  Σ ( max( FLOPs / peak ,  bytes / bandwidth )  +  overhead )
 #
@@ -680,6 +698,10 @@ def predict_ms(rows, hardware, overhead_ms):
     An operation takes the longer of all its FLOPs at the peak and all its bytes at the bandwidth,
     and the overhead on top. A row without any FLOPs and bytes costs nothing, not even overhead.
     Returns a float. Raises ValueError for no rows, and for an overhead below 0.
+
+    >>> add = doubles.forward_row("add", "", 9.0, 0, 10**6, bytes_read=8 * 10**6, bytes_written=0)
+    >>> predict_ms([add], Hardware(peak_flops=1e9, bandwidth=2e9), overhead_ms=0.5)
+    4.5
     """
     ### BEGIN SOLUTION
     if not len(rows) or overhead_ms < 0:
@@ -695,15 +717,17 @@ def predict_ms(rows, hardware, overhead_ms):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_predict_ms", "locked": true, "points": 7, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_predict_ms", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 machine = Hardware(peak_flops=1e9, bandwidth=2e9, name="a small one")
-product = doubles.forward_row("linear", "fc", 9.0, 3_000_000, 1_000_000, 1_000_000, 1_000_000)
-addition = doubles.forward_row("add", "", 9.0, 0, 500_000, 4_000_000, 2_000_000)
-view = doubles.forward_row("reshape", "", 9.0, 0, 0, 0, 0)
-copy = doubles.forward_row("clone", "", 9.0, 0, 0, 1_000_000, 1_000_000)
-made = doubles.forward_row("rand", "", 9.0, 0, 7_000, 0, 0)
-tiny = doubles.forward_row("mul", "", 9.0, 0, 137, 8, 4)
-two = [product, addition]
+
+
+def op(matmul=0, elementwise=0, read=0, written=0):
+    return doubles.forward_row("op", "", 9.0, matmul, elementwise, read, written)
+
+
+product = op(matmul=3_000_000, elementwise=1_000_000, read=1_000_000, written=1_000_000)
+addition = op(elementwise=500_000, read=4_000_000, written=2_000_000)
+tiny, two = op(elementwise=137, read=8, written=4), [product, addition]
 expect_table(
     predict_ms,
     (
@@ -724,6 +748,32 @@ expect_table(
         7.0,
         {"the longer time of the whole, not of each": 4.5},
     ),
+    ("sixty tiny operations", ([tiny] * 60, machine, 0.0), 0.00822),
+)
+used = [row["bytes_read"] for row in two]
+expect("the rows stay as they are", used, [1_000_000, 4_000_000])
+### BEGIN HIDDEN TESTS
+other = Hardware(peak_flops=4e12, bandwidth=1e11)
+conv = op(matmul=10**10, elementwise=2 * 10**9, read=10**7, written=10**7)
+norm = op(elementwise=10**8, read=3 * 10**8, written=10**8)
+expect("both kinds of FLOPs count on another machine", predict_ms([conv], other, 0.0), 3.0)
+expect("both kinds of bytes count on another machine", predict_ms([norm] * 3, other, 0.0), 12.0)
+expect("a small time is not rounded", predict_ms([tiny], other, 0.0), 1.2e-7)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_predict_ms_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+machine = Hardware(peak_flops=1e9, bandwidth=2e9)
+
+
+def op(matmul=0, elementwise=0, read=0, written=0):
+    return doubles.forward_row("op", "", 9.0, matmul, elementwise, read, written)
+
+
+product = op(matmul=3_000_000, elementwise=1_000_000, read=1_000_000, written=1_000_000)
+addition = op(elementwise=500_000, read=4_000_000, written=2_000_000)
+copy, made, view = op(read=1_000_000, written=1_000_000), op(elementwise=7000), op()
+expect_table(
+    predict_ms,
     (
         "an overhead for each",
         ([product, addition], machine, 0.5),
@@ -731,17 +781,16 @@ expect_table(
         {"one overhead for all": 7.5, "in s": 1007.0},
     ),
     ("a view costs nothing", ([view, product], machine, 0.5), 4.5),
-    ("a copy without FLOPs, numbers without bytes", ([copy, made], machine, 0.25), 1.507),
-    ("sixty tiny operations", ([tiny] * 60, machine, 0.0), 0.00822),
+    ("a copy has no FLOPs", ([copy], machine, 0.25), 1.25),
+    ("numbers that are made have no bytes", ([made], machine, 0.25), 0.257),
+    ("an overhead of 0", ([copy, view], machine, 0), 1.0),
 )
-used = [[row["op"], row["bytes_read"]] for row in two]
-expect("the rows stay as they are", used, [["linear", 1_000_000], ["add", 4_000_000]])
+found = predict_ms(rows=[view], hardware=machine, overhead_ms=0.5)
+expect("a view alone, the arguments by their names", found, 0.0)
 ### BEGIN HIDDEN TESTS
 other = Hardware(peak_flops=4e12, bandwidth=1e11)
-conv = doubles.forward_row("conv2d", "stem", 0.1, 10**10, 2 * 10**9, 10**7, 10**7)
-norm = doubles.forward_row("layer_norm", "ln", 0.1, 0, 10**8, 3 * 10**8, 10**8)
-expect("both kinds of FLOPs count on another machine", predict_ms([conv], other, 0.0), 3.0)
-expect("both kinds of bytes count on another machine", predict_ms([norm], other, 0.0), 4.0)
+conv = op(matmul=10**10, elementwise=2 * 10**9, read=10**7, written=10**7)
+norm = op(elementwise=10**8, read=3 * 10**8, written=10**8)
 expect(
     "a long pass pays the overhead for each operation",
     predict_ms([conv, norm] * 50, other, 0.01),
@@ -750,11 +799,11 @@ expect(
 expect("the order of the rows does not matter", predict_ms([norm, view, conv], other, 1.0), 9.0)
 back = conv | {"phase": "backward", "self_ms": 77.0, "ms": 80.0, "depth": 3}
 expect("times in a row, its phase and its depth are not used", predict_ms([back], other, 0.5), 3.5)
-expect("a small time is not rounded", predict_ms([tiny], other, 0.0), 1.2e-7)
+expect("views alone take no time", predict_ms([view, view], other, 3.0), 0.0)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "rows_on_meta", "locked": true, "schema_version": 3, "solution": false, "task": false}
-from built import OpRecorder, measure_bandwidth, measure_peak_flops, measurement_warnings, op_facts
+from built import OpRecorder, measure_bandwidth, measure_peak_flops, op_facts
 
 from proflab.lesson.tensor_memory import each_op
 
@@ -784,7 +833,7 @@ def predict_corrected_ms(rows, hardware, overhead_ms, factors):
     return sum(bound * factors.get(op, 1.0) for op, bound in bounds)
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_predict_ms_2", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_predict_ms_3", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 small = rows_on_meta(lambda: models.gpt2("medium"), (1, 1))
 expect(
     "GPT-2 medium on a T4, one token",
@@ -809,30 +858,27 @@ expect(
 )
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_predict_ms_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_predict_ms_4", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 slow = Hardware(peak_flops=1e9, bandwidth=2e9)
-view = doubles.forward_row("reshape", "", 9.0, 0, 0, 0, 0)
-copy = doubles.forward_row("clone", "", 9.0, 0, 0, 1_000_000, 1_000_000)
-found = predict_ms(rows=[view], hardware=slow, overhead_ms=0.5)
-expect("a view alone, the arguments by their names", found, 0.0)
+copy = doubles.forward_row("clone", "", 9.0, 0, 0, bytes_read=1_000_000, bytes_written=1_000_000)
+view = doubles.forward_row("reshape", "", 9.0, 0, 0, bytes_read=0, bytes_written=0)
 expect_table(
     predict_ms,
-    ("an overhead of 0 is one", ([copy, view], slow, 0), 1.0),
+    ("three copies", ([copy, copy, copy], slow, 0.5), 4.5),
     ("no rows", ([], slow, 0.1), ValueError),
     ("an overhead below 0", [([copy], slow, -0.1), ([view], slow, -1)], ValueError),
 )
 ### BEGIN HIDDEN TESTS
-made = doubles.forward_row("rand", "", 9.0, 0, 7_000, 0, 0)
 expect_table(
     predict_ms,
-    ("views alone take no time", ([view, view], slow, 3.0), 0.0),
     ("two copies without overhead", ([copy, copy], slow, 0), 2.0),
-    ("numbers that are made take time", ([made], slow, 0.125), 0.132),
-    ("an overhead below 0 is refused for several rows", ([copy, made], slow, -1e-6), ValueError),
+    ("two copies and a view", ([copy, view, copy], slow, 0.125), 2.25),
+    ("an overhead below 0 is refused for several rows", ([copy, view], slow, -1e-6), ValueError),
 )
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_xl", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# Prints the predicted times of GPT-2 XL on a T4, and what its weights alone take.
 for tokens in (1, 32, 1024):
     rows = rows_on_meta(lambda: models.gpt2("xl"), (1, tokens))
     products = sum(row["matmul_flops"] for row in rows) / T4.peak_flops * 1000
@@ -845,6 +891,7 @@ kept = 1000 * (2 * 48 * 1600 * 1024 * 4) / T4.bandwidth  # a key and a value of 
 print(f"keys and values of 1,024 tokens: {kept:.1f} ms for one user, {32 * kept:.1f} ms for 32")
 
 # %% nbgrader={"grade": false, "grade_id": "demo_xl_guess", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Compares your guess with the predicted time of one token.
 one = predict_ms(rows_on_meta(lambda: models.gpt2("xl"), (1, 1)), T4, 0.005)
 guesses.compare("GPT-2 XL on a T4, one token", guess_xl_one_token, round(one, 1), "ms")
 
@@ -853,65 +900,41 @@ guesses.compare("GPT-2 XL on a T4, one token", guess_xl_one_token, round(one, 1)
 # So 32 tokens cost hardly more than one, and so do 32 users who have just begun.
 # With 1,024 tokens behind each user, reading their keys and values (the *KV cache*) takes 62.9 ms more.
 #
-# Is it true?
-# Test it where you can measure: three models at five sizes each, on one thread.
+# Test it where you can measure: three models at five sizes, on one thread.
 # The bound says how long they take *at least*.
-# But a GELU, for example, may go over its data several times.
+# But a GELU may go over its data several times.
 # So the cell also records one size of each model, takes the factor between measured and predicted for each kind of operation, and carries it to the other four sizes.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_predicted", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-from demos import diagonal, error_lines, recorded_rows
+# Draws predicted against measured times of three models, five sizes each; predicts GPT-2 XL here.
+from demos import diagonal, models_at_sizes, own_machine, prediction_lines, recorded_rows
 
-from proflab.lesson import noise
-
-small = demo_size(lambda: models.gpt2("small"), lambda: models.GPT2(97, 64, 48, 2, 4))
-images, sides, tokens = demo_size(
-    ((1, 4, 16, 64, 128), (64, 96, 128, 176, 224), (8, 16, 32, 64, 128)),
-    ((1, 2, 4), (32, 48, 64), (8, 16, 32)),
-)
-cases = {"LeNet-5": (models.LeNet5, [(n, 1, 32, 32) for n in images])}
-cases["ResNet-18"] = models.resnet18, [(1, 3, n, n) for n in sides]
-cases["GPT-2 small"] = small, [(1, n) for n in tokens]
 with no_grad(), measuring.on_threads(1):
-    size, one = (
-        measuring.beyond_caches(this_machine().caches, demo_size(2**28, 2**26)),
-        Tensor([1.0]),
-    )
-    roof = Hardware(measure_peak_flops(repeats=5), measure_bandwidth(size, repeats=5))
-    one_each = [measure_latency(lambda x: x + one, one, iterations=100) for _ in range(5)]
-    overhead = noise.tell("an operation's overhead", one_each, "ms", warn=measurement_warnings)
-    points = []
-    for name, (make, shapes) in cases.items():
-        model = make().eval()
-        factors = op_factors(recorded_rows(OpRecorder, model, shapes[2]), roof, overhead)
+    mine, points = own_machine(measure_peak_flops, measure_bandwidth, measure_latency), []
+    for name, model, make, shapes in models_at_sizes():
+        factors = op_factors(recorded_rows(OpRecorder, model, shapes[2]), *mine)
         for shape in shapes:
-            ms = measure_latency(model, example_input(model, shape), warmup=1, iterations=5)
-            machine = rows_on_meta(make, shape), roof, overhead
-            points.append((name, predict_ms(*machine), predict_corrected_ms(*machine, factors), ms))
-roofs = f"{roof.peak_flops / 1e9:.0f} GFLOP/s, {roof.bandwidth / 1e9:.1f} GB/s"
-print(f"{roofs}, {overhead * 1000:.1f} µs an operation")
+            rows, x = rows_on_meta(make, shape), example_input(model, shape)
+            both = predict_ms(rows, *mine), predict_corrected_ms(rows, *mine, factors)
+            points.append((name, *both, measure_latency(model, x, warmup=1, iterations=5)))
+xl = rows_on_meta(lambda: models.gpt2("xl"), (1, 128))
 noise.show_load()
-print("\n".join(error_lines(points)))
-xl = rows_on_meta(lambda: models.gpt2("xl"), (1, 128)), roof, overhead
-print(
-    f"GPT-2 XL, 128 tokens, here: {predict_ms(*xl):,.0f} ms by the bound, "
-    f"{predict_corrected_ms(*xl, factors):,.0f} ms with the factors of GPT-2 small"
-)
+print(prediction_lines(points, predict_ms(xl, *mine), predict_corrected_ms(xl, *mine, factors)))
 diagonal(points)
 
 # %% [markdown]
 # An open mark below the diagonal had its data in a cache.
-# One recorded pass brings the prediction nearer, but a factor measured at one size drifts with the size (see *measured / bound*): record one close to the size that you ask about.
+# One recorded pass brings the prediction nearer, but a factor measured at one size drifts with the size: record one close to the size that you ask about.
 # In the opening picture, median errors after one recorded pass are LeNet-5 16%, ResNet-18 20%, GPT-2 small 29%; at worst -53% and +38%.
-# Your own profiler (`proflab assemble release -o my_profiler_alone.py --standalone`) does the same: `python my_profiler_alone.py gpt2-small --at 256 512 1024`.
+# Your profiler (`proflab assemble release -o my_profiler_alone.py --standalone`) does the same: `python my_profiler_alone.py gpt2-small --at 256 512 1024`.
 #
-# **Take a break here.** What follows needs only lesson 06's idea of a cache.
+# **Part two: locality**, for which lesson 06's idea of a cache is enough.
+# Take a break.
 #
 # ## 6 · The same product, six ways · 30 min
 #
 # Three nested loops multiply two n × n matrices: for each i, j and k, add A[i, k] · B[k, j] to C[i, j].
-# The loops may be nested in any order.
-# All six orders do the same FLOPs on the same numbers, yet some take many times as long as others.
+# All six orders of the loops do the same FLOPs on the same numbers, yet some take many times as long.
 # What differs is the *order of the addresses*.
 #
 # Memory is one long row of numbers; matrices are stored row by row (*row-major*).
@@ -922,6 +945,7 @@ diagonal(points)
 # ![The walks of the innermost loop. Loop j: A stands still, B and C along a row. Loop k: A along a row, B down a column, C stands still. Loop i: A and C down a column, B stands still.](walks.png)
 #
 # *Tiles* change the order, too: cut all three loops into blocks of t, and finish one block of t × t × t before the next begins.
+# `matmul_addresses` lists the addresses of such a product, with tiles or without.
 #
 # **Predict.** Matrices of 32 × 32, a cache of 32 lines of 8 numbers.
 # How many times as many lines does the worst of the six orders fetch as the best?
@@ -937,10 +961,13 @@ def matmul_addresses(n, order, tile=None):
     A is stored at 0, B at n², C at 2 n², all row-major; an address counts numbers.
     order: the loops from the outermost to the innermost, a permutation of "ijk". For each
         multiply-add come the addresses of A[i, k], B[k, j] and C[i, j], in this order.
-    tile: the side of blocks, an int. The blocks of i are the outermost loop, then those of j, then
-        those of k; inside each block the three loops run in `order`. Where tile does not divide n,
-        the last block of a loop is shorter. None: no blocks.
-    Returns a list of 3 n³ ints. Raises ValueError for n or tile below 1, and for another order.
+    tile: the side of blocks, an int; None: no blocks. The blocks of i are the outermost loop, then
+        those of j, then those of k; inside each block the loops run in `order`. Where tile does not
+        divide n, a loop's last block is shorter.
+    Returns a list of 3 n³ ints. Raises ValueError for n or tile below 1, and another order.
+
+    >>> matmul_addresses(2, "ikj")[:6]
+    [0, 4, 8, 0, 5, 9]
     """
     ### BEGIN SOLUTION
     tile = n if tile is None else tile
@@ -1096,6 +1123,9 @@ def cache_misses(addresses, line, lines):
     lines: how many lines the cache holds. It is empty at first and may hold any lines (it is
         *fully associative*); when it is full, the least recently used line goes.
     Returns an int. Raises ValueError for line or lines below 1.
+
+    >>> cache_misses([0, 3, 4, 0], line=4, lines=2)
+    2
     """
     ### BEGIN SOLUTION
     if min(line, lines) < 1:
@@ -1114,11 +1144,28 @@ def cache_misses(addresses, line, lines):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_cache_misses", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
-twice = list(range(64)) * 2
+# %% nbgrader={"grade": true, "grade_id": "test_cache_misses", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+rows = [32 * i + j for i in range(32) for j in range(32)]
 expect_table(
     cache_misses,
     ("the example", ([0, 1, 2, 8, 9, 0], 4, 2), 2, {"each number is a line": 6}),
+    ("lines begin at multiples of their length", ([3, 4, 5, 7, 8], 4, 4), 3),
+    ("lines of one number", ([7, 8, 7, 9, 8, 7], 1, 2), 5),
+    ("a cache of one number", ([3, 3, 4, 3], 1, 1), 3),
+    ("32 × 32 along the rows", (rows, 8, 32), 128),
+)
+expect("the addresses stay as they are", rows == list(range(1024)), True)
+### BEGIN HIDDEN TESTS
+expect("a cache of one line", cache_misses([9, 8, 1, 9, 1, 0, 8], 4, 1), 5)
+expect("large addresses", cache_misses([10**12, 10**12 + 7, 10**12 + 8, 10**12], 8, 2), 2)
+expect("lines of three numbers", cache_misses([*range(50), 0, 49], 3, 16), 18)
+expect("a line that holds all of it", cache_misses(list(range(99)), 99, 1), 1)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_cache_misses_2", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+twice = list(range(64)) * 2
+expect_table(
+    cache_misses,
     (
         "a hit makes its line recent",
         ([0, 8, 0, 16, 0, 8], 8, 2),
@@ -1132,32 +1179,30 @@ expect_table(
         16,
         {"a line more than there are": 8, "the newest line goes, not the oldest": 9},
     ),
-    ("lines begin at multiples of their length", ([3, 4, 5, 7, 8], 4, 4), 3),
-    ("lines of one number", ([7, 8, 7, 9, 8, 7], 1, 2), 5),
-    ("a cache of one number", ([3, 3, 4, 3], 1, 1), 3),
+    ("used often, and long ago", ([0, 0, 0, 8, 16, 0], 8, 2), 4, {"the rarest line goes": 3}),
 )
-expect("the addresses stay as they are", twice == list(range(64)) * 2, True)
 ### BEGIN HIDDEN TESTS
 expect("a line that was used goes last", cache_misses([0, 8, 16, 0, 24, 8, 0], 8, 3), 5)
 expect("used twice, then let go", cache_misses([5, 5, 9, 13, 5, 17, 9], 4, 3), 5)
 back = [*range(48), *range(47, -1, -1)]
 expect("there and back again: what is near is still there", cache_misses(back, 4, 5), 19)
 expect("the same addresses with more room", cache_misses(back, 4, 12), 12)
-expect("a cache of one line", cache_misses([9, 8, 1, 9, 1, 0, 8], 4, 1), 5)
-expect("large addresses", cache_misses([10**12, 10**12 + 7, 10**12 + 8, 10**12], 8, 2), 2)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_cache_misses_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
-rows = [32 * i + j for i in range(32) for j in range(32)]
+# %% nbgrader={"grade": true, "grade_id": "test_cache_misses_3", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 columns = [32 * i + j for j in range(32) for i in range(32)]
-trace = [a for k in range(64) for a in (k, 1024 + 32 * (k % 32), 2048)]
+eight = [(i, j, k) for i in range(8) for j in range(8) for k in range(8)]
+ijk = [a for i, j, k in eight for a in (8 * i + k, 64 + 8 * k + j, 128 + 8 * i + j)]
+ikj = [a for i, k, j in eight for a in (8 * i + k, 64 + 8 * k + j, 128 + 8 * i + j)]
+jki = [a for j, k, i in eight for a in (8 * i + k, 64 + 8 * k + j, 128 + 8 * i + j)]
 expect_table(
     cache_misses,
-    ("32 × 32 along the rows", (rows, 8, 32), 128),
     ("down the columns, 32 lines", (columns, 8, 32), 128),
     ("down the columns, 31 lines", (columns, 8, 31), 1024),
-    ("a row, a column, and one number", (trace, 8, 40), 41),
-    ("with too few lines for the column", (trace, 8, 20), 73),
+    ("a product of 8 × 8 in the order ijk", (ijk, 4, 8), 552),
+    ("in the order ikj", (ikj, 4, 8), 160),
+    ("in the order jki", (jki, 4, 8), 1088),
+    ("ikj, and all of it fits", (ikj, 4, 48), 48),
 )
 ### BEGIN HIDDEN TESTS
 space = [(i, j, k) for i in range(32) for j in range(32) for k in range(32)]
@@ -1168,9 +1213,12 @@ expect("a product in the order ikj", cache_misses(trace, 8, 32), 4_352)
 expect("all of it fits: each line is fetched once", cache_misses(trace, 8, 500), 384)
 trace = [a for j, k, i in space for a in (32 * i + k, 1024 + 32 * k + j, 2048 + 32 * i + j)]
 expect("a product in the order jki", cache_misses(trace, 8, 32), 66_560)
+trace = [a for k in range(64) for a in (k, 1024 + 32 * (k % 32), 2048)]
+expect("a row, a column, and one number", cache_misses(trace, 8, 40), 41)
+expect("with too few lines for the column", cache_misses(trace, 8, 20), 73)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_cache_misses_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_cache_misses_4", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 found = cache_misses(addresses=[0, 9, 1], line=8, lines=3)
 expect("the arguments by their names", found, 2)
 expect_table(
@@ -1184,7 +1232,8 @@ expect_table(
 expect_table(
     cache_misses,
     ("one address, one miss", ([77], 3, 5), 1),
-    ("a line that holds all of it", (list(range(99)), 99, 1), 1),
+    ("seven lines of three", (list(range(21)), 3, 2), 7),
+    ("all in one line, but for one", ([4, 5, 6, 7, 8], 4, 3), 2),
     ("nothing is asked for", ([], 1, 1), 0),
     ("a negative line", ([0, 1], -1, 4), ValueError),
     ("negative lines", ([], 4, -1), ValueError),
@@ -1193,33 +1242,20 @@ expect_table(
 
 # %% [markdown]
 # Do your misses predict seconds?
-# The cell compares them with the seconds of a C program (MIT's course 6.172, [lecture 1](https://ocw.mit.edu/courses/6-172-performance-engineering-of-software-systems-fall-2018/resources/mit6_172f18_lec1/), slide "Performance of Different Orders"), and with seconds here, where numpy runs the innermost loop. (Sizes of 2ᵏ are special: section 8.)
+# The cell compares them with the seconds of a C program (MIT's course 6.172, [lecture 1](https://ocw.mit.edu/courses/6-172-performance-engineering-of-software-systems-fall-2018/resources/mit6_172f18_lec1/), slide "Performance of Different Orders"), and with seconds here, where numpy runs the innermost loop.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_orders", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-from demos import orders, rounds_of_order
+# Draws the misses of six orders beside seconds in C and seconds here.
+from demos import IN_C, order_lines, orders, timed_order
 
-from proflab.lesson import noise
-
-published = {
-    "ikj": 177.68,
-    "kij": 179.21,
-    "ijk": 1155.77,
-    "jik": 1080.61,
-    "kji": 3032.82,
-    "jki": 3056.63,
-}
 n = demo_size(2048, 100)
-misses = {order: cache_misses(matmul_addresses(32, order), 8, 32) for order in published}
-here = {order: noise.measured(rounds_of_order(order, n, steps=2)) for order in published}
-for order in published:
-    counted, in_c = f"{misses[order]:>6,} misses", f"{published[order]:>8,.0f} s in C"
-    print(f"{order}: {counted}, {in_c}, {noise.shown(here[order], 's here')}")
-print(f"(here: scaled up from 2 of {n:,} outer steps)")
+misses = {order: cache_misses(matmul_addresses(32, order), 8, 32) for order in IN_C}
+here = {order: timed_order(order, n, steps=2) for order in IN_C}
+print(order_lines(misses, here, n, steps=2))
 noise.show_load()
-guesses.compare(
-    "worst order / best order", guess_worst_order, round(misses["jki"] / misses["ikj"], 1)
-)
-orders(misses, published, here, n, steps=2)
+ratio = round(misses["jki"] / misses["ikj"], 1)
+guesses.compare("worst order / best order", guess_worst_order, ratio)
+orders(misses, IN_C, here, n, steps=2)
 
 # %% [markdown]
 # The innermost loop decides: along rows (j), half and half (k), down columns (i).
@@ -1234,27 +1270,18 @@ orders(misses, published, here, n, steps=2)
 guess_miss_ns = None  # your guess: ns
 
 # %% nbgrader={"grade": false, "grade_id": "demo_chase", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-from demos import chain, chased_ns, gathered_ns
+# Draws ns a read by the size of the array: one read after another, and independent ones.
+from demos import chase
 
-from proflab.lesson import noise
-
-reads, chased, gathered = demo_size(2**18, 2**14), [], []
-for size in (2**k for k in range(14, demo_size(28, 18))):  # bytes
-    follow = chain(size // 8)  # each number is the place of the next; one round visits all
-    found = noise.measured([chased_ns(follow, reads) for _ in range(3)])
-    chased.append((size / 1024, found))
-    gathered.append((size / 1024, gathered_ns(follow, reads)))
-nearest, farthest, apart = min(ns for _, ns in chased), chased[-1][1], gathered[-1][1]
+nearest, farthest, apart, lines = chase(demo_size(28, 18), demo_size(2**18, 2**14))
 latency, bandwidth = farthest - nearest, measure_bandwidth(demo_size(2**28, 2**24), repeats=5)
 noise.tell("a step of the chase in the nearest cache", nearest, "ns")
 noise.tell("a step beyond all caches", farthest, "ns")
 noise.show_load()
 print(f"independent reads beyond all: {apart:.1f} ns each, so {latency / apart:.0f} at a time")
-flying = latency * 1e-9 * bandwidth
-little = f"{latency:.0f} ns × {bandwidth / 1e9:.1f} GB/s"
+flying, little = latency * 1e-9 * bandwidth, f"{latency:.0f} ns × {bandwidth / 1e9:.1f} GB/s"
 print(f"{little} = {flying:,.0f} bytes, {flying / 64:.0f} lines, in flight")
 guesses.compare("what main memory adds to a step", guess_miss_ns, latency, "ns")
-lines = {"one after another": chased, "independent": gathered}
 plot.curves(lines, x="KB", y="ns a read", log="xy", title="Reads at random places, by working set")
 
 # %% [markdown]
@@ -1272,7 +1299,7 @@ plot.curves(lines, x="KB", y="ns a read", log="xy", title="Reads at random place
 #
 #     numbers moved  ≥  2 n³ / √M − 2 M
 #
-# For n = 100 and M = 400 that is 2 · 10⁶ / 20 − 800 = 99,200 numbers.
+# For n = 100 and M = 400 that is 2 · 10⁶ / 20 − 800 = 99,200 numbers: `traffic_bound(100, 400)`.
 # Moving each matrix once gives another bound, 3 n²; the larger one holds.
 
 
@@ -1285,6 +1312,9 @@ def traffic_bound(n, capacity):
     It holds for every order of the multiply-adds: 2 n³ / √capacity - 2 capacity, a float, or 0.0
     where that is negative and says nothing.
     Raises ValueError for an argument below 1.
+
+    >>> traffic_bound(100, 100)
+    199800.0
     """
     ### BEGIN SOLUTION
     if min(n, capacity) < 1:
@@ -1326,21 +1356,23 @@ expect(
     [traffic_bound(1, 1), traffic_bound(4, 16), traffic_bound(3, 10**6)],
     [0.0, 0.0, 0.0],
 )
-expect_raises("a negative size", lambda: traffic_bound(-7, 100), ValueError)
-expect_raises("both below 1", lambda: traffic_bound(-1, -1), ValueError)
+expect_table(
+    traffic_bound,
+    ("a negative size", (-7, 100), ValueError),
+    ("both below 1", (-1, -1), ValueError),
+)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_tiles_lines", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draws the lines that a product fetches in tiles, beside the bound.
 found = {"ikj": cache_misses(matmul_addresses(32, "ikj"), 8, 32)}
 for tile in (4, 8, 16):
     found[f"tiles of {tile}"] = cache_misses(matmul_addresses(32, "ikj", tile), 8, 32)
-bound = traffic_bound(32, 256) / 8
-least = min(found.values())
+bound, least = traffic_bound(32, 256) / 8, min(found.values())
 print(f"no order moves fewer than {bound:.0f} lines; the best tile, {least / bound:.2f} times that")
 found |= {"bound for any order": bound, "each line once": 3 * 32 * 32 / 8}
-plot.bars(
-    found, unit="lines fetched", title="32 × 32, a cache of 32 lines of 8", show="{:,.0f}".format
-)
+title = "32 × 32, a cache of 32 lines of 8"
+plot.bars(found, unit="lines fetched", title=title, show="{:,.0f}".format)
 
 # %% [markdown]
 # Three tiles of 8 × 8 fill 192 of the 256 numbers; three of 16 × 16 do not fit.
@@ -1357,6 +1389,9 @@ def set_misses(addresses, line, sets, ways):
     addresses, line: as for cache_misses. A line may stand only in the set of its own number modulo
     `sets`. Each set holds `ways` lines; when it is full, its least recently used one goes.
     Returns an int. Raises ValueError for line, sets or ways below 1.
+
+    >>> set_misses([0, 16, 0], line=8, sets=2, ways=1)
+    3
     """
     ### BEGIN SOLUTION
     if min(line, sets, ways) < 1:
@@ -1389,13 +1424,12 @@ expect(
 found = set_misses(addresses=[5, 6, 5, 13, 5], line=1, sets=8, ways=1)
 expect("one way of one number", found, 4)
 expect("no addresses, no misses", set_misses([], 8, 8, 8), 0)
-expect_raises("negative sets", lambda: set_misses([0], 8, -8, 8), ValueError)
+expect_table(set_misses, ("negative sets", ([0], 8, -8, 8), ValueError))
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_sets", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Prints times and misses down the columns at a power of two and beside it.
 from demos import seconds_of_order
-
-from proflab.lesson import noise
 
 for n in demo_size((2000, 2048, 2100), (60, 64, 70)):
     took = seconds_of_order("jki", n, steps=2) / n**3 * 1e9
@@ -1423,15 +1457,18 @@ noise.show_load()
 def speedup_steps(seconds):
     """Return the steps of a series of improvements, from the first program to the last.
 
-    seconds: a dict from a program's name to the time that it takes, each above 0, in the order in
-        which the programs were made; at least two.
+    seconds: a dict from a program's name to its time, above 0, in the order in which the programs
+        were made; at least two.
     Returns a list of dicts, one for each program but the first:
         name: of the program. step: how many times as fast as the one before it.
         total: how many times as fast as the first one.
         share: its part of the way in logarithms, ln(step) / ln(the last total). Shares sum to 1,
             and a step that made it slower has a negative one.
-    Raises ValueError for fewer than two programs, for a time that is not above 0, and where the
-    last program takes as long as the first, so that there is no way to share.
+    Raises ValueError for fewer than two programs, and where the last takes as long as the first, so
+    that there is no way to share.
+
+    >>> speedup_steps({"loops": 12.0, "tiles": 3.0})[0]["step"]
+    4.0
     """
     ### BEGIN SOLUTION
     names, times = list(seconds), list(seconds.values())
@@ -1461,18 +1498,10 @@ expect(
     mistakes={"upside down": [0.5, 1 / 3], "over the first": [2.0, 6.0]},
 )
 expect("each over the first", [row["total"] for row in rows], [2.0, 6.0])
-expect(
-    "shares of the way",
-    [row["share"] for row in rows],
-    [math.log(2) / math.log(6), math.log(3) / math.log(6)],
-    mistakes={"shares of the seconds": [0.6, 0.4], "shares of the sum of the steps": [0.4, 0.6]},
-)
-detour = speedup_steps({"a": 8.0, "b": 16.0, "c": 16.0, "d": 2.0})
-expect("a step back, and one on the spot", [row["share"] for row in detour], [-0.5, 0.0, 1.5])
-nearly = speedup_steps({"a": 1000, "b": 999, "c": 10})[0]
-expect("a step of 0.1 %", [nearly["step"], nearly["share"]], [1000 / 999, 2.1725588700886e-4])
+expect("a step of 0.1 %", speedup_steps({"a": 1000, "b": 999, "c": 10})[0]["step"], 1000 / 999)
 forty = speedup_steps({f"version {n}": 2.0**-n for n in range(41)})
-expect("forty steps", [len(forty), forty[-1]["total"], forty[-1]["share"]], [40, 2.0**40, 0.025])
+expect("forty steps", [row["step"] for row in forty], [2.0] * 40)
+expect("their last total", forty[-1]["total"], 2.0**40)
 expect("the times stay as they are", ladder, {"loops": 12.0, "tiles": 6.0, "threads": 2.0})
 ### BEGIN HIDDEN TESTS
 ladder = speedup_steps({"slow": 1000.0, "z": 100.0, "b": 10.0, "m": 0.1})
@@ -1483,13 +1512,44 @@ expect(
 )
 expect("each step over the program before it", [row["step"] for row in ladder], [10.0, 10.0, 100.0])
 expect("totals multiply the steps", [row["total"] for row in ladder], [10.0, 100.0, 10_000.0])
-expect(
-    "shares are of the logarithm of the whole", [row["share"] for row in ladder], [0.25, 0.25, 0.5]
-)
 expect("a step is not rounded", speedup_steps({"a": 7, "b": 3, "c": 1})[0]["step"], 7 / 3)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_speedup_steps_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_speedup_steps_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+expect_table(
+    lambda seconds: [row["share"] for row in speedup_steps(seconds)],
+    (
+        "shares of the way",
+        ({"loops": 12.0, "tiles": 6.0, "threads": 2.0},),
+        [math.log(2) / math.log(6), math.log(3) / math.log(6)],
+        {"shares of the seconds": [0.6, 0.4], "shares of the sum of the steps": [0.4, 0.6]},
+    ),
+    (
+        "a step back, none, one ahead",
+        ({"a": 8.0, "b": 16.0, "c": 16.0, "d": 2.0},),
+        [-0.5, 0.0, 1.5],
+    ),
+    (
+        "a step of 0.1 %",
+        ({"a": 1000, "b": 999, "c": 10},),
+        [2.1725588700886e-4, math.log(99.9) / math.log(100)],
+    ),
+    ("forty steps", ({f"version {n}": 2.0**-n for n in range(41)},), [0.025] * 40),
+)
+### BEGIN HIDDEN TESTS
+expect_table(
+    lambda seconds: [row["share"] for row in speedup_steps(seconds)],
+    (
+        "shares are of the logarithm of the whole",
+        ({"slow": 1000.0, "z": 100.0, "b": 10.0, "m": 0.1},),
+        [0.25, 0.25, 0.5],
+    ),
+    ("one step is the whole way", ({"a": 3.0, "b": 7.0},), [1.0]),
+    ("half the way each", ({"a": 9, "b": 3, "c": 1},), [0.5, 0.5]),
+)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_speedup_steps_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     speedup_steps,
     (
@@ -1514,62 +1574,34 @@ expect_table(
 
 # %% [markdown]
 # **Predict.** How many times as fast as three Python loops does numpy's library (BLAS) multiply two 256 × 256 matrices here, on all threads?
-# (The first picture is MIT's ladder: lecture 1, slides "Version 1" to "Version 9".)
+# MIT's ladder comes first (lecture 1, slides "Version 1" to "Version 9").
 
 # %% tags=["guess"]
 guess_blas_speedup = None  # your guess: times as fast
 
 # %% nbgrader={"grade": false, "grade_id": "demo_mit", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-mit = {"Python": 21_041.67, "Java": 2387.32, "C": 1155.77, "loops in the order ikj": 177.68}
-mit |= {
-    "optimizing compiler": 54.63,
-    "parallel loops": 3.04,
-    "tiles": 1.79,
-    "divide and conquer": 1.30,
-    "vector instructions": 0.70,
-}
-rows = speedup_steps(mit)
+# Draws MIT's ladder: which share of the way from Python to tuned C each version is.
+from demos import MIT_LADDER, ladder
+
+rows = speedup_steps(MIT_LADDER)
 whole = f"{rows[-1]['total']:,.0f} times as fast in all"
 print(f"{whole} (the slide says 30,272; its seconds are rounded)")
-shares = {f"{row['name']}: {row['step']:.2f} times": row["share"] for row in rows}
-plot.bars(
-    shares,
-    unit="share of the way, in logarithms",
-    title="MIT 6.172: from Python to tuned C",
-    show="{:.0%}".format,
-)
+ladder(rows, title="MIT 6.172: from Python to tuned C")
 
 # %% nbgrader={"grade": false, "grade_id": "demo_ladder", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-from demos import python_loops
+# Draws the same ladder on this machine, from three Python loops to BLAS on all threads.
+from demos import ladder, timed_ladder
 
-from proflab.lesson import noise
-
-n, rng = demo_size(256, 24), np.random.default_rng(7)
-a, b = (rng.random((n, n), np.float32) for _ in range(2))
-out, blas = np.empty_like(a), f"BLAS, {measuring.called(max(measuring.thread_counts()))}"
-rungs = {
-    "three Python loops, ijk": (lambda: python_loops("ijk", a.tolist(), b.tolist()), 1),
-    "three Python loops, ikj": (lambda: python_loops("ikj", a.tolist(), b.tolist()), 1),
-    "n² dot products by numpy": (lambda: [a[i] @ b[:, j] for i in range(n) for j in range(n)], 3),
-    "n rows times a matrix": (lambda: [row @ b for row in a], 5),
-    f"BLAS, {measuring.called(1)}": (lambda: np.matmul(a, b, out=out), 50),
-}
-with measuring.on_threads(1):
-    rates = measuring.in_turns(measuring.best_time, rungs, rounds=demo_size(3, 2))
-rates |= measuring.in_turns(measuring.best_time, {blas: (lambda: np.matmul(a, b, out=out), 50)})
-busy = noise.is_busy()
-seconds = {name: noise.Measured(m, low, high, busy) for name, (low, m, high) in rates.items()}
+n = demo_size(256, 24)
+seconds = timed_ladder(n, rounds=demo_size(3, 2))
 rows = speedup_steps(seconds)
 for row in rows:
     print(f"{row['name']:<25} {row['step']:>8.2f} times, in all {row['total']:>9,.1f} times")
-loops = seconds["three Python loops, ijk"]
-whole = noise.tell("BLAS over three Python loops", loops / seconds[blas], "times")
+loops, *_, blas = seconds.values()
+whole = noise.tell("BLAS over three Python loops", loops / blas, "times")
 noise.show_load()
 guesses.compare("BLAS over three Python loops", guess_blas_speedup, whole, "times")
-bars = {f"{row['name']}: {row['step']:.2f} times": row["share"] for row in rows}
-plot.bars(
-    bars, unit="share of the way, in logarithms", title=f"Here, {n} × {n}", show="{:.0%}".format
-)
+ladder(rows, title=f"Here, {n} × {n}")
 
 # %% [markdown]
 # Five causes (interpreter, order, tiles, SIMD, threads) stand behind such ladders, and each can be counted:
@@ -1586,8 +1618,7 @@ plot.bars(
 #
 # ### In torch
 #
-# torch has meta tensors, too.
-# A feed-forward layer of GPT-3, for 2,048 tokens:
+# A feed-forward layer of GPT-3 on torch's meta tensors, for 2,048 tokens:
 #
 # ```python
 # import torch
@@ -1626,6 +1657,9 @@ def reflect_crossover_tokens(d_model, share=0.5):
     All pairs of tokens count, also those that a causal mask hides.
     d_model: int, at least 1. share: of 24·s·d² + 4·s²·d, the part 4·s²·d; above 0 and below 1.
     Returns a float, not rounded. Raises ValueError for an argument out of range.
+
+    >>> reflect_crossover_tokens(1024)
+    6144.0
     """
     ### BEGIN SOLUTION
     if d_model < 1 or not 0 < share < 1:
@@ -1634,7 +1668,7 @@ def reflect_crossover_tokens(d_model, share=0.5):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_reflect_crossover_tokens", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_reflect_crossover_tokens", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     reflect_crossover_tokens,
     (
@@ -1678,10 +1712,10 @@ expect_table(
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# The wider the model, the later attention matters.
-# What grew in practice is the length:
+# The wider the model, the later attention matters; what grew is the length:
 
 # %% nbgrader={"grade": false, "grade_id": "demo_long_texts", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# Prints the share of attention in a block of GPT-3's width at 128,000 tokens.
 tokens, width = 128_000, 12_288  # GPT-3's width
 for pairs, count in (("all pairs of tokens", 4), ("only the pairs that a causal mask keeps", 2)):
     attention, linear = count * tokens**2 * width, 24 * tokens * width**2

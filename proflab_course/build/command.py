@@ -14,6 +14,7 @@ from pathlib import Path
 
 from proflab.lesson.mine import FILE as MINE
 from proflab_course.build.class_tree import class_tree, extension_notes
+from proflab_course.build.limits import excess_lines, sizes_table
 from proflab_course.build.make import IGNORED, STEPS, Audit, Plan, make, workplace
 from proflab_course.build.tracks import read_tracks, track_points
 from proflab_course.course.layout import Course, CourseError
@@ -51,6 +52,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="draw other inputs for the hidden cases that a lesson lets vary",
     )
     parser.add_argument(
+        "--sizes",
+        action="store_true",
+        help="build nothing; list what lessons ask of their readers",
+    )
+    parser.add_argument(
         "--audit",
         choices=("full", "static"),
         default="full",
@@ -63,6 +69,9 @@ def run(arguments: argparse.Namespace) -> int:
     course = Course.find()
     if arguments.track == "":
         print(tracks_table(course))
+        return 0
+    if arguments.sizes:
+        print(sizes(course, arguments.lessons, arguments.track))
         return 0
     if bool(arguments.through or arguments.track) != bool(arguments.output):
         raise CourseError("--through N or --track NAME and -o FOLDER go together")
@@ -108,6 +117,17 @@ def tracks_table(course: Course) -> str:
         used = "  (in use)" if track.name == tracks.use else ""
         lines.append(f"{track.name:<12} {track.hours:>3g} h  {what}  {track.title}{used}")
     return "\n".join(lines)
+
+
+def sizes(course: Course, lessons: Iterable[str] = (), track: str | None = None) -> str:
+    """Return a table of what lessons ask of their readers; for lessons that are named, what of it
+    is above the limits, too.
+    """
+    named = list(lessons)
+    figures = Plan.read(course, named, track=track).figures
+    shown = figures if named else {}
+    told = [line for name, found in shown.items() for line in excess_lines(name, found)]
+    return "\n".join([sizes_table(figures), *told])
 
 
 def _report_check(differences: list[str]) -> int:

@@ -1,74 +1,235 @@
-"""Audit what a lesson asks of its reader: words, the width of code, imports, minutes.
+"""Limit what a lesson asks of its reader: the rules for `measures`, and who is held to them.
 
-Measured is what a student meets of what its authors wrote, without hidden cases and solutions. A
-lesson in which no heading says its minutes is held to none but the one on `# fmt: skip`.
+Held to them is what a course with `limits = true` in modules/tracks.toml releases by default. Of a
+class's own track, and of lessons that this file does not list, it is only told.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
+from proflab_course.build.measures import Measured
 from proflab_course.build.sections import sections
-from proflab_course.course.notebook import MARK_SCHEME, SOLUTION, Cell, Lesson, replace_regions
-from proflab_course.course.test_cells import hidden_source_removed
-
-WORDS, IMPORTS, WIDTH = 3_000, 8, 100
-_ANSWER = "YOUR ANSWER HERE"
-_LINK = re.compile(r"!?\[([^]]*)\]\([^)]*\)")
-_WORD = re.compile(r"[A-Za-zÀ-ÿ0-9][\w’'.,-]*")
+from proflab_course.course.notebook import Lesson
 
 
-def limit_mistakes(lesson: Lesson) -> Iterator[str]:
-    """Yield a sentence for each limit that a lesson, not yet stamped, exceeds."""
+@dataclass(frozen=True)
+class Rule:
+    """Say how much of something there may be, what that is, and what to do about more."""
+
+    limit: int
+    what: str
+    advice: str
+
+
+CASES, WIDTH, HELPERS, ATTRIBUTES, POINTS = 8, 100, 12, 8, 8
+ERROR_ROWS, ERROR_POINTS, DOC_WORDS = 4, 12, 130
+DEMO_LINES, GIVEN_LINES, EXERCISES, OPTIONAL = 15, 45, 10, 3
+WORDS, IMPORTS = 3_000, 8
+LONGER = {("06_roofline", "exercises"): 13}  # ten of them are of a line or two
+
+RULES = {
+    "words": Rule(WORDS, "words of prose", "write less"),
+    "imports": Rule(IMPORTS, "lines of imports", "the others go into the cells that need them"),
+    "helpers": Rule(HELPERS, "names imported from proflab.lesson", "need fewer"),
+    "attributes": Rule(ATTRIBUTES, "names behind a helper's dot", "need fewer outside of demos"),
+    "exercises": Rule(EXERCISES, "exercises with points", "let the track leave some out"),
+    "optional": Rule(OPTIONAL, "optional exercises", "let the track leave some out"),
+    "cases": Rule(CASES, "visible cases", "hide those that few wrong solutions need"),
+    "points": Rule(POINTS, "points", "make two cells of it"),
+    "error rows": Rule(ERROR_ROWS, "visible cases of errors", "put several tuples into a row"),
+    "errors apart": Rule(
+        0,
+        "cases of errors belong into an exercise's last cell",
+        "of 8 points or more it has a cell for them alone, with 2 points",
+    ),
+    "error points": Rule(ERROR_POINTS, "points for errors", "ideas earn them"),
+    "doc words": Rule(DOC_WORDS, "words in docstrings, the example apart", "write less"),
+    "demo lines": Rule(DEMO_LINES, "lines in a demo cell", "demos.py may have the others"),
+    "given lines": Rule(GIVEN_LINES, "lines in a given cell", "make two cells of it, or a file"),
+    "width": Rule(WIDTH, "characters in a line", "break it"),
+}
+
+# By how much a lesson of this course is still above a rule, all its cells together. It shrinks
+# only: the build refuses more than this, and a test an entry that is larger than needed.
+ALLOWED: Mapping[str, Mapping[str, int]] = {
+    "01_parameters": {
+        "errors apart": 8,
+        "demo lines": 5,
+    },
+    "02_flops": {
+        "cases": 7,
+        "error rows": 3,
+        "errors apart": 3,
+    },
+    "03_latency": {
+        "cases": 9,
+        "error rows": 8,
+        "errors apart": 6,
+        "demo lines": 12,
+    },
+    "04_memory": {
+        "attributes": 5,
+        "error rows": 1,
+        "errors apart": 7,
+        "doc words": 14,
+    },
+    "05_profiler": {
+        "helpers": 12,
+        "attributes": 10,
+    },
+    "06_roofline": {
+        "cases": 6,
+        "errors apart": 4,
+        "doc words": 1,
+        "demo lines": 8,
+    },
+    "07_scaling": {
+        "error rows": 1,
+        "errors apart": 7,
+        "doc words": 12,
+        "demo lines": 61,
+    },
+    "08_benchmarking": {
+        "error rows": 2,
+        "errors apart": 10,
+        "demo lines": 36,
+    },
+    "09_optimization": {
+        "helpers": 3,
+        "cases": 24,
+        "error rows": 3,
+        "errors apart": 6,
+        "doc words": 159,
+    },
+    "10_cuda_roofline": {
+        "attributes": 3,
+        "cases": 1,
+        "errors apart": 1,
+        "doc words": 38,
+        "demo lines": 3,
+    },
+    "11_gpu_training": {
+        "attributes": 4,
+        "cases": 13,
+        "error rows": 7,
+        "errors apart": 7,
+        "doc words": 103,
+    },
+}
+
+
+def limit_mistakes(lesson: Lesson, figures: Iterable[Measured]) -> Iterator[str]:
+    """Yield a sentence for each place at which a lesson, not yet stamped, is above a rule.
+
+    figures: what is `measured` of it. A rule that ALLOWED covers yields none.
+    """
     for cell in lesson.cells:
-        if cell.node.cell_type == "code" and (lines := _lines_with(cell.source, "# fmt: skip")):
-            yield f"{cell.where}, line {lines[0]}: `# fmt: skip`; let the formatter lay it out"
-    if all(section.minutes is None for section in sections(lesson)):
+        if cell.node.cell_type == "code" and "# fmt: skip" in cell.source:
+            yield f"{cell.where}: `# fmt: skip`; let the formatter lay it out"
+    figures = list(figures)
+    allowed = ALLOWED.get(lesson.name, {})
+    for rule, excess in excesses(lesson.name, figures).items():
+        if excess > (granted := allowed.get(rule, 0)):
+            more = f" (in all {excess} too many, {granted} allowed for now)" if granted else ""
+            for each in above(lesson.name, rule, figures):
+                yield _sentence(lesson.name, each) + more
+
+
+def limit_note(lesson: Lesson, figures: Iterable[Measured]) -> str:
+    """Return one sentence on the rules that a lesson is above and not held to; empty for none."""
+    figures = list(figures)
+    allowed = ALLOWED.get(lesson.name, {})
+    found = [r for r, n in excesses(lesson.name, figures).items() if n > allowed.get(r, 0)]
+    most = {rule: max(each.amount for each in figures if each.rule == rule) for rule in found}
+    told = {
+        rule: f"{most[rule]:,} {RULES[rule].what} ({_limit(lesson.name, rule):,})" for rule in found
+    }
+    told |= {rule: RULES[rule].what for rule in found if not RULES[rule].limit}
+    listed = ", ".join(told.values())
+    return f"{lesson.place} asks more than lessons of the course do: {listed}" if listed else ""
+
+
+def untimed_sections(lesson: Lesson) -> Iterator[str]:
+    """Yield a sentence for each section with an exercise that says no minutes, where others do."""
+    found = sections(lesson)
+    if all(section.minutes is None for section in found):
         return
-    if (words := prose_words(lesson)) > WORDS:
-        yield f"{lesson.place}: its prose has {words:,} words, {WORDS:,} at most: write less"
-    for cell, line in wide_lines(lesson):
-        shown = line.strip()[:40]
-        yield f"{cell.where}: {len(line)} characters, {WIDTH} at most, in `{shown}…`"
-    imports = next((cell for cell in lesson.named("given") if _imports(cell)), None)
-    if imports is not None and (count := len(_filled(imports.source))) > IMPORTS:
-        where = "the others go into the cells that need them"
-        yield f"{imports.where}: {count} lines of imports, {IMPORTS} at most; {where}"
-    for section in sections(lesson):
-        exercises = [cell.name for cell in section.cells if cell.role == "exercise"]
-        if exercises and section.minutes is None:
+    for section in found:
+        if section.minutes is None and any(cell.role == "exercise" for cell in section.cells):
             place = section.place.where if section.place else lesson.place
             heading = f"`{section.heading}`" if section.heading else "the part before all headings"
             yield f"{place}: {heading} has an exercise and says no minutes (`## … · 15 min`)"
 
 
-def prose_words(lesson: Lesson) -> int:
-    """Return how many words of prose a student meets."""
-    words = 0
-    for cell in lesson.cells:
-        if cell.node.cell_type == "markdown":
-            text = replace_regions(cell.source, MARK_SCHEME, ())
-            text = replace_regions(text, SOLUTION, (_ANSWER,))
-            words += len(_WORD.findall(_LINK.sub(r"\1", text)))
-    return words
+def excesses(name: str, figures: Iterable[Measured]) -> dict[str, int]:
+    """Return by how much a lesson is above each rule, all its cells together."""
+    total: defaultdict[str, int] = defaultdict(int)
+    for each in figures:
+        if each.rule in RULES:
+            total[each.rule] += max(0, each.amount - _limit(name, each.rule))
+    return {rule: total[rule] for rule in RULES if total[rule]}
 
 
-def wide_lines(lesson: Lesson) -> Iterator[tuple[Cell, str]]:
-    """Yield each line of code that a student meets and that is too wide, with its cell."""
-    for cell in lesson.cells:
-        if cell.node.cell_type == "code":
-            code = replace_regions(hidden_source_removed(cell.source), SOLUTION, ())
-            yield from ((cell, line) for line in code.splitlines() if len(line) > WIDTH)
+def above(name: str, rule: str, figures: Iterable[Measured]) -> Iterator[Measured]:
+    """Yield the figures that are above a rule."""
+    for each in figures:
+        if each.rule == rule and each.amount > _limit(name, rule):
+            yield each
 
 
-def _lines_with(source: str, words: str) -> list[int]:
-    return [n for n, line in enumerate(source.splitlines(), start=1) if words in line]
+def _limit(name: str, rule: str) -> int:
+    return LONGER.get((name, rule), RULES[rule].limit)
 
 
-def _imports(cell: Cell) -> bool:
-    return cell.source.lstrip().startswith(("import ", "from "))
+def _sentence(name: str, each: Measured) -> str:
+    rule = RULES[each.rule]
+    shown = f" (`{each.shown}…`)" if each.rule == "width" else f" ({each.shown})" * bool(each.shown)
+    if not rule.limit:
+        return f"{each.where}: {rule.what}: {rule.advice}"
+    at_most = f"{each.amount:,} {rule.what}, {_limit(name, each.rule):,} at most"
+    return f"{each.where}: {at_most}{shown}: {rule.advice}"
 
 
-def _filled(text: str) -> list[str]:
-    return [line for line in text.splitlines() if line.strip()]
+_COLUMNS = {
+    "words": "words",
+    "exercises": "exercises",
+    "optional": "°",
+    "cases": "visible cases",
+    "most": "most a cell",
+    "error points": "points for errors",
+    "width": "widest line",
+    "helpers": "helper names",
+    "attributes": "behind a dot",
+    "lines": "lines of code",
+}
+
+
+def sizes_table(figures: Mapping[str, Iterable[Measured]]) -> str:
+    """Return a table with a row for each lesson: what it asks of its reader.
+
+    figures: those of `measured`, by lesson.
+    """
+    rows = [["lesson", *_COLUMNS.values()]]
+    for name, found in figures.items():
+        amounts: defaultdict[str, list[int]] = defaultdict(lambda: [0])
+        for each in found:
+            amounts[each.rule].append(each.amount)
+        values = {rule: max(amounts[rule]) for rule in _COLUMNS}
+        values |= {"cases": sum(amounts["cases"]), "most": max(amounts["cases"])}
+        rows.append([name, *(f"{value:,}" for value in values.values())])
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ("  ".join(map(str.rjust, row[1:], widths[1:])) for row in rows)
+    return "\n".join(
+        f"{row[0]:<{widths[0]}}  {line}" for row, line in zip(rows, lines, strict=True)
+    )
+
+
+def excess_lines(name: str, figures: Iterable[Measured]) -> Iterator[str]:
+    """Yield a line for each place of a lesson that is above a rule, allowed for now or not."""
+    figures = list(figures)
+    for rule in excesses(name, figures):
+        for each in above(name, rule, figures):
+            yield _sentence(name, each)

@@ -29,7 +29,8 @@ from proflab_course.build.audit import (
 )
 from proflab_course.build.durations import read_durations, stamp_durations
 from proflab_course.build.leaks import leaks
-from proflab_course.build.limits import limit_mistakes
+from proflab_course.build.limits import limit_mistakes, limit_note, untimed_sections
+from proflab_course.build.measures import Measured, measured
 from proflab_course.build.mentions import Tree, lacking_ideas, track_line
 from proflab_course.build.notes import lesson_notes
 from proflab_course.build.overlay import apply_overlay, overlay_path
@@ -50,8 +51,8 @@ from proflab_course.course.jobs import default_jobs
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import Lesson, notebook_text, read_module, read_notebook
 from proflab_course.course.release_stamp import STAMP, make_stamp
+from proflab_course.course.tracks import DEFAULT, Track, Tracks
 from proflab_course.course.tracks import PUBLIC as TRACKS
-from proflab_course.course.tracks import Track, Tracks
 from proflab_course.grading.answer_key import released_from
 
 STEPS = ("source", "release")
@@ -76,6 +77,7 @@ class Plan:
     """All lessons of a track, and the names of those to be made.
 
     taken: the track's lessons; whole: all of the course, as they are written.
+    figures: what the wanted lessons ask of their readers, before the build adds to them.
     notes: sentences for the instructor, which stop nothing.
     """
 
@@ -86,6 +88,7 @@ class Plan:
     track: Track | None = None
     tracks: Tracks | None = None
     built: dict[str, Collection] = field(default_factory=dict)
+    figures: dict[str, list[Measured]] = field(default_factory=dict)
     beyond_limits: dict[str, list[str]] = field(default_factory=dict)
     seed: int | None = None
     notes: list[str] = field(default_factory=list)
@@ -107,14 +110,12 @@ class Plan:
         if not names:
             raise CourseError(f"{course.root / 'modules'} holds no lesson: nothing to build")
         lessons: list[Lesson] = []
-        beyond: dict[str, list[str]] = {}
         for name in names:
             path = course.module(name)
             if not path.exists():
                 raise CourseError(f"modules/{name} has no {name}.py: every lesson is one such file")
             lessons.append(read_module(path, name, f"modules/{name}/{name}.py"))
             apply_overlay(lessons[-1], overlay_path(course.root, name))
-            beyond[name] = list(limit_mistakes(lessons[-1]))
         tracks = read_tracks(course.root, lessons)
         if tracks is None and track is not None:
             raise CourseError(f"--track {track}: the course declares no tracks in {TRACKS}")
@@ -125,7 +126,6 @@ class Plan:
             what = f"the track {taken_track.name} does not have {other[0]}"
             raise CourseError(f"{what} (it has {', '.join(taken_track.lessons)})")
         plan = cls(course, {}, lessons, chosen, taken_track, tracks, seed=seed)
-        plan.beyond_limits = beyond
         plan._take_and_stamp(published=track in (None, tracks.use if tracks else None))
         return plan
 
@@ -137,6 +137,8 @@ class Plan:
                 self.taken[lesson.name] = Taken(lesson)
             elif lesson.name in self.track.lessons:
                 self.taken[lesson.name] = apply_track(lesson, self.tracks, self.track)
+        for name in self.wanted:
+            self._limit(self.taken[name].lesson)
         tree = Tree.of(self.taken.values(), self.whole, address)
         if self.track is not None:
             tree.link_mentions()
@@ -150,6 +152,17 @@ class Plan:
                 line = track_line(taken, self.track, address, lacking)
             stamp(taken.lesson, address, line, published)
             stamp_durations(taken.lesson, durations)
+
+    def _limit(self, lesson: Lesson) -> None:
+        """Measure a lesson, and hold it to the limits if it is limited and in the default track."""
+        figures = measured(lesson, self.course.module(lesson.name).parent)
+        self.figures[lesson.name] = figures
+        self.beyond_limits[lesson.name] = list(untimed_sections(lesson))
+        limited = self.tracks is not None and self.tracks.times[lesson.name].limited
+        if limited and self.track.name == DEFAULT:
+            self.beyond_limits[lesson.name] += limit_mistakes(lesson, figures)
+        else:
+            self.notes += filter(None, [limit_note(lesson, figures)])
 
     @property
     def lessons(self) -> list[Lesson]:

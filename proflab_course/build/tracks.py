@@ -20,7 +20,7 @@ from proflab.lesson.names import bound_names, used_names
 from proflab.lesson.outline import Outline, place_of
 from proflab.lesson.statements import KNOWN
 from proflab_course.build.audit_demos import GUESS_TAG, demos_imports
-from proflab_course.build.limits import prose_words
+from proflab_course.build.measures import prose_words
 from proflab_course.build.sections import Section, heading_lines, sections
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import GIVEN_TAG, SOLUTION, Cell, Lesson, set_cell_ids

@@ -285,7 +285,7 @@ def _row(
         example = "(label, arguments, result), or these with mistakes"
         raise GrammarError(_at(name, row, f"a row is a tuple: {example}"))
     label, (arguments, result, *mistakes) = _label(parts[0], name), parts[1:]
-    exception = _exception(result)
+    exception = exception_name(result)
     several = exception and isinstance(arguments, ast.List)
     tuples = arguments.elts if several else [arguments]
     if not tuples or not all(isinstance(each, ast.Tuple) for each in tuples):
@@ -335,7 +335,7 @@ def _mistakes(node: ast.expr, name: str) -> dict[str, Any]:
     return mistakes
 
 
-def _exception(node: ast.expr) -> str:
+def exception_name(node: ast.expr) -> str:
     """Return the name of one of Python's own exceptions; empty for anything else."""
     known = getattr(builtins, node.id, None) if isinstance(node, ast.Name) else None
     return node.id if isinstance(known, type) and issubclass(known, Exception) else ""
@@ -355,7 +355,7 @@ def _raises_case(
         )
     ):
         raise GrammarError(_at(name, action, "expect_raises takes `lambda: …` without arguments"))
-    if not _exception(exception):
+    if not exception_name(exception):
         raise GrammarError(_at(name, exception, "expect_raises takes a built-in exception's name"))
     answer = Answer(label, "expect_raises", exception=exception.id)
     return Step("raises", ast.unparse(action.body)), answer

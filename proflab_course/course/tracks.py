@@ -36,11 +36,13 @@ class LessonTimes:
     """A lesson's exercises in order with their minutes of writing, its essay's, and its needs.
 
     needs: the earlier lessons whose ideas it builds on, as "02" or, with a section, "02 §8".
+    limited: whether it is held to the limits of build/limits.py, or only told of them.
     """
 
     minutes: Mapping[str, int]
     essay: int = 0
     needs: tuple[str, ...] = ()
+    limited: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,12 +88,12 @@ class Tracks:
             return None
         if public is None:
             raise CourseError(f"{PRIVATE} needs {PUBLIC}, with the minutes of every exercise")
-        _known(public, {"lesson", "track"}, PUBLIC)
+        _known(public, {"lesson", "track", "limits"}, PUBLIC)
         _known(private or {}, {"lesson", "track", "use"}, PRIVATE)
         times: dict[str, LessonTimes] = {}
         for file, data in ((PUBLIC, public), (PRIVATE, private or {})):
             for name, entry in _table(data, "lesson", file).items():
-                times[name] = _times(name, entry, file)
+                times[name] = _times(name, entry, file, data.get("limits") is True)
         times = dict(sorted(times.items()))
         tracks: dict[str, Track] = {}
         for file, data in ((PUBLIC, public), (PRIVATE, private or {})):
@@ -182,7 +184,7 @@ def _table(data: dict[str, Any], key: str, file: str) -> dict[str, dict[str, Any
     return found
 
 
-def _times(name: str, entry: dict[str, Any], file: str) -> LessonTimes:
+def _times(name: str, entry: dict[str, Any], file: str, limited: bool) -> LessonTimes:
     where = f"{file}, lesson {name}"
     _known(entry, {"needs", "essay", "minutes"}, where)
     minutes, essay, needs = entry.get("minutes", {}), entry.get("essay", 0), entry.get("needs", [])
@@ -192,7 +194,7 @@ def _times(name: str, entry: dict[str, Any], file: str) -> LessonTimes:
         match = _NEED.fullmatch(str(need))
         if not match or int(match[1]) >= int(name[:2]):
             raise CourseError(f'{where}: it needs {need!r}; write an earlier lesson as "02 §8"')
-    return LessonTimes(minutes, essay, tuple(needs))
+    return LessonTimes(minutes, essay, tuple(needs), limited)
 
 
 def _is_minutes(value: Any) -> bool:

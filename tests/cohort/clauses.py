@@ -34,10 +34,15 @@ _OTHER = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
 
 
 def clauses(code: str) -> list[str]:
-    """Return the clauses of an exercise's docstrings: sentences, and what a semicolon parts."""
+    """Return the clauses of an exercise's docstrings: sentences, and what a semicolon parts.
+
+    An example states nothing and is left out.
+    """
     nodes = ast.walk(ast.parse(code))
     texts = [ast.get_docstring(n) for n in nodes if isinstance(n, ast.FunctionDef | ast.ClassDef)]
-    text = " ".join(filter(None, texts))
+    text = " ".join(
+        re.sub(r"^>>> .*?(?=^$|\Z)", "", text, flags=re.S | re.M) for text in texts if text
+    )
     return re.split(r"(?<=[.;]) (?=[A-Za-z(])", " ".join(text.split()))
 
 

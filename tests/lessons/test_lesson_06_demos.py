@@ -56,6 +56,24 @@ def test_rates_count_two_arrays_of_a_copy_and_three_of_a_sum(demos, monkeypatch)
     assert copied == one_in == 2 * two_in / 3 == 2**26
 
 
+def test_products_are_measured_on_one_thread_and_on_all(demos, monkeypatch):
+    monkeypatch.setenv("PROFLAB_DEMO", "small")
+    monkeypatch.setattr(demos.measuring, "thread_counts", lambda: [1, 2])
+    found = demos.peaks(lambda sizes, dtype, repeats: float(len(dtype)))
+    names = [f"{kind}, {n}" for kind in ("float32", "float64") for n in ("1 thread", "2 threads")]
+    assert list(found) == [*names, "float16, 1 thread", "int32, 1 thread"]
+    assert found["float64, 2 threads"] == (7.0, 7.0, 7.0)
+
+
+def test_additions_are_drawn_in_thousands_and_microseconds(demos):
+    assert demos.addition_seconds(16) > 0
+    picture = demos.additions({"measured": {1000: 2e-6, 4000: 3e-6}}, guess=250_000)
+    axes = picture.figure.axes[0]
+    drawn = [line.get_xydata().tolist() for line in axes.lines]
+    assert drawn[0] == [[1.0, 2.0], [4.0, pytest.approx(3.0)]]
+    assert drawn[-1] == [[1.0, 4.0]]  # the guess: 4 µs each
+
+
 @pytest.mark.parametrize("name", ["GPT-2", "ResNet-18"])
 def test_each_pass_is_recorded_alone_and_only_once(demos, name, monkeypatch):
     monkeypatch.setenv("PROFLAB_DEMO", "small")

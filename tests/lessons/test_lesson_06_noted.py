@@ -17,6 +17,13 @@ def test_a_product_notes_each_kind_once_and_multiplies():
     assert seen == [same, same, [((2, 1), "float32"), *same]]
 
 
+def test_what_is_noted_of_a_copy_has_a_name():
+    seen = []
+    noting_copies(np.copyto, seen)(np.zeros(2), np.ones(2))
+    names = ["bytes", "alike", "apart", "source_written", "destination_written"]
+    assert list(seen[0]) == names and seen[0]["bytes"] == 16
+
+
 def test_a_copy_notes_what_its_arrays_are_and_copies():
     seen = []
     copy = noting_copies(np.copyto, seen)
@@ -27,7 +34,7 @@ def test_a_copy_notes_what_its_arrays_are_and_copies():
     copy(np.zeros((2, 4)), source)
     copy(np.ones((2, 2)), np.zeros((2, 2)))
     copy(source[:], source)
-    assert seen == [
+    assert [list(each.values()) for each in seen] == [
         [32, True, True, True, False],
         [32, False, True, True, False],
         [32, False, True, True, False],

@@ -64,7 +64,7 @@ def test_measured_answers_have_an_interval(busy):
 
 
 def test_arguments_stay_and_tuples_stand_for_lists(text):
-    assert "arguments stay as they are, and a tuple may stand for a list" in text
+    assert "Arguments stay as they are, and a tuple may stand for a list" in text
 
 
 def test_each_point_of_the_essay_is_one_statement(lesson):

@@ -1,0 +1,227 @@
+"""Measure what a lesson asks of its reader: words, cases, names, lines.
+
+Measured is what a student meets of what its authors wrote, without hidden cases and solutions.
+How much of each may be is in `limits`.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from proflab import lesson as helpers
+from proflab.lesson.statements import parsed
+from proflab_course.course.layout import CourseError
+from proflab_course.course.notebook import (
+    GIVEN_TAG,
+    MARK_SCHEME,
+    SOLUTION,
+    Cell,
+    Lesson,
+    replace_regions,
+)
+from proflab_course.course.test_cells import (
+    CALLS,
+    GrammarError,
+    exception_name,
+    hidden_source_removed,
+    split,
+)
+from proflab_course.grading.pages.exercises import exercise_of
+
+ERRORS_APART_FROM, ERRORS_EARN = 8, 2  # points of an exercise, and of its cell for errors
+_HELPERS = "proflab.lesson"
+_ANSWER = "YOUR ANSWER HERE"
+_LINK = re.compile(r"!?\[([^]]*)\]\([^)]*\)")
+_WORD = re.compile(r"[A-Za-zÀ-ÿ0-9][\w’'.,-]*")
+_SOLUTION = re.compile(
+    rf"^([ \t]*){re.escape(SOLUTION[0])}.*?^[ \t]*{re.escape(SOLUTION[1])}[^\n]*",
+    re.DOTALL | re.MULTILINE,
+)
+_EXAMPLE = re.compile(r"^[ \t]*>>>.*?(?=^[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Hold one figure of a lesson: what it is of (a rule of `limits`), how much, and where."""
+
+    rule: str
+    amount: int
+    where: str
+    shown: str = ""
+
+
+def measured(lesson: Lesson, folder: Path) -> list[Measured]:
+    """Return all figures of a lesson; `folder` has its own modules. Empty if it is not Python."""
+    try:
+        for cell in lesson.cells:
+            parsed(_visible(cell))
+        for cell in lesson.named("test"):
+            split(cell.source, cell.name)
+    except (SyntaxError, CourseError, GrammarError):
+        return []  # told by the audit
+    found = [*_of_lesson(lesson, folder), *_of_exercises(lesson)]
+    for cell in lesson.cells:
+        if cell.node.cell_type == "code":
+            found += _of_code(cell)
+    return found
+
+
+def prose_words(lesson: Lesson) -> int:
+    """Return how many words of prose a student meets."""
+    words = 0
+    for cell in lesson.cells:
+        if cell.node.cell_type == "markdown":
+            text = replace_regions(cell.source, MARK_SCHEME, ())
+            text = replace_regions(text, SOLUTION, (_ANSWER,))
+            words += len(_WORD.findall(_LINK.sub(r"\1", text)))
+    return words
+
+
+def _of_lesson(lesson: Lesson, folder: Path) -> Iterator[Measured]:
+    place = lesson.place
+    yield Measured("words", prose_words(lesson), place)
+    imports = next((cell for cell in lesson.named("given") if _imports(cell)), None)
+    if imports is not None:
+        yield Measured("imports", len(_filled(imports.source)), imports.where)
+    names, modules = _helpers(lesson, folder)
+    yield Measured("helpers", len(names), place, ", ".join(sorted(names)))
+    used = sorted(_behind_a_dot(lesson, modules))
+    yield Measured("attributes", len(used), place, ", ".join(used))
+    points = {
+        name: sum(test.points for test in tests) for name, tests in _tests_by_exercise(lesson)
+    }
+    for rule, with_points in (("exercises", True), ("optional", False)):
+        found = [name for name, each in points.items() if bool(each) == with_points]
+        yield Measured(rule, len(found), place, ", ".join(found))
+    for_errors = [cell for cell in lesson.named("test") if _only_errors(cell)]
+    shown = ", ".join(cell.name for cell in for_errors)
+    yield Measured("error points", round(sum(c.points for c in for_errors)), place, shown)
+    code = [_visible(cell) for cell in lesson.cells if cell.node.cell_type == "code"]
+    yield Measured("lines", sum(len(_filled(each)) for each in code), place)
+
+
+def _of_exercises(lesson: Lesson) -> Iterator[Measured]:
+    tests = dict(_tests_by_exercise(lesson))
+    for cell in lesson.named("exercise"):
+        docstrings = _EXAMPLE.sub("", "\n".join(_docstrings(cell)))
+        yield Measured("doc words", len(docstrings.split()), cell.where)
+        rows = sum(sum(_cases(test)) for test in tests[cell.name])
+        yield Measured("error rows", rows, cell.where)
+        yield Measured("errors apart", int(not _errors_apart(tests[cell.name])), cell.where)
+
+
+def _tests_by_exercise(lesson: Lesson) -> Iterator[tuple[str, list[Cell]]]:
+    names = [cell.name for cell in lesson.named("exercise")]
+    tests = lesson.named("test")
+    for name in names:
+        yield name, [test for test in tests if exercise_of(test.name, names) == name]
+
+
+def _errors_apart(tests: list[Cell]) -> bool:
+    """Return True if cases for errors are in the last of an exercise's test cells.
+
+    From some points on they are alone there and earn a part that is fixed.
+    """
+    having = [test for test in tests if any(_cases(test))]
+    if having and having != tests[-1:]:
+        return False
+    if not having or sum(test.points for test in tests) < ERRORS_APART_FROM:
+        return True
+    return all(_cases(having[0])) and having[0].points == ERRORS_EARN
+
+
+def _of_code(cell: Cell) -> Iterator[Measured]:
+    for line in _visible(cell).splitlines():
+        yield Measured("width", len(line), cell.where, line.strip()[:40])
+    if cell.role == "test":
+        yield Measured("cases", len(_cases(cell)), cell.where)
+        yield Measured("points", math.ceil(cell.points), cell.where)
+    elif cell.role in ("demo", "given"):
+        if GIVEN_TAG not in cell.tags:  # given by a track, and as long as its solution
+            yield Measured(f"{cell.role} lines", len(_filled(cell.source)), cell.where)
+
+
+def _cases(test: Cell) -> list[bool]:
+    """Return for each visible case of a test cell whether it expects an error; a row is one."""
+    found: list[bool] = []
+    for node in parsed(hidden_source_removed(test.source)):
+        call = node.value if isinstance(node, ast.Expr) else None
+        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
+            continue
+        if call.func.id == "expect_table":
+            rows = (row for row in call.args[1:] if isinstance(row, ast.Tuple))
+            found += [bool(exception_name(row.elts[2])) for row in rows]
+        elif call.func.id in CALLS:
+            found.append(call.func.id == "expect_raises")
+    return found
+
+
+def _only_errors(test: Cell) -> bool:
+    cases = _cases(test)
+    return bool(cases) and all(cases)
+
+
+def _helpers(lesson: Lesson, folder: Path) -> tuple[set[str], set[str]]:
+    """Return the names that a lesson imports of the course's helpers, and those of modules.
+
+    A module is the package's, or lies in the lesson's folder.
+    """
+    place = Path(helpers.__path__[0])
+    names: set[str] = set()
+    modules: set[str] = set()
+    for node in (node for cell in lesson.cells for node in _nodes(cell)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(_HELPERS):
+            names |= {alias.name for alias in node.names}
+            inside = place.joinpath(*(node.module or "").split(".")[2:])
+            modules |= {a.asname or a.name for a in node.names if _is_module(inside / a.name)}
+        elif isinstance(node, ast.Import):
+            modules |= {a.asname or a.name for a in node.names if _is_module(folder / a.name)}
+    return names, modules
+
+
+def _is_module(path: Path) -> bool:
+    return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
+
+
+def _behind_a_dot(lesson: Lesson, modules: set[str]) -> set[str]:
+    """Return what a reader meets as `module.name`; demo cells and given exercises are folded."""
+    return {
+        ast.unparse(node)
+        for cell in lesson.cells
+        if cell.role != "demo" and GIVEN_TAG not in cell.tags
+        for node in _nodes(cell)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id in modules
+    }
+
+
+def _nodes(cell: Cell) -> Iterator[ast.AST]:
+    for statement in parsed(_visible(cell)):
+        yield from ast.walk(statement)
+
+
+def _docstrings(cell: Cell) -> Iterator[str]:
+    kinds = ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef
+    for statement in parsed(_visible(cell)):
+        for node in ast.walk(statement):
+            if isinstance(node, kinds):
+                yield ast.get_docstring(node) or ""
+
+
+def _visible(cell: Cell) -> str:
+    """Return the Python of a cell of code that a student meets; a solution is `pass`."""
+    return _SOLUTION.sub(r"\1pass", hidden_source_removed(cell.code))
+
+
+def _imports(cell: Cell) -> bool:
+    return cell.source.lstrip().startswith(("import ", "from "))
+
+
+def _filled(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.strip()]
