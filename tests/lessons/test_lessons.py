@@ -40,9 +40,10 @@ SYLLABUS = {
         training_memory 14 MemoryProfiler 0 find_leak 18 recomputed_gradients 18 checkpointed 8
         reflect_training_mb 6 essay_memory""",
     "05_profiler": """
-        op_bytes 10 op_facts 10 add_row 6 record 10 top_operations 8 chrome_trace 8
-        find_bottleneck 4 profile_forward_pass 12 profile_layer 4 profile_backward_pass 10
-        hot_functions 6 profiling_overhead 6 compare_architectures 6 essay_profiler""",
+        op_bytes 20 op_facts 10 self_times 14 record 12 top_operations 8 chrome_trace 8
+        find_bottleneck 8 rows_at_ridge 10 hot_functions 6 profiling_overhead 12 samples_needed 8
+        profile_forward_pass 8 profile_layer 4 profile_backward_pass 0 compare_architectures 6
+        essay_profiler""",
     "06_roofline": """
         arithmetic_intensity 6 ridge_point 4 attainable_flops 7 matmul_bytes 7 elementwise_bytes 6
         attention_bytes 0 measure_peak_flops 14 measure_bandwidth 16 write_allocate 0
@@ -72,7 +73,6 @@ SYLLABUS = {
 # Exercises that take whatever they are given, or raise what the given code raises.
 RAISING_NOTHING = {
     "MemoryTracker",
-    "add_row",
     "fixed_step",
     "merge",
     "op_bytes",
