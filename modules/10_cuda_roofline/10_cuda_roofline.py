@@ -73,7 +73,7 @@ for name, value in document.get("model", {}).items():
 # It does not show what a T4 does.
 # Cells with `record.measure` make a measured document; without a card each prints one line and changes nothing.
 #
-# ## 1 · A kernel that only computes · 25 min
+# ## 1 · A kernel that only computes
 #
 # A *kernel* is a C function that a GPU runs once for each *thread*.
 # Threads come in blocks, each of which runs on one of the card's *multiprocessors* (a T4 has 40).
@@ -206,7 +206,7 @@ expect_raises("a product of two negatives is no count", lambda: fma_flops(-4, 5,
 record.measure("fma", lambda gpu: loops.fma(gpu, demos.chains(GPU_FMA, fma_lines)))
 
 # %% [markdown]
-# ## 2 · A kernel that only moves · 25 min
+# ## 2 · A kernel that only moves
 #
 # To measure memory, do next to nothing with a lot of data.
 # The usual benchmark, [STREAM](https://www.cs.virginia.edu/stream/ref.html), has four kernels: *copy* a = b, *scale* a = s · b, *add* a = b + c, and *triad* a = b + s · c.
@@ -332,7 +332,7 @@ record.measure("stream", lambda gpu: loops.stream(gpu, demos.streams(GPU_STREAM,
 record.measure("sweep", loops.sweep)
 
 # %% [markdown]
-# ## 3 · What the hardware makes of it · 45 min
+# ## 3 · What the hardware makes of it
 #
 # A multiprocessor of a T4 has 65,536 registers and 64 KB of *shared memory*, a store that a block's threads address themselves.
 # It works in warps, never in threads.
@@ -607,7 +607,7 @@ demos.lines(shares, x="registers a thread", y="occupancy", title=limits["name"])
 # For a T4, the compiler of CUDA 12.9 gives your chains 8 registers a thread with one accumulator and 23 with eight: all 1,024 threads have room.
 # Full occupancy is no aim: a thread with four chains waits as little as four threads with one ([Volkov 2010](https://www.nvidia.com/content/GTC-2010/pdfs/2238_GTC2010.pdf)).
 #
-# ## 4 · The device's own clock · 25 min
+# ## 4 · The device's own clock
 #
 # A launch only *queues* a kernel, and the host goes on at once.
 # If it stops its clock then, it has timed the queueing.
@@ -759,7 +759,7 @@ demos.lines(chains, x="accumulators a thread", y="TFLOP/s", title=record.title("
 # `Memory-Usage` contains what torch and CuPy keep after it was freed.
 # `GPU-Util 100%` means that *some* kernel was running all the time, perhaps of one thread.
 #
-# ## 5 · Roofs · 35 min
+# ## 5 · Roofs
 #
 # A roof asks what the card *can* do: the most FLOPs a second that anything reached in each data type, the most bytes a second from each level of memory.
 #
@@ -954,7 +954,7 @@ cuda.print_ratios(record.document, ceilings(record.document))
 #
 # **Take a break here.** What follows needs only the functions of sections 1 to 5, and the words *peak* and *bandwidth*.
 #
-# ## 6 · Under the roofs · 40 min
+# ## 6 · Under the roofs
 #
 # A kernel has FLOPs to do and bytes to move.
 # FLOPs a byte are its *intensity*; peak over bandwidth is the card's *ridge*.
@@ -1220,7 +1220,7 @@ demos.roofline(roofs, spots, title=record.title("A Transformer's parts"))
 # On a card, [torch.profiler](https://docs.pytorch.org/docs/stable/profiler.html) sets the host's time of each op beside the time of its kernels by the device's clock.
 # It hides how close a kernel came to a roof; [Nsight Compute](https://docs.nvidia.com/nsight-compute/NsightComputeCli/) counts bytes in hardware and draws that (`ncu --set roofline python script.py`).
 #
-# ## 7 · Is it worth the way? · 25 min
+# ## 7 · Is it worth the way?
 #
 # Data reaches the card over a bus.
 # From *pinned* memory, which the operating system does not move, the card fetches it by itself; *pageable* memory is first copied to a pinned buffer.
@@ -1386,7 +1386,7 @@ look = {"log": "xy", "marks": {"your guess": guess_gpu_crossover}}
 demos.lines(lines, x="n", y="ms", title=record.title("Products, n × n"), **look)
 
 # %% [markdown]
-# ## 8 · Measurements that lie · 35 min
+# ## 8 · Measurements that lie
 #
 # On a card, the next cell makes one right measurement and five wrong ones, and notes what the host's clock says (`host_ms`) and what the device's says (`events`). "no synchronize" stops the host's clock at once; "cached result" computes nothing; "tiny product" multiplies 16 × 16 matrices; "fresh kernel" is compiled in its first call; "warm cache" goes over a small buffer many times.
 
@@ -1590,7 +1590,7 @@ for row in record.rows("trial"):
 record.save()
 
 # %% [markdown]
-# ## Reflect · 35 min
+# ## Reflect
 #
 # A launch costs about **1 ms**, and a matrix product is **267 times** faster on a GPU?
 # Measure 1, 10, 100 and 1,000 launches.
