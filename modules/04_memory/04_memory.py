@@ -1533,6 +1533,15 @@ for way, how in ways.items():
 # A figure counts with its unit and its calculation alone.
 # ### END SOLUTION
 
+# %% tags=["milestone"]
+# You can say what training a model keeps in memory, also where it does not fit on your computer.
+(
+    lambda row: (
+        f"GPT-2 small, trained with Adam on 8 texts of 1,024 tokens: {row['total_mb']:,.0f}"
+        f" MB, of which activations are {row['activation_mb'] / row['total_mb']:.0%}."
+    )
+)(training_memory(zoo["GPT-2 small"], (8, 1024), "adam"))
+
 # %% [markdown]
 # ## Summary
 #

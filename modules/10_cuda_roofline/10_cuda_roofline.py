@@ -1733,6 +1733,15 @@ demos.lines(costs, x="launches", y="ms", log="xy", title=record.title("Empty ker
 # Up to 2 points off for figures without a unit or a calculation, or for calling the constructed document a measurement.
 # ### END SOLUTION
 
+# %% tags=["milestone"]
+# You can read a card's document, and say which of its measurements to believe.
+(
+    lambda reasons: (
+        f"{record.title('Trials')}: {len({text.split(':')[0] for text in reasons})}"
+        f" of {len(record.rows('trial'))} are invalid. {reasons[0]}."
+    )
+)(gpu_mistakes(record.document))
+
 # %% [markdown]
 # ## Summary
 #
