@@ -42,6 +42,10 @@ if "google.colab" in sys.modules and os.path.basename(os.getcwd()) != "$lesson":
     sys.path.append(os.getcwd())
 """)
 
+_ASKED_MINUTES = """\
+# How many minutes did this lesson take you, without breaks? It is not graded: the course shows a
+# class's median, and corrects its estimates by it.
+"""
 LAST_CELL = "where_am_i"
 _LAST_CELL = """\
 # Where am I? Each exercise, the points so far, and what comes next.
@@ -108,9 +112,10 @@ class Address:
 
 
 def stamp(lesson: Lesson, address: Address, track: str = "", published: bool = True) -> None:
-    """Put badges, time, points and glossary under the title, points into headings; add two cells.
+    """Put badges, time, points and glossary under the title, points into headings; add three cells.
 
-    The second cell sets up Colab, the last one says where the student is. track: a line on what a
+    The second cell sets up Colab, the last but one asks for minutes, the last one says where the
+    student is. track: a line on what a
     track leaves out. published: whether the lesson is what the address has; else there are neither
     badges nor Colab's cell, which would open another one.
     """
@@ -125,8 +130,14 @@ def stamp(lesson: Lesson, address: Address, track: str = "", published: bool = T
     cells[0].source = "\n\n".join(filter(None, [title, *below]))
     if published:
         cells.insert(1, _colab_cell(lesson.name, address))
-    cells.append(_last_cell())
+    cells += [_minutes_cell(lesson.name), _last_cell()]
     set_cell_ids(lesson.notebook)
+
+
+def _minutes_cell(lesson: str) -> NotebookNode:
+    """Return the cell that asks how long the lesson took, which `proflab report` reads."""
+    source = f"{_ASKED_MINUTES}minutes_{lesson[:2]} = None  # such as 150"
+    return nbformat.v4.new_code_cell(source)
 
 
 def _last_cell() -> NotebookNode:

@@ -40,6 +40,7 @@ class LessonTimes:
     needs: the earlier lessons whose ideas it builds on, as "02" or, with a section, "02 §8".
     declared: whether a table in tracks.toml says so, and the lesson does not.
     limited: whether it is held to the limits of build/limits.py, or only told of them.
+    measured: the students by whose median the minutes were corrected; 0: they are estimates.
     """
 
     minutes: Mapping[str, int]
@@ -47,6 +48,7 @@ class LessonTimes:
     needs: tuple[str, ...] = ()
     declared: bool = False
     limited: bool = False
+    measured: int = 0
 
 
 @dataclass(frozen=True)
@@ -203,15 +205,18 @@ def _table(data: dict[str, Any], key: str, file: str) -> dict[str, dict[str, Any
 
 def _times(name: str, entry: dict[str, Any], file: str, limited: bool) -> LessonTimes:
     where = f"{file}, lesson {name}"
-    _known(entry, {"needs", "essay", "minutes"}, where)
+    _known(entry, {"needs", "essay", "minutes", "measured"}, where)
+    measured = entry.get("measured", 0)
     minutes, essay, needs = entry.get("minutes", {}), entry.get("essay", 0), entry.get("needs", [])
-    if not isinstance(minutes, dict) or not all(map(_is_minutes, (*minutes.values(), essay))):
+    if not isinstance(minutes, dict) or not all(
+        map(_is_minutes, (*minutes.values(), essay, measured))
+    ):
         raise CourseError(f"{where}: minutes are whole numbers, such as `linear_parameters = 5`")
     for need in needs if isinstance(needs, list) else [needs]:
         match = _NEED.fullmatch(str(need))
         if not match or int(match[1]) >= int(name[:2]):
             raise CourseError(f'{where}: it needs {need!r}; write an earlier lesson as "02 §8"')
-    return LessonTimes(minutes, essay, tuple(needs), True, limited)
+    return LessonTimes(minutes, essay, tuple(needs), True, limited, measured)
 
 
 def _is_minutes(value: Any) -> bool:
