@@ -92,11 +92,6 @@ ALLOWED: Mapping[str, Mapping[str, int]] = {
         "doc words": 12,
         "demo lines": 61,
     },
-    "08_benchmarking": {
-        "error rows": 2,
-        "errors apart": 10,
-        "demo lines": 36,
-    },
     "10_cuda_roofline": {
         "attributes": 3,
         "cases": 1,
