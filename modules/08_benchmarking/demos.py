@@ -230,6 +230,17 @@ def time_versions(
     return ms
 
 
+def times_of_pruned(run_order: Callable, rounds: int) -> tuple[list[float], list[float]]:
+    """Return the ms of the classifier and of its pruned version, from so many rounds."""
+    digits = load_digits()
+    weights = {"all weights": digits.weights}
+    weights["pruned"] = [prune(weight, 0.5) for weight in digits.weights]
+    ms: dict[str, list[float]] = {name: [] for name in weights}
+    for name in run_order(list(weights), rounds):
+        ms[name] += time_calls(classify, digits.images, weights[name], digits.biases, count=1)
+    return ms["all weights"], ms["pruned"]
+
+
 def compared(
     versions: Mapping[str, Version],
     digits: Digits,
