@@ -60,12 +60,6 @@ ALLOWED: Mapping[str, Mapping[str, int]] = {
     "05_profiler": {
         "helpers": 4,
     },
-    "08_benchmarking": {
-        "error rows": 2,
-        "errors apart": 10,
-        "no example": 13,
-        "demo lines": 36,
-    },
     "11_gpu_training": {
         "attributes": 4,
     },
