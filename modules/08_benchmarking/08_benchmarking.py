@@ -47,7 +47,7 @@ from proflab.lesson import expect, expect_raises, expect_table, guesses, noise, 
 from proflab.lesson.demo import demo_size
 
 # %% [markdown]
-# ## 1 · Take turns · 15 min
+# ## 1 · Take turns
 #
 # A machine changes while you measure: it warms up, its clock falls, a neighbour starts a job.
 # Whoever measures all calls of A and then all of B measures that change as well.
@@ -146,7 +146,7 @@ for disturbance, more in slower.items():
         print(f"    {name:<10} B takes {gap:4.1f} ms more than A")
 
 # %% [markdown]
-# ## 2 · Compare without a bell curve · 45 min
+# ## 2 · Compare without a bell curve
 #
 # Lesson 03 compares two intervals of medians and sees a difference only if they do not overlap. That rule is safe and nearly blind.
 # A *rank test* asks more of the same data.
@@ -322,7 +322,7 @@ guesses.compare("experiments of 100 with intervals apart", guess_overlap_power, 
 # A small p says that *something* differs, not how much.
 # For that you need an interval of the speed-up.
 #
-# ## 3 · Pairs · 15 min
+# ## 3 · Pairs
 #
 # A neighbour's job slows down A and B alike, if they run one right after the other.
 # So compare within each round: the ratio before/after of round 1, of round 2, and so on.
@@ -469,7 +469,7 @@ plot.bars(shares, unit="false alarms", title=title, show="{:.1f} %".format)
 # No formula that ignores their order repairs that; taking turns does.
 # Real calls often have a period of two: ABAB suffers from it, AB BA does not.
 #
-# ## 4 · A gate · 20 min
+# ## 4 · A gate
 #
 # A *gate* is a check that runs on each change and stops a slow one.
 # Two decisions belong to people: which change is too small to matter (the *tolerance*: 0.05 stands for 5 %), and how often a false alarm may ring.
@@ -639,7 +639,7 @@ for rounds, comparisons in ((12, 1), (12, 40), (40, 40)):
 # The correction has its price: eleven rounds (twelve, in mirrored order) are enough for an interval to *exist*, from the lowest to the highest ratio, but with it most gains of 5 % are missed.
 # Forty rounds find them.
 #
-# ## 5 · Repeat the run, not the call · 20 min
+# ## 5 · Repeat the run, not the call
 #
 # Start a program anew, and it is faster or slower than last time, in all its calls: its memory lies elsewhere, for example ([Mytkowicz and others 2009](https://doi.org/10.1145/1508244.1508275); [Kalibera and Jones 2013](https://doi.org/10.1145/2464157.2464160)).
 # More calls in *one* run make an interval narrower, but not truer.
@@ -829,7 +829,7 @@ expect_raises(
 # %% [markdown]
 # **Take a break here.** What follows needs only `run_order`, `speedup_interval` and `gate`.
 #
-# ## 6 · What a user waits for · 25 min
+# ## 6 · What a user waits for
 #
 # Load tests often send a request, wait for the answer, and send the next.
 # If one answer takes a second, the test sends nothing in that second, and notes *one* slow request.
@@ -964,7 +964,7 @@ lines = {"service": list(enumerate(service)), "users wait": list(enumerate(users
 plot.curves(lines, x="request", y="ms", title="One slow request, and those that came after it")
 
 # %% [markdown]
-# ## 7 · Smaller numbers · 25 min
+# ## 7 · Smaller numbers
 #
 # Beside this notebook is a classifier of handwritten digits: three linear layers, 17,226 parameters, trained on [scikit-learn's digits](https://scikit-learn.org/stable/modules/generated/sklearn.datasets.load_digits.html), with 360 images that it has not seen.
 # Can it be smaller and faster, and as good?
@@ -1125,7 +1125,7 @@ expect_raises("a number takes at least a byte", lambda: sparse_bytes((5, 4), 3, 
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# ## 8 · Better in what? · 30 min
+# ## 8 · Better in what?
 #
 # A version can be smaller and slower, or faster and worse.
 # Where goals conflict there is no best version, but nobody needs a version that another one *beats*, being at least as good in every goal and better in one.
@@ -1324,7 +1324,7 @@ demos.intervals(suite, title="Four versions of one classifier: speed-up over the
 # It gives no interval of the ratio: order and repetition remain your part.
 
 # %% [markdown]
-# ## 9 · What a run costs · 20 min
+# ## 9 · What a run costs
 #
 # Power is in watts, energy in joules: one watt for one second.
 # A sensor gives power at some moments, not evenly spaced.
@@ -1425,7 +1425,7 @@ demos.power(record, example=[(0, 50), (1, 250), (2, 250), (4, 50)])
 # On most laptops neither can be read: then the cell says so, and draws the test cell's example.
 # NVML's usual power is an average over the last second on newer cards: hold the load for several seconds.
 #
-# ## Reflect · 60 min
+# ## Reflect
 #
 # A report on training ResNet-50 (made up after such reports) has this table, and below it "2.8× speedup, 74 % faster":
 #
