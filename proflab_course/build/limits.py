@@ -86,12 +86,6 @@ ALLOWED: Mapping[str, Mapping[str, int]] = {
         "doc words": 1,
         "demo lines": 8,
     },
-    "07_scaling": {
-        "error rows": 1,
-        "errors apart": 7,
-        "doc words": 12,
-        "demo lines": 61,
-    },
     "08_benchmarking": {
         "error rows": 2,
         "errors apart": 10,
@@ -110,13 +104,6 @@ ALLOWED: Mapping[str, Mapping[str, int]] = {
         "errors apart": 1,
         "doc words": 38,
         "demo lines": 3,
-    },
-    "11_gpu_training": {
-        "attributes": 4,
-        "cases": 13,
-        "error rows": 7,
-        "errors apart": 7,
-        "doc words": 103,
     },
 }
 
