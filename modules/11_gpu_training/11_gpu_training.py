@@ -1843,6 +1843,18 @@ record.save()
 # A figure of the constructed document that is called a measurement does not count.
 # ### END SOLUTION
 
+# %% tags=["milestone"]
+# You can say of any trace for how long the card idled, and what it waited for.
+"; ".join(
+    f"{row['name']}: {found['busy'] / (found['busy'] + found['idle']):.0%} busy, "
+    f"longest gap {(gap[1] - gap[0]) / 1e3:.1f} ms, mostly {max(causes, key=causes.get)}"
+    for row in record.rows("trace")
+    for found in [gpu_busy(row["trace"]["traceEvents"])]
+    for gap in [max(found["gaps"], key=lambda gap: gap[1] - gap[0])]
+    for _, host in cuda.timeline.with_host([gap], cuda.timeline.host_spans(row["trace"]))
+    for causes in [gap_causes(gap, host)]
+)
+
 # %% [markdown]
 # ## Summary
 #

@@ -20,7 +20,7 @@ from proflab.lesson.statements import parsed
 from proflab_course.course.layout import CourseError
 from proflab_course.course.prose import join_sentences
 
-Role = Literal["exercise", "test", "manual", "demo", "setup", "given", "free", "text"]
+Role = Literal["exercise", "test", "manual", "demo", "setup", "milestone", "given", "free", "text"]
 
 SOLUTION = ("### BEGIN SOLUTION", "### END SOLUTION")
 HIDDEN = ("### BEGIN HIDDEN TESTS", "### END HIDDEN TESTS")
@@ -28,6 +28,8 @@ MARK_SCHEME = ("=== BEGIN MARK SCHEME ===", "=== END MARK SCHEME ===")
 
 COLAB_SETUP = "colab_setup"
 GIVEN_TAG = "given"  # of a locked cell with the code of an exercise that a track leaves out
+# The first line of such a cell, and of every other that a track has kept for its definitions.
+GIVEN_LINE = re.compile(r"^# Given: lesson \d\d, ", re.MULTILINE)
 _NOTEBOOK_METADATA = ("kernelspec", "accelerator", "colab")
 # jupytext's metadata about blank lines in the text.
 _LAYOUT_OF_TEXT = ("lines_to_next_cell", "lines_to_end_of_cell_marker")
@@ -76,7 +78,7 @@ class Cell:
             return "text"
         if flags:
             return "test" if "grade" in flags else "exercise"
-        for tag in ("demo", "setup"):
+        for tag in ("demo", "setup", "milestone"):
             if tag in self.tags:
                 return tag
         return "given" if self.nbgrader.get("locked") else "free"
