@@ -28,7 +28,7 @@ from proflab_course.course.tracks import PUBLIC, Track, Tracks
 
 WORDS_A_MINUTE = 50  # of a section's text, its guesses, pictures and running cells included
 SUMMARY = "Summary"
-_MINUTES = re.compile(r"· *\d+ min\b")
+_MINUTES = re.compile(r" *· *\d+ min\b")
 _QUESTIONS, _BREAK = ("**Predict.**", "**Guess.**"), "**Take a break"
 _HINT = re.compile(r"<details>\s*<summary>Hint.*?</details>\s*", re.DOTALL)
 _DEFINE = ("exercise", "given", "setup")
@@ -100,6 +100,7 @@ def apply_track(lesson: Lesson, tracks: Tracks, track: Track) -> Taken:
     lessons: `vary_cases` changes them for both. All other cells are copies.
     """
     if tracks.takes_all_of(track, lesson.name):
+        _write_minutes(lesson, tracks, track)
         return Taken(lesson)
     work = _Work(split_at_headings(lesson), tracks, track)
     work.choose()
@@ -201,12 +202,13 @@ class _Work:
                     ahead.append(provider)
 
     def trim_text(self) -> None:
-        """Take hints for what is given out of the text, and breaks, which a track does not need."""
+        """Take hints for what is given out of the text, and a short track's breaks."""
         for number in sorted(self.kept):
             cell = self.all[number]
             if cell.role == "text":
-                kept = (p for p in _paragraphs(cell.source) if not p.startswith(_BREAK))
-                cell.node.source = "\n\n".join(kept)
+                if not self.track.whole:
+                    kept = (p for p in _paragraphs(cell.source) if not p.startswith(_BREAK))
+                    cell.node.source = "\n\n".join(kept)
             elif cell.role == "exercise" and cell.name not in self.written:
                 for above in self._introduction(number):
                     above.node.source = _HINT.sub("", above.source).strip()
@@ -383,13 +385,19 @@ def track_points(track: Track, tracks: Tracks, lessons: Iterable[Lesson]) -> flo
 
 
 def _write_minutes(lesson: Lesson, tracks: Tracks, track: Track) -> None:
-    """Write into each heading that says minutes those that the track needs, to the next five."""
+    """Write into each heading the minutes that the track needs, to the next five.
+
+    A lesson that tracks.toml does not list types its own.
+    """
+    if not tracks.times[lesson.name].listed:
+        return
     for section in sections(lesson):
-        if (place := section.place) is None or section.minutes is None:
+        if (place := section.place) is None:
             continue
         lines = place.source.split("\n")
+        heading = _MINUTES.sub("", lines[section.line]).rstrip()
         minutes = section_minutes(lesson, section, tracks, track)
-        lines[section.line] = _MINUTES.sub(f"· {minutes} min", lines[section.line], count=1)
+        lines[section.line] = f"{heading} · {minutes} min"
         place.node.source = "\n".join(lines)
 
 
