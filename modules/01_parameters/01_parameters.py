@@ -1199,6 +1199,14 @@ expect_table(
 # Up to 2 points off for figures without a unit or a calculation.
 # ### END SOLUTION
 
+# %% tags=["milestone"]
+# You can weigh any model, without its data and to the last parameter.
+(
+    f"MobileNetV2 has {count_parameters(ZOO['MobileNetV2']):,} parameters by your count,"
+    f" GPT-2 XL {count_parameters(ZOO['GPT-2 XL']):,}:"
+    f" {4 * count_parameters(ZOO['GPT-2 XL']) / 1024**3:.2f} GB in float32."
+)
+
 # %% [markdown]
 # ## Summary
 #

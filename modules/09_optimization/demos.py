@@ -26,7 +26,7 @@ from proflab.lesson import noise
 from proflab.lesson.demo import demo_size, progress_bar
 from proflab.lesson.hardware import Hardware
 from proflab.lesson.measuring import best_time, on_threads
-from proflab.lesson.plot import COLOURS, INK, QUIET, Picture, canvas
+from proflab.lesson.plot import COLOURS, INK, QUIET, Picture, bars, canvas
 
 
 def roofs() -> Hardware:
@@ -40,6 +40,19 @@ def roofs() -> Hardware:
     return Hardware(
         2 * size**3 / product, 2 * source.nbytes / copy, source="measured on one thread"
     )
+
+
+def slow_runs(rows_of: Callable) -> list[list[dict]]:
+    """Return the rows of several runs of the slow step, each over the same batches."""
+    model, state = begin()
+    todo = list(batches(state["images"].names, 32, seed=1))[: demo_size(8, 3)]
+    runs = []
+    with on_threads(1):
+        slow_step(model, todo[0], state)  # once, to warm up
+        for _ in range(demo_size(5, 2)):
+            runs.append(rows_of(lambda: [slow_step(model, batch, state) for batch in todo[1:]]))
+            state["losses"].clear()
+    return runs
 
 
 def diagnosed(
@@ -258,6 +271,22 @@ def in_blocks(pieces: Sequence[int | None]) -> dict[int | None, noise.Measured]:
         for piece in pieces:
             found[piece].append(best_time(lambda: run(piece or size), 1) * 1e3)  # noqa: B023
     return {piece: noise.measured(times) for piece, times in found.items()}
+
+
+def draw_pieces(ms: dict[int | None, noise.Measured]) -> Picture:
+    """Draw what in_blocks measured."""
+    named = {f"{piece:,} numbers" if piece else "whole arrays": t for piece, t in ms.items()}
+    title = "Four elementwise ops, in pieces"
+    return bars(named, unit="ms", title=title, show="{:.0f} ms".format)
+
+
+# ── one token at a time ──────────────────────────────────────────────────────────────────────
+
+
+def generating(rows_of: Callable, model: Any, start: Tensor, cached: bool) -> list[dict]:
+    """Return the rows of a model that generates tokens on one thread."""
+    with on_threads(1):
+        return rows_of(lambda: model.generate(start, demo_size(32, 4), cached))
 
 
 # ── fixes ────────────────────────────────────────────────────────────────────────────────────

@@ -28,6 +28,8 @@ MARK_SCHEME = ("=== BEGIN MARK SCHEME ===", "=== END MARK SCHEME ===")
 
 COLAB_SETUP = "colab_setup"
 GIVEN_TAG = "given"  # of a locked cell with the code of an exercise that a track leaves out
+# The first line of such a cell, and of every other that a track has kept for its definitions.
+GIVEN_LINE = re.compile(r"^# Given: lesson \d\d, ", re.MULTILINE)
 _NOTEBOOK_METADATA = ("kernelspec", "accelerator", "colab")
 # jupytext's metadata about blank lines in the text.
 _LAYOUT_OF_TEXT = ("lines_to_next_cell", "lines_to_end_of_cell_marker")

@@ -26,7 +26,9 @@ _KINDS: dict[str, type | tuple[type, ...]] = {
     "essays": list,
     "show": dict,
     "except": dict,
+    "weight": str,
 }
+WEIGHTS = ("points", "minutes")
 _NEED = re.compile(r"(\d\d)(?: §(\S+))?")
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 
@@ -57,6 +59,7 @@ class Track:
     show: the sections that stay without an exercise to write, by lesson; essays: the lessons whose
     essay is written; summary: whether lessons keep their Summary.
     whole: declared by what it leaves out, so that every section and essay stays.
+    weight: what a lesson counts by in a grade of all lessons, its points or its minutes.
     """
 
     name: str
@@ -69,6 +72,7 @@ class Track:
     summary: bool = True
     whole: bool = False
     file: str = PUBLIC
+    weight: str = WEIGHTS[0]
 
     @property
     def lessons(self) -> list[str]:
@@ -146,6 +150,17 @@ class Tracks:
     def takes_all_of(self, track: Track, lesson: str) -> bool:
         """Return True if a track has the lesson as it is written, without anything left out."""
         return track.whole and not self.left_out(track, lesson)
+
+    def has(self, track: Track, lesson: str) -> bool:
+        """Return True if a track has a lesson; one without a table is in each that is whole."""
+        return lesson in track.lessons or (track.whole and lesson not in self.times)
+
+    def minutes(self, track: Track, lesson: str) -> int:
+        """Return the minutes of writing in a lesson of a track, with those of its essay."""
+        if lesson not in self.times:
+            return 0
+        essay = self.times[lesson].essay if lesson in track.essays else 0
+        return self.writing(track, lesson) + essay
 
     def is_published(self, track: Track) -> bool:
         """Return True for the course's public default: the lessons that its address has."""
@@ -225,6 +240,8 @@ def _track(name: str, entry: dict[str, Any], times: Mapping[str, LessonTimes], f
     for key in ("title", "text", "hours"):
         if key not in settings:
             raise CourseError(f"{where}: give it a {key}")
+    if settings.get("weight", WEIGHTS[0]) not in WEIGHTS:
+        raise CourseError(f"{where}: a lesson's weight is its {' or its '.join(WEIGHTS)}")
     left_out = settings.get("except")
     if (left_out is None) == (not chosen):
         what = "lists exercises by lesson or what it leaves out (`except = {}`)"
@@ -250,6 +267,7 @@ def _track(name: str, entry: dict[str, Any], times: Mapping[str, LessonTimes], f
         settings.get("summary", True),
         left_out is not None,
         file,
+        settings.get("weight", WEIGHTS[0]),
     )
 
 

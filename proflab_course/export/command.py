@@ -1,9 +1,13 @@
-"""`proflab export`: write grades into a platform's own file, or code for a similarity check."""
+"""`proflab export`: write grades into a platform's own file, or code for a similarity check.
+
+The grades are of one lesson, or of all lessons of the track together.
+"""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from proflab_course.course.files import replace_file
 from proflab_course.course.layout import Course, CourseError
@@ -11,12 +15,17 @@ from proflab_course.course.words import few
 from proflab_course.export.platform_files import Points, fill
 from proflab_course.export.student_code import write_code
 
+if TYPE_CHECKING:
+    from proflab_course.grading.records.gradebook import Book
+
+TERM = "term"
 PLATFORMS = ("canvas", "moodle", "brightspace")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("lesson", metavar="LESSON", help="01_parameters, or 01")
+    help_ = f"01_parameters, or 01; {TERM}: all lessons together"
+    parser.add_argument("lesson", metavar="LESSON", help=help_)
     what = parser.add_mutually_exclusive_group(required=True)
     for platform in PLATFORMS:
         help_ = f"the grade file that {platform.title()} has exported"
@@ -31,6 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--without-essay", action="store_true", help="write only the points for code"
     )
     parser.add_argument(
+        "--percent", action="store_true", help="write grades from 0 to 100 instead of points"
+    )
+    parser.add_argument(
         "-o",
         "--output",
         metavar="FILE",
@@ -42,18 +54,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Export; return 0, even if there are students without a grade."""
     course = Course.find()
-    lesson = course.lesson(arguments.lesson, "source")
+    term = arguments.lesson == TERM
+    lesson = TERM if term else course.lesson(arguments.lesson, "source")
+    if arguments.code and term:
+        raise CourseError("--code DIR writes the code of one lesson: name it")
     if arguments.code:
         return _export_code(course, lesson, arguments.code)
     platform = next(name for name in PLATFORMS if getattr(arguments, name))
     path = getattr(arguments, platform)
-    grades = _grades(course, lesson, arguments.without_essay)
+    essay, percent = not arguments.without_essay, arguments.percent
+    find = _term_grades if term else _lesson_grades
+    grades = find(course, lesson, essay, percent)
     filled = fill(platform, path, grades, lesson, arguments.column)
     output = arguments.output or path.with_name(f"{path.stem}_filled.csv")
     if output.resolve() == path.resolve():
         raise CourseError(f"{output} is the platform's own file: choose another with -o")
     replace_file(output, filled.text.encode("utf-8"))
-    print(f"{output}: {filled.filled} grades of {lesson}")
+    print(f"{output}: {filled.filled} grades of {'all lessons' if term else lesson}")
     if filled.unmarked:
         print("left blank because the essay has no mark yet (--without-essay leaves it out):")
         print("".join(f"  {student}\n" for student in filled.unmarked), end="")
@@ -73,21 +90,52 @@ def _export_code(course: Course, lesson: str, target: Path) -> int:
     return 0
 
 
-def _grades(course: Course, lesson: str, without_essay: bool) -> dict[str, Points]:
+def _lesson_grades(course: Course, lesson: str, essay: bool, percent: bool) -> dict[str, Points]:
     """Return each graded student's points after the penalty; None without a mark by hand."""
+    from proflab_course.grading.answer_key import read_key
     from proflab_course.grading.points import total_points
     from proflab_course.grading.records.gradebook import Book
 
     if not course.gradebook.exists():
         raise CourseError(f"there is no {course.gradebook.name}: run `proflab grade {lesson}`")
     with Book(course.gradebook) as book:
-        scores = book.scores(lesson)
-        people = {s.id: (s.email or "", s.lms_user_id or "") for s in book.gradebook.students}
+        scores, names = book.scores(lesson), _other_names(book)
     if not scores:
         raise CourseError(f"nothing of {lesson} is graded: run `proflab grade {lesson}`")
+    part = 1.0
+    if percent:
+        key = read_key(course.source(lesson))
+        part = 100 / ((key.max_score + (key.points_by_hand if essay else 0.0)) or 1)
     grades = {}
     for student, score in scores.items():
-        unread = score["unread"] and not without_essay
-        grade = None if unread else total_points(score, essay=not without_essay)
-        grades[student] = Points(grade, tuple(filter(None, people.get(student, ()))))
+        unread = score["unread"] and essay
+        grade = None if unread else round(part * total_points(score, essay=essay), 2)
+        grades[student] = Points(grade, names.get(student, ()))
     return grades
+
+
+def _term_grades(course: Course, _: str, essay: bool, percent: bool) -> dict[str, Points]:
+    """Return each student's points of all graded lessons; None while an essay has no mark."""
+    from proflab_course.grading.records.gradebook import Book
+    from proflab_course.report.term_page import read_term
+
+    term = read_term(course, essay=essay)
+    if term.weight == "minutes" and not percent:
+        raise CourseError('the track says weight = "minutes", and points have none: add --percent')
+    with Book(course.gradebook) as book:
+        names = _other_names(book)
+    unread = {student for _, student in term.waiting} if essay else set()
+    return {
+        student.name: Points(
+            None if student.name in unread else round(student.grade(percent), 2),
+            names.get(student.name, ()),
+        )
+        for student in term.students
+        if not student.absent
+    }
+
+
+def _other_names(book: Book) -> dict[str, tuple[str, ...]]:
+    """Return the other names by which a platform's file may call a student."""
+    students = book.gradebook.students
+    return {s.id: tuple(filter(None, (s.email, s.lms_user_id))) for s in students}

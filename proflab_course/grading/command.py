@@ -95,6 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
         starting = beside.submit(_choose_runner, course, arguments)
         import proflab_course.grading.records.gradebook  # noqa: F401  (takes as long as a sandbox to start)
     runner, jobs = starting.result()
+    notes: list[str] = []
     gc.freeze()  # exclude what is loaded now from garbage collection
     often = gc.get_threshold()
     gc.set_threshold(_COLLECT_EVERY)
@@ -108,11 +109,14 @@ def run(arguments: argparse.Namespace) -> int:
                 jobs=jobs,
                 regrade=arguments.regrade,
                 full=arguments.full,
+                notes=notes,
             )
     finally:
         gc.unfreeze()  # the program may live on
         gc.set_threshold(*often)
     print_table(rows)
+    for sentence in notes:
+        print(f"note: {sentence}")
     if failed := sum(row.status == NOT_GRADED for row in rows):
         print(f"({failed} not graded because the grader failed: see {log_path(course)})")
     if rows:
@@ -185,8 +189,11 @@ def grade_class(
     regrade: bool = False,
     full: bool = False,
     progress: bool = True,
+    notes: list[str] | None = None,
 ) -> list[Row]:
     """Grade the submissions of `lesson`; return a row for each student, in order of their names.
+
+    notes: gets a sentence on what has changed in the lesson since its last grading.
 
     Raises CourseError when the lesson, a student or the gradebook cannot be used, or when another
     grading is at work in the course.
@@ -210,7 +217,8 @@ def grade_class(
             book.extensions = extensions
             for work in works:
                 remove_parts(course, lesson, work)
-            book.register(key)
+            if (changed := book.register(key)) and notes is not None:
+                notes.append(f"{lesson}: {changed}")
             known = book.standings(lesson)
             due = [w for w in works if regrade or needs_grading(course, key, w, known)]
             graded = _graded_works(reader, course.source(lesson).parent, due, runner, jobs, full)

@@ -79,6 +79,21 @@ def names_in_each(
     return found
 
 
+def code_of(source: str) -> str:
+    """Return a cell's code without layout, comments and docstrings, for comparison."""
+    kept: list[str] = []
+    line: list[str] = []
+    kinds: set[str | None] = set()
+    for match in _TOKEN.finditer(f"{source}\n"):
+        if match.lastgroup == "newline":
+            kept += line if kinds != {"text"} else []
+            line, kinds = [], set()
+        elif match.lastgroup not in ("blank", "comment", "continued"):
+            line.append(match[0])
+            kinds.add(match.lastgroup)
+    return " ".join(kept)
+
+
 def names_by_line(source: str) -> set[str]:
     """Return the names that a cell's lines seem to bind, also in functions: fast, but too many."""
     return {name for match in _LINE.finditer(source) for name in match.groups() if name}

@@ -161,7 +161,7 @@ def _once_given(slot: Slot) -> str:
 
 def is_executed(slot: Slot, full: bool) -> bool:
     """Return True for a cell with code in it; full: demo cells, too."""
-    if slot.cell.cell_type != "code" or not slot.cell.source.strip():
+    if slot.cell.cell_type != "code" or not slot.cell.source.strip() or not slot.earns:
         return False
     return full or slot.key is None or not slot.key.demo
 

@@ -16,6 +16,7 @@ from nbformat import NotebookNode
 
 from proflab.lesson.outline import squeezed
 from proflab_course.course.release_stamp import is_former_release, release_digest
+from proflab_course.grading import given_code
 from proflab_course.grading.answer_key import Key, KeyCell, meta
 from proflab_course.grading.defined_names import (
     may_define_unseen,
@@ -23,7 +24,7 @@ from proflab_course.grading.defined_names import (
     word_pattern,
 )
 
-_WHOLE = "the whole lesson was handed in; its other exercises were not graded"
+WHOLE = "the whole lesson was handed in; its other exercises were not graded"
 _IMPORT = re.compile(r"(?:from [\w.]{1,99} )?import [\w., ]{1,400}")
 
 
@@ -32,11 +33,13 @@ class Slot:
     """One cell of the notebook to be graded, and the lesson's cell that it stands for, if any.
 
     once_given: imports that an older release has in this cell and today's has not.
+    earns: False for a test of an exercise whose code the hand-in's own track gave.
     """
 
     cell: NotebookNode
     key: KeyCell | None = None
     once_given: str = ""
+    earns: bool = True
 
     @property
     def keeps_text(self) -> bool:
@@ -49,6 +52,7 @@ class Aligned:
     """The notebook to be graded; `recovered` and `changed` name the grade_ids concerned.
 
     former: it is an earlier release of the lesson, and its released cells are unchanged.
+    given: the exercises whose code the hand-in's own track gave, so that they earn nothing.
     """
 
     slots: list[Slot]
@@ -56,6 +60,7 @@ class Aligned:
     changed: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     former: bool = False
+    given: list[str] = field(default_factory=list)
 
     def note_change(self, grade_id: str, sentence: str) -> None:
         """Record that a graded cell differs from today's; an older release is not tampering."""
@@ -66,7 +71,7 @@ class Aligned:
 
 def align(notebook: NotebookNode, key: Key) -> Aligned:
     """Return the student's cells in their order, with the grader's cells in their places."""
-    return as_graded(match(notebook, key))
+    return as_graded(match(notebook, key), key)
 
 
 def digest_of(key: Key) -> str:
@@ -85,14 +90,17 @@ def match(notebook: NotebookNode, key: Key) -> Aligned:
     had_metadata = any(slot.key is not None for slot in slots)
     _drop_duplicates(aligned)
     _recover_metadata(aligned, key, had_metadata)
+    aligned.given = _given_code(aligned, key, had_metadata)
     _note_changes(aligned)
     _insert_missing(aligned, key, had_metadata)
     return aligned
 
 
-def as_graded(aligned: Aligned) -> Aligned:
+def as_graded(aligned: Aligned, key: Key) -> Aligned:
     """Replace matched locked cells by the grader's."""
     for slot in aligned.slots:
+        if aligned.given and slot.key is not None and slot.key.kind == "test":
+            slot.earns = given_code.test_of(key)[slot.key.grade_id] not in aligned.given
         slot.once_given = once_given(slot) if aligned.former else ""
         slot.cell = _graded_cell(slot)
     return aligned
@@ -181,11 +189,19 @@ def _has_lessons_text(slot: Slot) -> bool:
     return squeezed(slot.cell.source) in slot.key.texts
 
 
+def _given_code(aligned: Aligned, key: Key, had_metadata: bool) -> list[str]:
+    """Return the exercises whose code was given in the hand-in, by a track other than today's."""
+    cells = [slot for slot in aligned.slots if slot.cell.cell_type == "code"]
+    tests = {s.key.grade_id for s in cells if s.key is not None and s.key.kind == "test"}
+    texts = [slot.cell.source for slot in cells if slot.keeps_text]
+    return given_code.given_code(texts, tests, had_metadata, key)
+
+
 def _note_changes(aligned: Aligned) -> None:
     """Note graded cells whose text, flags or points are no longer the lesson's."""
     whole = False
     for slot in aligned.slots:
-        if slot.key is None or slot.key.grade_id in aligned.recovered:
+        if slot.key is None or slot.key.grade_id in (*aligned.recovered, *aligned.given):
             continue
         theirs, given = meta(slot.cell), meta(slot.key.released)
         if slot.key.given and theirs.get("solution"):
@@ -205,7 +221,7 @@ def _note_changes(aligned: Aligned) -> None:
             now, once = slot.cell.cell_type, slot.key.master.cell_type
             aligned.notes.append(f"cell {name} was a {now} cell and is taken as {once}")
     if whole:
-        aligned.notes.append(_WHOLE)
+        aligned.notes.append(WHOLE)
 
 
 @dataclass(frozen=True)
@@ -241,11 +257,13 @@ def _insert_missing(aligned: Aligned, key: Key, had_metadata: bool) -> None:
     """Restore deleted cells, except exercises that the student's other cells define."""
     found = _slot_positions(aligned)
     if all(c.grade_id in found for c in key.cells if c.grade_id):
+        _note_absent(aligned, [])
         return
     exercises = {c.grade_id for c in key.cells if c.kind == "solution"}
     own = [slot for slot in aligned.slots if _is_students(slot)]
     defined = names_in_each([slot.cell.source for slot in own], exercises)
     uses = _Uses(exercises)
+    absent = _absent(aligned, key, {*found, *set().union(*defined)})
     for place, wanted in enumerate(key.cells):
         if not wanted.grade_id or wanted.grade_id in found:
             continue
@@ -259,7 +277,35 @@ def _insert_missing(aligned: Aligned, key: Key, had_metadata: bool) -> None:
             definers = [s for s, names in zip(own, defined, strict=True) if names & tested]
             where = _behind_definitions(aligned, definers, where)
         aligned.slots.insert(where, Slot(copy.deepcopy(wanted.released), wanted))
-        _note_put_back(aligned, wanted, had_metadata)
+        if wanted.grade_id not in absent:
+            _note_put_back(aligned, wanted, had_metadata)
+    names = [key.cell(name) for name in absent]
+    told = [cell.grade_id for cell in names if cell.kind == "solution"]
+    told += ["the essay"] if any(cell.kind == "manual" for cell in names) else []
+    _note_absent(aligned, told)
+
+
+def _absent(aligned: Aligned, key: Key, there: set[str]) -> list[str]:
+    """Return the exercises, tests and essay that another release than today's did not have.
+
+    there: what the hand-in has. Tests of an exercise whose code it gave are absent, too.
+    """
+    if not aligned.former and not aligned.given:
+        return []
+    tests = {t: name for t, name in given_code.test_of(key).items() if t not in there}
+    kept = there | {name for t, name in given_code.test_of(key).items() if t in there}
+    gone = [
+        cell.grade_id
+        for cell in key.cells
+        if cell.kind in ("solution", "manual") and cell.grade_id not in kept
+    ]
+    return gone + [test for test, name in tests.items() if name in (*gone, *aligned.given)]
+
+
+def _note_absent(aligned: Aligned, absent: list[str]) -> None:
+    """Say in one sentence which exercises the hand-in's own release gave or did not have."""
+    if aligned.given or absent:
+        aligned.notes.append(given_code.sentence(aligned.given, absent))
 
 
 def _note_put_back(aligned: Aligned, wanted: KeyCell, had_metadata: bool) -> None:

@@ -95,8 +95,9 @@ def _aligned(cells: list, found: dict, key: Key) -> Aligned:
         marked = key.cells[place] if place is not None else None
         cell = {"cell_type": kind, "source": text, "attachments": attachments}
         slots.append(Slot(rebuilt(cell), marked))
-    named = (list(map(str, found[name])) for name in ("recovered", "changed", "notes"))
-    return as_graded(Aligned(slots, *named, former=bool(found["former"])))
+    names = ("recovered", "changed", "notes", "given")
+    named = {name: list(map(str, found[name])) for name in names}
+    return as_graded(Aligned(slots, former=bool(found["former"]), **named), key)
 
 
 # ── in the processes ─────────────────────────────────────────────────────────────────────────
@@ -134,6 +135,7 @@ def _matched(notebook: NotebookNode, key: Key) -> dict[str, Any]:
         "changed": aligned.changed,
         "notes": aligned.notes,
         "former": aligned.former,
+        "given": aligned.given,
     }
 
 

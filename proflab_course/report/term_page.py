@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.tracks import PUBLIC, WEIGHTS, Track, Tracks
 from proflab_course.grading.answer_key import read_key
 from proflab_course.report.class_guesses import Prediction
 from proflab_course.report.lesson_page import (
@@ -27,10 +29,14 @@ _NEAR = 1.2
 
 @dataclass(frozen=True)
 class TermLesson:
-    """One lesson's line: the median score of those who handed in."""
+    """One lesson's line: the median score of those who handed in.
+
+    weight: what it counts in the percent of all lessons, its points or its minutes.
+    """
 
     name: str
     most: float
+    weight: float
     median: float
     count: int
 
@@ -42,6 +48,7 @@ class TermStudent:
     name: str
     points: list[float | None]
     trend: str = ""
+    percent: float = 0.0
 
     @property
     def absent(self) -> bool:
@@ -52,6 +59,10 @@ class TermStudent:
     def sum(self) -> float:
         """All points together."""
         return sum(points or 0.0 for points in self.points)
+
+    def grade(self, percent: bool) -> float:
+        """Return the sum of points, or the percent."""
+        return self.percent if percent else self.sum
 
 
 @dataclass(frozen=True)
@@ -77,7 +88,10 @@ class TermGuesses:
 
 @dataclass
 class Term:
-    """All figures of the page."""
+    """All figures of the page.
+
+    weight: what lessons count by in a percent; left_out: graded lessons that the track has not.
+    """
 
     lessons: list[TermLesson] = field(default_factory=list)
     students: list[TermStudent] = field(default_factory=list)
@@ -87,6 +101,20 @@ class Term:
     unusual: list[tuple[str, str, str, str]] = field(default_factory=list)
     people: dict[str, str] = field(default_factory=dict)
     track: str = ""
+    weight: str = WEIGHTS[0]
+    left_out: list[str] = field(default_factory=list)
+
+    @property
+    def most(self) -> float:
+        """Return the points of all lessons together."""
+        return sum(lesson.most for lesson in self.lessons)
+
+    def percent(self, points: Iterable[float | None]) -> float:
+        """Return points in the lessons as a grade from 0 to 100; nothing handed in counts 0."""
+        lessons = [lesson for lesson in self.lessons if lesson.most]
+        earned = dict(zip((lesson.name for lesson in self.lessons), points, strict=True))
+        shares = (e.weight * (earned[e.name] or 0.0) / e.most for e in lessons)
+        return 100 * sum(shares) / (sum(lesson.weight for lesson in lessons) or 1)
 
     def who(self, student: str) -> str:
         """Return a student's name and id; the id alone if no name is known or wanted."""
@@ -101,10 +129,10 @@ class Term:
         return found
 
 
-def read_term(course: Course, ids: bool = False) -> Term:
+def read_term(course: Course, ids: bool = False, essay: bool = True) -> Term:
     """Return the figures of all graded lessons; raise CourseError if there is none.
 
-    ids: without the names of students.
+    ids: without the names of students; essay: count the points given by hand.
     """
     from proflab_course.grading.points import total_points
     from proflab_course.grading.records.gradebook import Book
@@ -112,6 +140,9 @@ def read_term(course: Course, ids: bool = False) -> Term:
     if not course.gradebook.exists():
         raise CourseError("nothing is graded yet: run `proflab grade LESSON` first")
     term, totals = Term(), {}
+    tracks = Tracks.read(course.root)
+    track = tracks.track() if tracks else None
+    term.weight = track.weight if track else term.weight
     exercises: list[TermExercise] = []
     unusual: list[tuple[int, str, Student]] = []
     with Book(course.gradebook) as book:
@@ -120,12 +151,18 @@ def read_term(course: Course, ids: bool = False) -> Term:
             outcomes, scores = book.outcomes(name), book.scores(name)
             if not outcomes:
                 continue
+            if tracks and track and not tracks.has(track, name):
+                term.left_out.append(name)
+                continue
             key = read_key(course.source(name))
             summary = summarise(key, outcomes, scores, list(known), public=False)
-            points = {student: total_points(scores[student]) for student in outcomes}
-            most = key.max_score + key.points_by_hand
+            points = {student: total_points(scores[student], essay) for student in outcomes}
+            most = key.max_score + (key.points_by_hand if essay else 0.0)
             median = statistics.median(points.values())
-            term.lessons.append(TermLesson(name, most, median, len(points)))
+            weight = most
+            if tracks and track and track.weight == "minutes":
+                weight = _minutes(tracks, track, name)
+            term.lessons.append(TermLesson(name, most, weight, median, len(points)))
             totals[name] = points
             term.track = term.track or summary.track
             exercises += [_exercise(name, exercise) for exercise in summary.exercises]
@@ -149,8 +186,16 @@ def read_term(course: Course, ids: bool = False) -> Term:
             for lesson, points in zip(term.lessons, line, strict=True)
             if points is not None and medians[lesson.name]
         ]
-        term.students.append(TermStudent(student, line, trend(shares)))
+        term.students.append(TermStudent(student, line, trend(shares), term.percent(line)))
     return term
+
+
+def _minutes(tracks: Tracks, track: Track, lesson: str) -> float:
+    """Return a lesson's minutes in the track that weighs by them."""
+    if minutes := tracks.minutes(track, lesson):
+        return minutes
+    what = f'track {track.name} says weight = "minutes", and {PUBLIC} gives {lesson} none'
+    raise CourseError(f"{track.file}: {what}")
 
 
 def _exercise(lesson: str, exercise: Exercise) -> TermExercise:

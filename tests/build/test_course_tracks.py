@@ -119,6 +119,24 @@ def test_a_whole_lesson_handed_in_to_three_weeks_earns_its_points(three_weeks):
     assert found == (points, [], [WHOLE])
 
 
+@pytest.mark.parametrize("disguised", [False, True])
+def test_three_weeks_handed_in_to_the_whole_lesson_earns_what_was_written(three_weeks, disguised):
+    plan, work = three_weeks
+    name, whole = "02_flops", whole_lesson("02_flops")
+    release = read_notebook(work / f"release/{name}/{name}.ipynb", name)
+    handed_in = filled(release, next(lesson for lesson in plan.whole if lesson.name == name))
+    for cell in release.named("given") if disguised else ():
+        if cell.name in plan.taken[name].given:
+            cell.node.source = cell.source.partition("\n")[2]
+            cell.node.metadata = {"nbgrader": {**cell.nbgrader, "locked": False, "solution": True}}
+    scores, _, [note] = graded(
+        handed_in, read_notebook(whole.source(name), name).notebook, whole.release(name).parent
+    )
+    written = {cell.name: cell.points for cell in plan.taken[name].lesson.named("test")}
+    assert {test: points for test, points in scores.items() if points} == written
+    assert note.startswith("a shorter track's notebook was handed in: linear_flops, ")
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("name", SHORT)
 def test_a_whole_track_runs_solved_and_empty(tmp_path, monkeypatch, name):

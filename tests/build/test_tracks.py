@@ -32,6 +32,10 @@ WRONG = {
     ),
     "track hour has an entry 'hour'; it may have ": ("hours = 1\n", "hour = 1\n"),
     "track hour: hours has a value of the wrong type": ("hours = 1\n", 'hours = "1"\n'),
+    "track hour: a lesson's weight is its points or its minutes": (
+        "hours = 1\n",
+        'hours = 1\nweight = "words"\n',
+    ),
     "track hour: give it a title": ('title = "An hour"\n', ""),
     "track hour: 01_shop has no exercise sum (there is tax, total, mean, discount)": (
         '["total"]',
@@ -401,5 +405,5 @@ def test_the_grader_and_its_pages_follow_the_courses_track(tmp_path, monkeypatch
     assert main(["grade", "01", "--no-sandbox"]) == 0
     assert "40" in capsys.readouterr().out
     assert main(["report", "01"]) == main(["report"]) == 0
-    for name in ("01_shop", "term"):
-        assert "<p>Track: An hour</p>" in (course.root / f"reports/{name}.html").read_text()
+    for name, title in {"01_shop": "01_shop, An hour", "term": "An hour"}.items():
+        assert f"<h1>{title}: results</h1>" in (course.root / f"reports/{name}.html").read_text()

@@ -219,12 +219,19 @@ def test_a_full_disk_gets_a_sentence_and_a_clean_rerun(course, monkeypatch):
     assert grade(course)["complete"].score == 100
 
 
-def test_a_lesson_that_gained_a_cell_says_what_to_do(course):
-    grade(course)
+def test_a_lesson_whose_cells_change_keeps_the_marks_of_the_others_and_says_so(course):
+    assert grade(course)["complete"].score == 100
     path = course.source(LESSON)
-    path.write_text(path.read_text().replace("test_linear_parameters", "test_renamed"))
-    with pytest.raises(CourseError, match="has gained or lost graded cells"):
-        grade(course)
+    text = path.read_text()
+    path.write_text(text.replace('"test_linear_parameters"', '"test_linear_parameters_9"'))
+    notes = []
+    assert grade(course, notes=notes)["complete"].score == 100
+    assert notes == [
+        f"{LESSON}: since hand-ins were graded, the lesson has lost test_linear_parameters and "
+        "gained test_linear_parameters_9; the gradebook keeps what was earned there, uncounted"
+    ]
+    notes.clear()
+    assert grade(course, notes=notes)["complete"].score == 100 and notes == []
 
 
 def test_support_files_are_the_lessons_own(course):

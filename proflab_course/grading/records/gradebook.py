@@ -12,7 +12,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,15 +25,16 @@ from nbgrader.api import (
     Grade,
     Gradebook,
     GradeCell,
+    MissingEntry,
     SubmittedAssignment,
     SubmittedNotebook,
 )
 from sqlalchemy import Column, MetaData, String, Table, Text, bindparam, func, select
 from traitlets.config import Config
 
-from proflab_course.course.layout import CourseError
 from proflab_course.grading.answer_key import Key
 from proflab_course.grading.grade_notebook import CaseResult, Graded
+from proflab_course.grading.records.changed_cells import FORMER, change_cells
 from proflab_course.grading.records.clear_errors import clear_errors
 from proflab_course.grading.records.first_rows import FirstRows, Marks, ensure_student
 from proflab_course.grading.records.lateness import Extension, as_timedelta
@@ -133,8 +134,11 @@ class Book:
                 del session.commit
                 session.remove()  # the next submission starts with an empty session
 
-    def register(self, key: Key) -> None:
-        """Enter the lesson's assignment and cells, as `nbgrader generate_assignment` does."""
+    def register(self, key: Key) -> str:
+        """Enter the lesson's assignment and cells, as `nbgrader generate_assignment` does.
+
+        Returns a sentence on the cells that the lesson has gained and lost since it was graded.
+        """
         with self.transaction() as book:
             book.update_or_create_assignment(key.name)
             saver = nbgrader.preprocessors.SaveCells()
@@ -143,14 +147,19 @@ class Book:
             saver.gradebook, saver.notebook_id, saver.assignment_id = book, key.name, key.name
             for index, cell in enumerate(key.cells):
                 saver.preprocess_cell(cell.master, {}, index)
-            try:
-                saver._create_notebook(new_notebook(metadata=key.metadata))
-            except RuntimeError:
-                raise CourseError(
-                    f"lesson {key.name} has gained or lost graded cells since the submissions in "
-                    f"{self.path.name} were graded; keep the old lesson for this class, or remove "
-                    f"the assignment with `nbgrader db assignment remove {key.name} --force`"
-                ) from None
+            wanted = {
+                "grade_cells": saver.new_grade_cells,
+                "solution_cells": saver.new_solution_cells,
+                "task_cells": saver.new_task_cells,
+                "source_cells": saver.new_source_cells,
+            }
+            changed = ""
+            with suppress(MissingEntry):
+                notebook = book.find_notebook(key.name, key.name)
+                if notebook.submissions:
+                    changed = change_cells(self.gradebook.db(), notebook, wanted)
+            saver._create_notebook(new_notebook(metadata=key.metadata))
+        return changed
 
     def outcomes(self, assignment: str, student: str | None = None) -> dict[str, Outcome]:
         """Return the outcomes for this assignment by student: of all, or of `student` alone."""
@@ -339,7 +348,7 @@ def _marks_of(key: Key, graded: Graded | None) -> Marks:
 def _open_gradebook(path: Path, course_id: str) -> Gradebook:
     """Open the database at `path` and add ProfLab's tables."""
     gradebook = Gradebook(f"sqlite:///{path}?timeout={BUSY_SECONDS}", course_id)
-    for table in (OUTCOMES, GUESSES):
+    for table in (OUTCOMES, GUESSES, FORMER):
         table.create(gradebook.engine, checkfirst=True)
     return gradebook
 
