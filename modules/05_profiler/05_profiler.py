@@ -1472,7 +1472,7 @@ def profiling_overhead(fn, profiled, rounds=11):
 
     >>> clock = doubles.Clock()
     >>> bare, watched = doubles.Model(clock, ms=[2.0]), doubles.Model(clock, ms=[2.5])
-    >>> clock.run(profiling_overhead, bare, watched, 3)
+    >>> round(clock.run(profiling_overhead, bare, watched, 3), 6)
     1.25
 
     In each round fn() is called once, then profiled() once, and both are timed; one more round
