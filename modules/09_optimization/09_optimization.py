@@ -49,7 +49,7 @@ from proflab.lesson import doubles, expect, expect_between, expect_table, guesse
 from proflab.lesson.demo import demo_size
 
 # %% [markdown]
-# ## 1 · Where would it pay? · 25 min
+# ## 1 · Where would it pay?
 #
 # Amdahl's law (lesson 06) says what the whole gains if a part becomes faster.
 # But how much faster *can* the part become?
@@ -256,7 +256,7 @@ print(f"a step leaves {leak['bytes_per_step'] / 1024**2:.1f} MB, allocated in {l
 # An op at its roof may still be superfluous: several of these rows belong to one attention.
 # Sections 5 and 6 are about ops that need not exist.
 #
-# ## 2 · Feed the model · 45 min
+# ## 2 · Feed the model
 #
 # While the main program loads a batch, the model waits; while the model computes, nothing is loaded.
 # *Workers*, separate threads or processes, load the next batches meanwhile. torch's `DataLoader` has by default a simple rule (`in_order=False` gives it up): worker w of W loads the batches w, w + W, w + 2W and so on.
@@ -472,7 +472,7 @@ for row in demos.formats(demo_size(1500, 60)):
 # For shuffled training, one array mapped into memory is hard to beat: an image costs only its own pages.
 # Compression pays where the disk or the network is slower than unpacking.
 #
-# ## 3 · Half the bits · 50 min
+# ## 3 · Half the bits
 #
 # float16 halves the bytes, and a GPU's tensor cores multiply it several times as fast.
 # It has 1 bit for the sign, 5 for the exponent and 10 for the fraction.
@@ -727,7 +727,7 @@ half_bits.draw(half_bits.half_training(half_gradients, scale_after, demo_size(30
 # With a scale that grows until something overflows, the curve is that of float32.
 # A cross ends the training that skipped no step: infinity reached the weights, and then each loss is NaN.
 #
-# ## 4 · A large batch in small pieces · 20 min
+# ## 4 · A large batch in small pieces
 #
 # The batch that trains best may not fit into memory.
 # *Accumulation* runs small batches one after the other, so that only one graph exists at a time, and adds up their gradients; then the optimizer steps once.
@@ -952,7 +952,7 @@ expect(
 # %% [markdown]
 # **Take a break here.** What follows needs only what section 1 printed.
 #
-# ## 5 · Fewer trips to memory · 45 min
+# ## 5 · Fewer trips to memory
 #
 # An elementwise op computes next to nothing.
 # Its time goes into reading its inputs and writing its result (lesson 06).
@@ -1271,7 +1271,7 @@ demos.draw_pieces(ms)
 # Large pieces do not fit into the cache; small ones cost the interpreter's time.
 # A compiler avoids both: it writes one loop.
 #
-# ## 6 · Attention in tiles · 65 min
+# ## 6 · Attention in tiles
 #
 # Fusion stops at the softmax, which needs the largest score and the sum of a whole row.
 # For 1,024 tokens that row is long, and the scores are a million numbers for each head.
@@ -1622,7 +1622,7 @@ print(f"all scores written, read, written and read: {4 * 1024 * 64 + 4 * 1024 * 
 # Fast memory limits their size.
 # Lesson 06's count, every input once, is a lower bound that needs fast memory for all keys and values.
 #
-# ## 7 · One token at a time · 25 min
+# ## 7 · One token at a time
 #
 # **Optional.** A decoder generates text token by token.
 # Without a *KV cache* it runs all tokens so far through the model for each new one; with one, it runs only the newest token, and looks up the keys and values of the others.
@@ -1743,7 +1743,7 @@ expect_table(
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# ## 8 · The slow script · 45 min
+# ## 8 · The slow script
 #
 # Name the three bottlenecks of `slow_training.py`, and the lines that cause them, from what section 1 printed.
 # Then rewrite the step. The result must stay the same: five steps on the same batches give the same five losses, within 10⁻⁵.
@@ -1924,7 +1924,7 @@ demos.waterfall(found, title="One training step, and what each fix gave")
 # It hides which steps were skipped.  For the rest: `DataLoader(num_workers=…, pin_memory=True)`, `torch.utils.checkpoint`, `torch.compile`, and `scaled_dot_product_attention`.
 
 # %% [markdown]
-# ## Reflect · 35 min
+# ## Reflect
 #
 # **Essay** (10 points, read by a person; 150 to 250 words in the next cell; add cells to calculate).
 #
@@ -1941,6 +1941,14 @@ demos.waterfall(found, title="One training step, and what each fix gave")
 # *2 points:* (9) one quick win is chosen for a reason in the writer's own program; (10) a measurement is named that could come out against it.
 # The third fix gives memory, and what the waterfall shows in time: a number for either is right.
 # ### END SOLUTION
+
+# %% tags=["milestone"]
+# You can find what slows a program down, fix it, and say how much that gave.
+(
+    "In six pairs your step is"
+    f" {noise.shown(demos.speedup(fixed_step, run_order, speedup_interval), 'times')}"
+    " as fast as the slow one, and learns the same."
+)
 
 # %% [markdown]
 # ## Summary

@@ -78,7 +78,7 @@ for kind in ("trace", "memory"):
     record.measure(kind, MEASURES[kind])
 
 # %% [markdown]
-# ## 1 · Is the card at work? · 30 min
+# ## 1 · Is the card at work?
 #
 # `nvidia-smi` says 98 % when hardly a moment passes without *some* kernel.
 # A trace says which one ran when.
@@ -240,7 +240,7 @@ guesses.compare(
 )
 
 # %% [markdown]
-# ## 2 · What did the host do meanwhile? · 35 min
+# ## 2 · What did the host do meanwhile?
 #
 # The cause of a gap lies with the *host*, the Python program that should have queued the next kernel.
 # Four things keep it from that:
@@ -393,7 +393,7 @@ demos.streams(record.rows("trace"), title=record.title("Three runs"))
 # It queues three steps and then waits, and the card is hardly ever without work.
 
 # %% [markdown]
-# ## 3 · Which op is it? · 45 min
+# ## 3 · Which op is it?
 #
 #     host    |----------- conv2d, 40 -----------|   |-- relu, 12 --|
 #                 |-- cudnn_convolution, 30 --|            |
@@ -677,7 +677,7 @@ guesses.compare(what, guess_gpu_conv_share, share, unit="%", document=document)
 # [Perfetto](https://ui.perfetto.dev) draws the files.
 
 # %% [markdown]
-# ## 4 · The lab · 60 min
+# ## 4 · The lab
 #
 # 1. **As written**, three faults included. Profile it: sections 1 to 3.
 # 2. **Data loading.** `DataLoader(num_workers=4)` decodes images in other processes. `pin_memory=True` puts batches where the card can fetch them by itself, so that `.to(device, non_blocking=True)` returns at once.
@@ -943,7 +943,7 @@ demos.loader(record.rows("loader"), title=record.title("The loader alone"))
 # %% [markdown]
 # **Take a break here.** What follows needs only the lab's parts.
 #
-# ## 5 · Where is the memory? · 30 min
+# ## 5 · Where is the memory?
 #
 # "CUDA out of memory" names the allocation that failed, which is rarely the one to blame.
 # After `torch.cuda.memory._record_memory_history()` torch notes each allocation with its stack; [`_dump_snapshot`](https://docs.pytorch.org/docs/stable/torch_cuda_memory.html) saves them for a page that draws them.
@@ -1133,7 +1133,7 @@ expect(
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# ## 6 · How near to the peak? · 20 min
+# ## 6 · How near to the peak?
 #
 # Three times as fast: is that fast?
 # *Model FLOPs utilization*, MFU ([Chowdhery et al. 2022](https://arxiv.org/abs/2204.02311)), is the share of the card's peak that training uses.
@@ -1255,7 +1255,7 @@ for row in record.rows("power"):
 # [On an A100](https://www.thonking.ai/p/strangely-matrix-multiplications), in the comments of the first Python listing: 295 TFLOP/s on zeros, 257 on random numbers.
 
 # %% [markdown]
-# ## 7 · The ring · 45 min
+# ## 7 · The ring
 #
 # Several cards compute different images with the same weights.
 # Then they must sum their gradients: an *all-reduce*.
@@ -1530,7 +1530,7 @@ demos.bus_bandwidth(rows, title="An all-reduce between two processes here")
 # A loader on the wrong node sends each batch across; `numactl --cpunodebind=0 --membind=0 python train.py` keeps it at home.
 
 # %% [markdown]
-# ## 8 · Behind the backward pass · 45 min
+# ## 8 · Behind the backward pass
 #
 # The last layer's gradients are ready first.
 # Their all-reduce can run while the backward pass goes on; only what lasts longer is *exposed*.
@@ -1807,7 +1807,7 @@ expect_table(sharded_bytes, ("parameters are at least 1", (-7, 4, 1), ValueError
 record.save()
 
 # %% [markdown]
-# ## 9 · Which tool for what? · 10 min
+# ## 9 · Which tool for what?
 #
 # | tool | shows, for example | does not see |
 # |---|---|---|
@@ -1823,7 +1823,7 @@ record.save()
 # († Recorded: `train.py` with a worker, on a processor, torch 2.13. The others are made up.)
 # Go from coarse to fine: images/s, gaps, ops, kernel.
 #
-# ## Reflect · 45 min
+# ## Reflect
 #
 # **Essay** (10 points, read by a person; 200 to 300 words in the next cell; add cells to calculate).
 # Write the lab's report from the document that your notebook used, and say which one that was.

@@ -91,7 +91,7 @@ def track_page(plan: Plan, names: list[str]) -> str:
         exercises = [f"`{cell.name}`" for cell in lesson.named("exercise")]
         link = f"release/{name}/{name}.ipynb"
         rows.append(f"| [{title}]({link}) | {', '.join(exercises)} | {minutes} min |")
-    table = ["| lesson | what you write | about |", "|---|---|--:|", *rows]
+    table = ["| lesson | what you write | about (estimated) |", "|---|---|--:|", *rows]
     track = plan.track
     hours = "1 hour" if track.hours == 1 else f"{track.hours:g} hours"
     head = f"# {track.title}: {hours}\n\n{track.text} What is not in the table"
