@@ -28,6 +28,7 @@ CASES, WIDTH, HELPERS, ATTRIBUTES, POINTS = 8, 100, 12, 8, 8
 ERROR_ROWS, ERROR_POINTS, DOC_WORDS = 4, 12, 130
 DEMO_LINES, GIVEN_LINES, EXERCISES, OPTIONAL = 15, 45, 10, 3
 WORDS, IMPORTS = 3_000, 8
+REFUSE_TYPED_MINUTES = False  # in headings of lessons whose minutes are computed
 LONGER = {("06_roofline", "exercises"): 13}  # ten of them are of a line or two
 
 RULES = {
@@ -50,6 +51,7 @@ RULES = {
     "no example": Rule(0, "no example in its docstring", "write one (`>>> …` and its value)"),
     "example asked": Rule(0, "the example is the first visible case", "take other arguments"),
     "demo lines": Rule(DEMO_LINES, "lines in a demo cell", "demos.py may have the others"),
+    "says nothing": Rule(0, "a demo's first line is a comment", "it says what the demo shows"),
     "given lines": Rule(GIVEN_LINES, "lines in a given cell", "make two cells of it, or a file"),
     "width": Rule(WIDTH, "characters in a line", "break it"),
 }
@@ -59,9 +61,6 @@ RULES = {
 ALLOWED: Mapping[str, Mapping[str, int]] = {
     "05_profiler": {
         "helpers": 4,
-    },
-    "11_gpu_training": {
-        "attributes": 4,
     },
 }
 
@@ -97,8 +96,19 @@ def limit_note(lesson: Lesson, figures: Iterable[Measured]) -> str:
     return f"{lesson.place} asks more than lessons of the course do: {listed}" if listed else ""
 
 
+def typed_minutes(lesson: Lesson) -> Iterator[str]:
+    """Yield a sentence for each heading that types its minutes where the build computes them."""
+    for section in sections(lesson) if REFUSE_TYPED_MINUTES else ():
+        if section.place is not None and section.minutes is not None:
+            what = f"the heading `{section.heading}` types its minutes"
+            yield f"{section.place.where}: {what}; leave them to the build"
+
+
 def untimed_sections(lesson: Lesson) -> Iterator[str]:
-    """Yield a sentence for each section with an exercise that says no minutes, where others do."""
+    """Yield a sentence for each section with an exercise that says no minutes, where others do.
+
+    For a lesson that tracks.toml does not list: of others the build computes them.
+    """
     found = sections(lesson)
     if all(section.minutes is None for section in found):
         return

@@ -1,6 +1,7 @@
 """Tracks: what a class writes in the time that it has, what it is given, and what it never sees."""
 
 import os
+import re
 import shutil
 
 import nbformat
@@ -10,6 +11,7 @@ from mini_course import make_course
 from shop_course import SHOP, TRACKS, declare_privately, make_shop
 
 from proflab.lesson.outline import Outline
+from proflab_course.build import limits
 from proflab_course.build.command import build, check
 from proflab_course.build.make import Plan
 from proflab_course.build.sections import sections
@@ -183,7 +185,22 @@ def test_minutes_are_those_of_writing_and_reading_and_points_those_that_are_left
     [lesson] = hour.lessons
     found = {section.name: (section.heading, section.minutes) for section in sections(lesson)}
     assert found["2"] == ("2 · Sums · 15 min · 40 points", 15)
-    assert "About 15 min · 40 points" in lesson.cells[0].source
+    assert "About 15 min · 40 points" in lesson.cells[1].source
+
+
+def test_minutes_are_computed_for_what_the_file_lists_and_may_be_typed_nowhere(
+    tmp_path, monkeypatch
+):
+    lesson = SHOP.replace("Taxes · 20 min", "Taxes").replace("## Summary", "## Summary · 55 min")
+    course = make_shop(tmp_path, lesson=lesson)
+    headings = [each.heading for each in sections(Plan.read(course).lessons[0])]
+    assert "1 · Taxes · 10 min · 30 points" in headings and "Summary · 5 min" in headings
+    build(course, ["1"], audit="static")
+    monkeypatch.setattr(limits, "REFUSE_TYPED_MINUTES", True)
+    with pytest.raises(CourseError, match="`Summary · 55 min` types its minutes; leave them to"):
+        build(course, ["1"], audit="static")
+    course.module("01_shop").write_text(re.sub(r" · \d+ min", "", lesson))
+    build(course, ["1"], audit="static")
 
 
 def test_what_is_not_there_is_linked_and_what_is_there_is_not(hour, shop):
@@ -230,7 +247,7 @@ def test_an_idea_that_the_track_lacks_is_to_be_read_first(tmp_path):
     course = make_shop(tmp_path, TRACKS.replace('["01 §2"]', '["01 §3"]'))
     only = '[track.carts]\ntitle = "C"\ntext = "C."\nhours = 1\nsummary = false\n'
     declare_privately(course, f'{only}show = {{ 02_cart = ["1"] }}\n02_cart = ["cart"]\n')
-    first = Plan.read(course, track="carts").lessons[0].cells[0].source
+    first = Plan.read(course, track="carts").lessons[0].cells[1].source
     assert f"Read first: [lesson 01, section 3]({URL}/01_shop/01_shop.ipynb)." in first
 
 
@@ -277,7 +294,7 @@ def test_what_the_default_leaves_out_is_given_and_it_links_to_no_fuller_lesson(
 
 def test_a_shorter_track_counts_what_the_published_lesson_has(tmp_path):
     plan = Plan.read(make_shop(tmp_path, SHORTER), track="hour")
-    assert "*An hour*: 1 of this lesson's 3 exercises" in plan.lessons[0].cells[0].source
+    assert "*An hour*: 1 of this lesson's 3 exercises" in plan.lessons[0].cells[1].source
     assert plan.taken["01_shop"].more == ("tax", "discount")
 
 

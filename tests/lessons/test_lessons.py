@@ -11,7 +11,6 @@ import jupytext
 import pytest
 from docstrings import is_imperative
 
-from proflab_course.build.sections import sections
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import read_module
 from proflab_course.course.tracks import Tracks
@@ -194,13 +193,6 @@ def test_pictures_are_drawn_by_their_script(lesson, monkeypatch):
     for name in names:
         picture = script[name]()
         assert picture.alt and picture.png(dpi=40).startswith(b"\x89PNG"), name
-
-
-@each_lesson
-def test_every_section_with_an_exercise_says_its_minutes(name):
-    lesson = read_module(COURSE.module(name), name)
-    minutes = [s.minutes for s in sections(lesson) if any(c.role == "exercise" for c in s.cells)]
-    assert minutes and all(minutes)
 
 
 @pytest.mark.torch
