@@ -30,7 +30,7 @@ from proflab_course.build.audit import (
 from proflab_course.build.claims import Milestone, milestone_in, take_milestone
 from proflab_course.build.durations import read_durations, stamp_durations
 from proflab_course.build.leaks import leaks
-from proflab_course.build.limits import limit_mistakes, limit_note, typed_minutes, untimed_sections
+from proflab_course.build.limits import limit_mistakes, limit_note, untimed_sections
 from proflab_course.build.map_cell import Place, builders
 from proflab_course.build.measures import Measured, measured
 from proflab_course.build.mentions import Tree, lacking_ideas, track_line
@@ -138,9 +138,6 @@ class Plan:
         """Make the track's lessons of the whole ones, and write into them what the build adds."""
         address, durations = Address.read(self.course.root), read_durations(self.course.root)
         for lesson in self.whole:
-            listed = self.tracks is not None and self.tracks.times[lesson.name].listed
-            times = typed_minutes(lesson) if listed else untimed_sections(lesson)
-            self.beyond_limits[lesson.name] = list(times)
             if self.track is None:
                 self.taken[lesson.name] = Taken(lesson)
             elif lesson.name in self.track.lessons:
@@ -175,6 +172,7 @@ class Plan:
         """Measure a lesson, and hold it to the limits if it is limited and in the default track."""
         figures = measured(lesson, self.course.module(lesson.name).parent)
         self.figures[lesson.name] = figures
+        self.beyond_limits[lesson.name] = list(untimed_sections(lesson))
         limited = self.tracks is not None and self.tracks.times[lesson.name].limited
         if limited and self.track.name == DEFAULT:
             self.beyond_limits[lesson.name] += limit_mistakes(lesson, figures)

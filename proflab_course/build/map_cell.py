@@ -55,7 +55,7 @@ class Place:
 
 @dataclass(frozen=True)
 class _Row:
-    """A line of the table: exercises with their section."""
+    """A line of the table. names: each linked to its section; section: where the first one is."""
 
     names: tuple[str, ...]
     section: Section
@@ -66,12 +66,12 @@ class _Row:
 
 def builders(lessons: Iterable[Lesson]) -> dict[str, str]:
     """Return what lessons build, each name with its lesson's number."""
-    return {
-        name: lesson.name[:2]
-        for lesson in lessons
-        for cell in lesson.named("exercise", "given")
-        for name in bound_names(cell.statements())
-    }
+    found: dict[str, str] = {}
+    for lesson in lessons:
+        for cell in lesson.named("exercise", "given"):
+            for name in bound_names(cell.statements()):
+                found.setdefault(name, lesson.name[:2])  # a later lesson only imports it
+    return found
 
 
 def take_paragraphs(lesson: Lesson) -> dict[str, str]:
@@ -138,14 +138,19 @@ def _rows(lesson: Lesson, times: LessonTimes | None) -> Iterator[_Row]:
             purpose = times.purposes.get(cell.name, "") if times else ""
             minutes = times.minutes.get(cell.name, 0) if times else 0
             purpose = purpose or _purpose(cell)
-            yield _Row((cell.name,), section, purpose, minutes, points[cell.name])
+            yield _Row((_linked(cell.name, section),), section, purpose, minutes, points[cell.name])
+
+
+def _linked(name: str, section: Section) -> str:
+    """Return an exercise's name with a link to the cell that its section begins in."""
+    return f"[`{name}`](#cell-id={section.place.node['id']})" if section.place else f"`{name}`"
 
 
 def _by_section(rows: Iterable[_Row]) -> Iterator[_Row]:
-    """Yield one row for all exercises of a section with points, and one for its optional ones."""
-    groups: dict[tuple[int, bool], list[_Row]] = {}
-    for row in rows:
-        groups.setdefault((id(row.section), bool(row.points)), []).append(row)
+    """Yield a row for all exercises of a section with points, and one for what is optional."""
+    groups: dict[int, list[_Row]] = {}
+    for row in sorted(rows, key=lambda row: not row.points):
+        groups.setdefault(id(row.section) if row.points else 0, []).append(row)
     for group in groups.values():
         yield _Row(
             tuple(row.names[0] for row in group),
@@ -160,14 +165,10 @@ def _table(rows: list[_Row], with_minutes: bool) -> str:
     heads = ["you will build", "what for", *(["min"] if with_minutes else []), "points"]
     lines = [f"| {' | '.join(heads)} |", "|---|---|" + "--:|" * (len(heads) - 2)]
     for row in rows:
-        names = ", ".join(f"`{name}`" for name in row.names)
-        linked = (
-            f"[{names}](#cell-id={row.section.place.node['id']})" if row.section.place else names
-        )
         minutes = [f"{row.minutes}"] if with_minutes else []
         points = f"{row.points:g}" if row.points else "optional"
         purpose = row.purpose.replace("|", "\\|")
-        lines.append(f"| {' | '.join([linked, purpose, *minutes, points])} |")
+        lines.append(f"| {' | '.join([', '.join(row.names), purpose, *minutes, points])} |")
     return "\n".join(lines)
 
 

@@ -192,7 +192,7 @@ def test_an_exercise_has_an_example_and_another_one_than_its_first_case(tmp_path
 
 def test_a_demo_says_in_its_first_line_what_it_shows(tmp_path):
     (sentence,) = mistakes(tmp_path, changed("# Shows areas.\nfor", "for", PLAIN))
-    assert "cell first_demo: a demo's first line is a comment" in sentence
+    assert "cell first_demo: the first line does not say what a demo shows" in sentence
 
 
 def test_what_a_student_does_not_meet_may_be_wider(tmp_path):
@@ -261,7 +261,7 @@ def test_of_lessons_of_ones_own_and_of_other_tracks_it_is_told(listed, monkeypat
     monkeypatch.setitem(RULES, "points", limits.Rule(7, "points", "make two cells"))
     notes: list[str] = []
     build(listed, ["2"], audit="static", notes=notes)
-    assert [n for n in notes if "more than lessons of the course do: 100 points (7)" in n]
+    assert [n for n in notes if "beyond the limits of this course's lessons: 100 points (7)" in n]
     short = Plan.read(listed, track="short")
     assert not any(short.beyond_limits.values())
     assert any("8 points (7)" in sentence for sentence in short.notes)

@@ -3,12 +3,14 @@
 import re
 
 import pytest
+from cohort.run import ROOT
 from mini_course import FIRST, SECOND, changed, make_course
 from shop_course import TRACKS, make_shop
 
 from proflab_course.build.command import build
 from proflab_course.build.make import Plan
 from proflab_course.build.map_cell import LINES, MAP_TAG
+from proflab_course.course.layout import Course
 from proflab_course.course.notebook import read_notebook
 
 
@@ -94,4 +96,11 @@ def test_many_exercises_share_lines_by_their_sections(tmp_path):
     )
     text = map_of(Plan.read(course), "01_first")
     assert sum(bool(line) for line in text.splitlines()) <= LINES
-    assert "`area_0`, `area_1`" in text
+    assert re.search(r"\[`area_0`\]\(#cell-id=([\w-]+)\), \[`area_1`\]\(#cell-id=\1\)", text)
+
+
+def test_the_maps_of_this_course_are_short():
+    for track in (None, "all"):
+        for lesson in Plan.read(Course(ROOT), track=track).lessons:
+            [text] = [cell.source for cell in lesson.cells if MAP_TAG in cell.tags]
+            assert sum(bool(line) for line in text.splitlines()) <= LINES, lesson.name

@@ -1,7 +1,6 @@
 """Tracks: what a class writes in the time that it has, what it is given, and what it never sees."""
 
 import os
-import re
 import shutil
 
 import nbformat
@@ -11,7 +10,6 @@ from mini_course import make_course
 from shop_course import SHOP, TRACKS, declare_privately, make_shop
 
 from proflab.lesson.outline import Outline
-from proflab_course.build import limits
 from proflab_course.build.command import build, check
 from proflab_course.build.make import Plan
 from proflab_course.build.sections import sections
@@ -186,21 +184,6 @@ def test_minutes_are_those_of_writing_and_reading_and_points_those_that_are_left
     found = {section.name: (section.heading, section.minutes) for section in sections(lesson)}
     assert found["2"] == ("2 · Sums · 15 min · 40 points", 15)
     assert "About 15 min · 40 points" in lesson.cells[1].source
-
-
-def test_minutes_are_computed_for_what_the_file_lists_and_may_be_typed_nowhere(
-    tmp_path, monkeypatch
-):
-    lesson = SHOP.replace("Taxes · 20 min", "Taxes").replace("## Summary", "## Summary · 55 min")
-    course = make_shop(tmp_path, lesson=lesson)
-    headings = [each.heading for each in sections(Plan.read(course).lessons[0])]
-    assert "1 · Taxes · 10 min · 30 points" in headings and "Summary · 5 min" in headings
-    build(course, ["1"], audit="static")
-    monkeypatch.setattr(limits, "REFUSE_TYPED_MINUTES", True)
-    with pytest.raises(CourseError, match="`Summary · 55 min` types its minutes; leave them to"):
-        build(course, ["1"], audit="static")
-    course.module("01_shop").write_text(re.sub(r" · \d+ min", "", lesson))
-    build(course, ["1"], audit="static")
 
 
 def test_what_is_not_there_is_linked_and_what_is_there_is_not(hour, shop):
