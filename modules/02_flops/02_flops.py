@@ -48,7 +48,7 @@ from proflab.lesson.demo import demo_size
 from proflab.nn import functional as F
 
 # %% [markdown]
-# ## 1 · Rows times columns · 20 min
+# ## 1 · Rows times columns
 #
 # A *FLOP* is one floating-point multiplication or addition.
 # Nearly all FLOPs of a neural network are in matrix products.
@@ -92,6 +92,7 @@ expect_table(
     matmul_flops,
     ("(2, 3) times (3, 4)", (2, 3, 4), 48, {"k − 1 additions": 40}),
     ("GPT-2's wider layer", (32 * 512, 768, 3072), 77_309_411_328),
+    ("one number times one number", (1, 1, 1), 2),
     ("a count beyond 2⁶³", (10**7 + 1, 10**7, 10**6), 200_000_020_000_000_000_000),
 )
 ### BEGIN HIDDEN TESTS
@@ -112,7 +113,6 @@ expect(
 # %% nbgrader={"grade": true, "grade_id": "test_matmul_flops_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     matmul_flops,
-    ("one number times one number", (1, 1, 1), 2),
     ("a size of 0", [(0, 3, 4), (2, 0, 4), (2, 3, 0)], ValueError),
     ("a size below 0", [(-2, 3, 4), (2, 3, -4)], ValueError),
     ("two negative sizes", [(2, -3, -4), (-2, 3, -4)], ValueError),
@@ -126,7 +126,7 @@ expect_raises("two sizes below 1 are refused", lambda: matmul_flops(-2, -3, 4), 
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_matmul", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-# Print how long the layer of your guess takes at 100 billion FLOPs a second.
+# Prints how long the layer of your guess takes at 100 billion FLOPs a second.
 seconds = matmul_flops(32 * 512, 768, 3072) / 100e9
 guesses.compare("GPT-2's wider layer at 100 GFLOP/s", guess_product_seconds, seconds, unit="s")
 
@@ -134,7 +134,7 @@ guesses.compare("GPT-2's wider layer at 100 GFLOP/s", guess_product_seconds, sec
 # A product of two (n, n) matrices has 2 · n³ FLOPs for 3 · n² numbers.
 # The larger the matrices, the more work there is for each number that has to be fetched: this is why large products run fast (lesson 06).
 #
-# ## 2 · A linear layer and its rows · 20 min
+# ## 2 · A linear layer and its rows
 #
 # A linear layer multiplies along the last dimension of its input.
 # All others, such as the texts of a batch, the tokens of a text or the patches of an image, only add rows: an input of shape (32, 512, 768) is a matrix of 32 · 512 rows and 768 columns.
@@ -166,6 +166,7 @@ def linear_flops(input_shape, out_features):
 
 # %% nbgrader={"grade": true, "grade_id": "test_linear_flops", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 expect("one vector", linear_flops((128,), 64), 16_384)
+expect("one feature, one output", linear_flops((1,), 1), 2)
 batch = linear_flops((32, 128), 64)
 expect("a batch of 32 vectors", batch, 524_288, mistakes={"the batch is left out": 16_384})
 expect("2 texts of 1,024 tokens in GPT-2", linear_flops((2, 1024, 768), 3072), 9_663_676_416)
@@ -184,7 +185,6 @@ expect("all five leading dimensions add rows", linear_flops((2, 1, 3, 2, 5, 4), 
 # %% nbgrader={"grade": true, "grade_id": "test_linear_flops_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     linear_flops,
-    ("one feature, one output", ((1,), 1), 2),
     ("an empty shape", [((), 5), ([], 5)], ValueError),
     ("an empty batch, no features", [((0, 3, 5), 4), ((3, 0), 4), ((0,), 4)], ValueError),
     ("two negative sizes", [((-2, -3, 5), 4), ((3, -5), -4)], ValueError),
@@ -206,7 +206,7 @@ expect_raises(
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# ## 3 · How many places a window has · 30 min
+# ## 3 · How many places a window has
 #
 # A convolution applies its filters at many places of an image.
 #
@@ -384,7 +384,7 @@ expect_raises(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_places", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-# Print the places along a side of 224 pixels, for the first layer of ResNet-18 and three others.
+# Prints the places along a side of 224 pixels, for the first layer of ResNet-18 and three others.
 windows = {
     "7 wide, moved by 2, border of 3": (7, 2, 3),
     "3 wide, moved by 2, border of 1": (3, 2, 1),
@@ -402,7 +402,7 @@ guesses.compare("places along a side of ResNet-18's first layer", guess_places, 
 # %% [markdown]
 # A stride of 2 halves the places along each side, and so leaves a quarter of the work.
 #
-# ## 4 · A filter at each place · 30 min
+# ## 4 · A filter at each place
 #
 # At each place, each filter multiplies and adds everything that its window covers, in the channels of its group. The same few parameters are used at every place of every image, so a small layer can be a lot of work.
 # LeNet-5's first layer has 6 filters of 25 weights and 28 · 28 places: 117,600 multiply-adds, or 235,200 FLOPs.
@@ -438,6 +438,7 @@ def conv2d_flops(input_shape, out_channels, kernel_size, stride=1, padding=0, di
 expect("LeNet-5's first", conv2d_flops((1, 1, 32, 32), 6, 5), 235_200)
 resnet = conv2d_flops((32, 3, 224, 224), 64, 7, stride=2, padding=3)
 expect("32 × ResNet's", resnet, 7_552_892_928, mistakes={"stride is ignored": 30_211_571_712})
+expect("a window that just fits", conv2d_flops((1, 6, 8, 8), 6, 8), 4_608)
 expect("a kernel of 3 × 5", conv2d_flops((1, 3, 20, 30), 4, (3, 5)), 168_480)
 expect("a dilation of 2", conv2d_flops((1, 1, 9, 9), 1, 3, dilation=2), 450)
 lists = [2, 2, 9, 12], 3, [3, 2], [1, 2], [0, 1], [2, 3]
@@ -488,7 +489,6 @@ expect("a depthwise layer may have more outputs than inputs", more, 3_456)
 image, odd = (1, 6, 8, 8), (1, 5, 8, 8)
 expect_table(
     conv2d_flops,
-    ("a window that just fits", (image, 6, 8), 4_608),
     ("2 groups of 5, of 7", [(odd, 4, 3, 1, 0, 1, 2), (image, 7, 3, 1, 0, 1, 2)], ValueError),
     ("no groups, −3", [(image, 6, 3, 1, 0, 1, 0), (image, 6, 3, 1, 0, 1, -3)], ValueError),
     (
@@ -520,7 +520,7 @@ expect_raises(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_conv2d", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-# Draw where AlexNet's parameters are, and where its work is.
+# Draws where AlexNet's parameters are, and where its work is.
 from built import conv2d_parameters, linear_parameters  # from lesson 01
 from demos import CONVOLUTIONS, LINEAR
 
@@ -540,7 +540,7 @@ plot.shares(both, unit="parameters or FLOPs", title="AlexNet, layer by layer")
 # 4 % of the parameters do 92 % of the work.
 # To make AlexNet's file smaller, prune its linear layers; to make it faster, change its convolutions.
 #
-# ## 5 · Attention, and a formula to distrust · 30 min
+# ## 5 · Attention, and a formula to distrust
 #
 # Self-attention consists of four linear layers from d to d, *the projections*, and of two products between tokens.
 # The d features of a token are divided among h *heads*.
@@ -589,6 +589,7 @@ expect_table(
     ),
     ("BERT-base", (8, 128, 768, 12), 5_234_491_392, {"no output projection": 4_026_531_840}),
     ("one token", (1, 1, 64, 4), 33_024),
+    ("all sizes 1", (1, 1, 1, 1), 12),
     ("a count beyond 2⁶³", (10**6, 10**6, 10**4, 100), 40_800 * 10**18),
 )
 ### BEGIN HIDDEN TESTS
@@ -649,7 +650,6 @@ expect("in a long text scores and mix are", attention_flops(2, 8192, 32, 2), 17_
 # %% nbgrader={"grade": true, "grade_id": "test_attention_flops_4", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     attention_flops,
-    ("all sizes 1", (1, 1, 1, 1), 12),
     ("5 heads that do not divide 64", [(1, 8, 64, 5), (1, 8, 64, 5, True)], ValueError),
     ("no batch, no tokens", [(0, 8, 64, 4), (1, 0, 64, 2)], ValueError),
     ("no heads, −4", [(1, 8, 64, 0), (1, 8, 64, -4), (1, 8, 64, 0, True)], ValueError),
@@ -667,7 +667,7 @@ expect_raises(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_attention", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-# Print four formulas for attention beside yours, each of their terms by itself.
+# Prints four formulas for attention beside yours, each of their terms by itself.
 formulas = {
     "8·b·s·d² + 4·b·s²·d  counted as here": lambda b, s, d: (8 * b * s * d**2, 4 * b * s**2 * d),
     "4·b·s·d² + 2·b·s²·d  Swin, eq. 1": lambda b, s, d: (4 * b * s * d**2, 2 * b * s**2 * d),
@@ -690,7 +690,7 @@ for name, formula in formulas.items():
 # Test a formula of two terms at two sizes.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_attention_share", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-# Draw the share of attention that is scores and mix, by the length of the text.
+# Draws the share of attention that is scores and mix, by the length of the text.
 from demos import mark_guess
 
 lengths = demo_size(full=[128, 256, 512, 1024, 2048, 4096, 8192, 16384], small=[128, 16384])
@@ -707,7 +707,7 @@ mark_guess(picture, guess_attention_tokens)
 # %% [markdown]
 # Scores and mix are half of the work at s = 2 · d, however many heads there are. "Attention is quadratic" is true, and yet in a wide model the quadratic part is usually the smaller one.
 #
-# ## 6 · Elementwise work · 20 min
+# ## 6 · Elementwise work
 #
 # The rest of a model works element by element: it adds a bias, applies a ReLU, normalizes a row.
 # How many FLOPs is a `gelu`?
@@ -789,7 +789,7 @@ expect_raises(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_elementwise", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-# Draw the FLOPs of a block of GPT-2 small: products, and elementwise work.
+# Draws the FLOPs of a block of GPT-2 small: products, and elementwise work.
 row, wide, scores = (1024, 768), (1024, 4 * 768), (12, 1024, 1024)
 linear = 4 * linear_flops(row, 768) + 2 * linear_flops(row, 4 * 768)
 between = attention_flops(1, 1024, 768, 12) - 4 * linear_flops(row, 768)
@@ -808,7 +808,7 @@ plot.bars(products | rest, unit="FLOPs", title="A block of GPT-2 small, 1,024 to
 #
 # **Take a break here.** What follows needs only `matmul_flops`, `linear_flops` and `conv2d_flops`.
 #
-# ## 7 · Letters for dimensions · 40 min
+# ## 7 · Letters for dimensions
 #
 # `einsum` describes a product by naming its dimensions.
 # In `"ij,jk->ik"`, a matrix product, j stands in both operands and not in the result: numbers are multiplied along j and *summed*.
@@ -907,7 +907,7 @@ expect_raises("four operands are refused", lambda: einsum_flops("i,i,j,j->", fou
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_einsum", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-# Print the FLOPs of five einsums by these rules.
+# Prints the FLOPs of five einsums by these rules.
 equations = {
     "ij,jk->ik": [(2, 3), (3, 4)],
     "ijx,jk->ik": [(2, 3, 9), (3, 4)],
@@ -918,7 +918,7 @@ for equation, shapes in equations.items():
     print(f"{equation:<18}{einsum_flops(equation, shapes):>16,} FLOPs of {shapes}")
 
 # %% [markdown]
-# ## 8 · Any model, by watching it · 65 min
+# ## 8 · Any model, by watching it
 #
 # A formula for a whole model would have to know the model.
 # Instead, watch it run.
@@ -928,7 +928,7 @@ for equation, shapes in equations.items():
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo_hook", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-# Print each op of a small model, as a hook sees it.
+# Prints each op of a small model, as a hook sees it.
 def tell(call):
     print(f"{call.op:<8}{[t.shape for t in call.inputs]}  {call.attributes}")
     return call()
@@ -1181,6 +1181,7 @@ large = (1, 10**7, 10**7), (1, 10**7, 10**6)
 whiten = doubles.unknown_op("whiten")
 expect_table(
     count_flops,
+    ("one feature, one output", (nn.Linear(1, 1), (1, 1)), 2),
     ("two inputs", (lambda x, y: x @ y, ((5, 2, 3), (5, 3, 4))), 48),
     ("a count beyond 2⁶³", (lambda x, y: x @ y, large), 200 * 10**18),
     ("fused attention", (fused, (9, 5, 4)), 400),
@@ -1259,7 +1260,6 @@ expect("counting leaves no gradients", [p.grad is None for p in normed.parameter
 relu = nn.ReLU()
 expect_table(
     count_flops,
-    ("one feature, one output", (nn.Linear(1, 1), (1, 1)), 2),
     ("what is not a model", [(3, (1, 4)), ("relu", (1, 4))], ValueError),
     ("what is not a shape", [(relu, (0, 4)), (relu, (3, -1))], ValueError),
 )
@@ -1275,7 +1275,7 @@ expect_raises(
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# ## 9 · Seven tools and yours · 15 min
+# ## 9 · Seven tools and yours
 #
 # The file `counters.json` holds what seven tools printed for six models, with batches of 1 and of 8.
 #
@@ -1286,7 +1286,7 @@ expect_raises(
 guess_tools_factor = None  # your guess: largest / smallest of six
 
 # %% nbgrader={"grade": false, "grade_id": "demo_reference", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-# Print your counts of six models beside those of torch's counter.
+# Prints your counts of six models beside those of torch's counter.
 from demos import ZOO, recorded
 
 print(f"{'model':<22}{'input':<20}{'your count':>16}  minus torch's")
@@ -1302,7 +1302,7 @@ for row in recorded():
 # Then see what each tool printed for GPT-2 small, under names such as FLOPs and MACs.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_where", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-# Draw where the FLOPs of six models are.
+# Draws where the FLOPs of six models are.
 from demos import KINDS, ZOO
 
 where = {name: dict.fromkeys(KINDS.values(), 0) for name in list(ZOO)[:-1]}
@@ -1319,7 +1319,7 @@ for name, sums in where.items():
 plot.shares(where, unit="FLOPs of a forward pass", title="Where the FLOPs are")
 
 # %% nbgrader={"grade": false, "grade_id": "demo_counters", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-# Draw what seven tools print for GPT-2 small.
+# Draws what seven tools print for GPT-2 small.
 from demos import ZOO, printed_for
 
 printed = printed_for("GPT-2 small")
@@ -1330,7 +1330,7 @@ counts = {"you": count_flops(*ZOO["GPT-2 small"])} | printed
 plot.bars(counts, unit="as printed", title="GPT-2, 128 tokens", show=lambda n: f"{n / 1e9:.5g} G")
 
 # %% nbgrader={"grade": false, "grade_id": "demo_deviations", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-# Print how far each tool is off, in percent.
+# Prints how far each tool is off, in percent.
 from demos import TOOLS, deviations
 
 print(f"{'model, batch':<24}" + "".join(f"{tool:>11}" for tool in TOOLS))
@@ -1364,7 +1364,7 @@ for name, off in deviations().items():
 # It hides that an op without a formula adds 0.
 
 # %% [markdown]
-# ## 10 · And back · 55 min
+# ## 10 · And back
 #
 # Training also needs gradients.
 # For y = a @ b, let g be the gradient of y.
@@ -1677,7 +1677,7 @@ expect("an op without a rule is named", refused, True)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_training", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-# Print the FLOPs of a training step of each model, and its ratio to a forward pass.
+# Prints the FLOPs of a training step of each model, and its ratio to a forward pass.
 from demos import ZOO, frozen_resnet18
 
 print(f"{'':<22}{'forward':>16}{'and backward':>18}   ratio")
@@ -1692,7 +1692,7 @@ guesses.compare("forward passes in a step of frozen ResNet-18", guess_frozen_ste
 # Where torch's counts are recorded (`forward_backward` in the file), these agree with them. "Three times forward" is the limit for deep models: the gradient of the data, at the first layer, is missing.
 # MobileNetV2 is not in the file, for torch 2.13.0 reports 12.28 · 10⁹: its rule for a grouped convolution's weight forgets the groups.
 #
-# ## Reflect · 35 min
+# ## Reflect
 #
 # For language models there is a shorter rule.
 # Each parameter meets each token in one multiply-add, or 2 FLOPs, and the backward pass costs twice as much.
@@ -1730,6 +1730,7 @@ def reflect_6nd(parameters, tokens):
 expect_table(
     reflect_6nd,
     ("GPT-3, 300 billion tokens", (175 * 10**9, 300 * 10**9), 315 * 10**21),
+    ("one of each", (1, 1), 6),
     ("two and three", (2, 3), 36, {"forward only": 12, "backward only": 24}),
     ("every digit", (10**11 + 3, 10**12 + 7), 600_000_000_022_200_000_000_126),
 )
@@ -1746,7 +1747,6 @@ expect(
 
 expect_table(
     reflect_6nd,
-    ("one of each", (1, 1), 6),
     ("no tokens, no parameters", [(5, 0), (0, 7)], ValueError),
     ("below 0, one or both", [(-5, 3), (5, -3), (-5, -5)], ValueError),
 )
@@ -1759,7 +1759,7 @@ expect_raises("two negative numbers are refused", lambda: reflect_6nd(-2, -9), V
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_6nd", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-# Draw the exact FLOPs of training GPT-2 small over those of the rule.
+# Draws the exact FLOPs of training GPT-2 small over those of the rule.
 from built import count_parameters  # from lesson 01
 from demos import ZOO, mark_guess
 
@@ -1792,6 +1792,13 @@ mark_guess(plot.curves(ratios, log="x", show="{:.2f}".format, **look), guess_6nd
 # *3 points:* unit; forward or training; sample, token or run, with sizes; which N; what is left out (elementwise, causal half, recomputation); tool and version.
 # A figure counts with its unit and its calculation alone.
 # ### END SOLUTION
+
+# %% tags=["milestone"]
+# You can count any model to the last FLOP, without running it.
+(
+    f"MobileNetV2 takes {count_flops(*ZOO['MobileNetV2']):,} FLOPs for an image by your count,"
+    f" GPT-2 small {count_flops(*ZOO['GPT-2 small']):,} for a text of 128 tokens."
+)
 
 # %% [markdown]
 # ## Summary

@@ -16,21 +16,22 @@
 # %% [markdown]
 # # 05 · Put it together
 #
-# ![Time runs to the right. A bar for the forward pass and a longer one for the backward pass; below them bars for three blocks, which come in reverse order on the way back; below these attention and feed-forward layers, and at the bottom, in colours, the operations: mostly linear layers.](timeline.png)
+# ![A bar for the forward pass and a longer one for the backward pass; below them bars for three blocks, in reverse order on the way back; below these their layers, and at the bottom, in colours, the operations: mostly linear layers.](timeline.png)
 #
 # A model is too slow, and somebody buys a faster machine.
 # Often it waits as the old one did, because the time went where nobody had looked: into a copy, a data loader, ten thousand tiny operations.
-# A profiler tells you before you buy.
-# In this lesson you write one, which draws the picture above for any model.
+# In this lesson you write what tells you before you buy: a profiler, which draws the picture above for any model.
 #
-# **You will be able to** record every operation of a model that you have never seen, and say what the recording costs; say from a profile where the time goes, and whether calculation or memory limits a pass; and choose between a profiler that instruments, one that traces Python, and one that samples.
+# **You will be able to** record every operation of any model; say where its time goes, and whether calculation or memory limits a layer; and say what watching costs, and how long a sampler has to watch.
 #
-# **You need** lessons 01 to 04, whose functions are the parts, and gradients: `backward()`, `requires_grad`.
-# Arguments stay as they are.
-# Take two sittings, with the break after section 5.
+# **You need** the hook of lesson 02, section 8, and gradients: `backward()` and `requires_grad`.
+#
+# **You will not build** a sampler, nor the `Profiler` at the end, which is given.
+# Real caches and GPUs come in lessons 06, 07 and 11.
+#
+# Arguments stay as they are, but for `rows`, to which `record` adds.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
-import json
 import math
 
 import demos  # what only this lesson draws: a file beside this notebook
@@ -38,35 +39,37 @@ import numpy as np
 from built import Timer, calibrate, count_flops, count_parameters, measure_latency, measure_memory
 
 from proflab import Tensor, autograd, example_input, models, nn, no_grad
-from proflab.lesson import doubles, expect, expect_between, expect_raises, guesses, noise
-from proflab.lesson.demo import demo_size
+from proflab.lesson import doubles, expect, expect_table, guesses
 
 # %% [markdown]
-# ## 1 · What an op moves · 50 min
+# ## 1 · What an op moves
 #
-# In lesson 02 you put a hook at the point that every op passes, and added up FLOPs.
-# The same hook sees tensors, whose bytes decide the time as often.
+# The hook of lesson 02 sees every op, and added up FLOPs.
+# It sees tensors, too, whose bytes decide the time as often.
 # Forward, an op reads its inputs.
 # Backward, it reads the gradient of its result (`call.grad`) and what it kept in the forward pass (`call.saved`, a list of Tensors; lesson 04).
 # In both it writes what `call()` returns.
 # For example, a linear layer from 256 to 128 on 32 rows of float32 reads 32·256 + 128·256 + 128 numbers, which are 164,352 bytes, and writes 32·128 numbers, 16,384 bytes.
 # But two tensors can share memory, and no byte counts twice:
 #
-# - A tensor is a window on a piece of memory, and two windows may show the same piece. Memory is read once, however many inputs show it: `x * x` reads one tensor.
+# - A tensor is a window on a piece of memory, which is read once, however many inputs show it: `x * x` reads one tensor.
 # - A result that lies in memory that was read has not been written. An op without any other result is a *view*, and moves nothing.
 # - A look-up reads the rows that it picks, not the whole table.
 #
-# These are *unique* bytes, the least that has to move; a matrix product really reads its operands several times.
-# Given: `memory_of(tensor)` is a number for the memory that a tensor looks at, the same for all tensors that share it.
-# `bytes_by_memory(tensors)` is {memory_of: bytes}, and counts no byte twice.
-# `present(result)` lists the Tensors of a result or gradient, without None.
-# `TABLES` maps each op that looks something up to the place of its table among its inputs.
-# `each_op(look, function)` runs function() and returns look(call, result) for each of its ops.
+# These *unique* bytes are the least that has to move; a matrix product really reads its operands several times.
+#
+# | given | what it is |
+# |---|---|
+# | `memory_of(tensor)` | a number for its memory, the same for all tensors that share it |
+# | `bytes_by_memory(tensors)` | {memory_of: bytes}, no byte twice |
+# | `tensors_in(result)` | the Tensors of a result or gradient, without None (lesson 02) |
+# | `TABLES` | look-ups, and the place of the table among their inputs |
+# | `each_op(look, function)` | runs function(), and returns look(call, result) of each op |
 #
 # <details><summary>Hint 1: which part of the result's memory is new?</summary>
 #
-# Draw two circles: the memory that is read, and that of the result.
-# What is written lies in the second alone.
+# Draw two circles, what is read and what the result has.
+# Written is what lies in the second alone.
 #
 # </details><details><summary>Hint 2: the shape of the answer</summary>
 #
@@ -84,14 +87,18 @@ guess_gradient = None  # your guess: MB that the look-up's gradient writes
 
 # %% nbgrader={"grade": false, "grade_id": "memory_tools", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import profiled  # what is profiled in test cells: a file beside this notebook
+from built import tensors_in
 
-from proflab.lesson.tensor_memory import TABLES, bytes_by_memory, each_op, memory_of, present
+from proflab.lesson.tensor_memory import TABLES, bytes_by_memory, each_op, memory_of
 from proflab.nn import functional as F
 
 
 # %% nbgrader={"grade": false, "grade_id": "op_bytes", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def op_bytes(call, result):
     """Return the bytes that one op has to move: (read, written), two ints.
+
+    >>> each_op(op_bytes, lambda: Tensor([1.0, 2.0]) + Tensor([3.0, 4.0]))
+    [(16, 8)]
 
     call: what a hook gets. result: what call() returned, a Tensor or a tuple of Tensors and None.
     written: the bytes of the result, without memory that is read. If it is 0, so is read.
@@ -100,9 +107,9 @@ def op_bytes(call, result):
     """
     ### BEGIN SOLUTION
     forward = call.phase == "forward"
-    read = bytes_by_memory(call.inputs if forward else present(call.grad) + call.saved)
+    read = bytes_by_memory(call.inputs if forward else tensors_in(call.grad) + call.saved)
     written = 0
-    for memory, size in bytes_by_memory(present(result)).items():
+    for memory, size in bytes_by_memory(tensors_in(result)).items():
         if memory not in read:
             written += size
     if not written:
@@ -113,37 +120,54 @@ def op_bytes(call, result):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_op_bytes", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_op_bytes", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 x, w, b = Tensor.meta((32, 256)), Tensor.meta((128, 256)), Tensor.meta((128,))
-expect("a linear layer", each_op(op_bytes, lambda: F.linear(x, w, b)), [(164_352, 16_384)])
-expect(
-    "x * x reads one tensor",
-    each_op(op_bytes, lambda: x * x),
-    [(32_768, 32_768)],
-    mistakes={"x is read twice": [(65_536, 32_768)]},
-)
 table, tokens = Tensor.meta((50_257, 768)), Tensor.meta((1, 128), "int64")
-expect(
-    "a look-up reads what it picks",
-    each_op(op_bytes, lambda: F.embedding(tokens, table)),
-    [(394_240, 393_216)],
-    mistakes={"the whole table is read": [(154_390_528, 393_216)]},
+expect_table(
+    lambda function: each_op(op_bytes, function)[-1],
+    ("a linear layer", (lambda: F.linear(x, w, b),), (164_352, 16_384)),
+    (
+        "a look-up reads what it picks",
+        (lambda: F.embedding(tokens, table),),
+        (394_240, 393_216),
+        {"the whole table is read": (154_390_528, 393_216)},
+    ),
+    ("rows picked again and again", (lambda: F.embedding(tokens, w[:2]),), (132_096, 131_072)),
+    ("4 GB", (lambda: Tensor.meta((2**20, 1024)).exp(),), (2**32, 2**32)),
 )
-others = each_op(op_bytes, lambda: (x.chunk(2)[1] + 1.5, b.expand(32, 128).exp(), x.mT.reshape(-1)))
-expect("views move nothing", [others[0], others[2], others[4]], [(0, 0)] * 3)
-expect("of a part of a tensor, that part is read", others[1], (16_384, 16_384))
-expect("an expanded tensor counts the memory that it has", others[3], (512, 16_384))
-expect("a reshape that has to copy is no view", others[5], (32_768, 32_768))
-again = each_op(op_bytes, lambda: (F.embedding(tokens, w[:2]), Tensor.meta((2**20, 1024)).exp()))
-expect("rows picked again and again; 4 GB", again[1:], [(132_096, 131_072), (2**32, 2**32)])
 ### BEGIN HIDDEN TESTS
-small, few, wide = Tensor.meta((3, 5, 7), "float64"), Tensor.meta((2, 3)), b.expand(32, 128)
+small, few = Tensor.meta((3, 5, 7), "float64"), Tensor.meta((2, 3))
 other = each_op(op_bytes, lambda: (small.sum((1, 2)), small + 1.5, small > 0))
 expect(
     "each dtype has its own size: float64 8 bytes, bool 1",
     other,
     [(840, 24), (840, 840), (840, 105)],
 )
+picked = each_op(op_bytes, lambda: (x[Tensor([4, 0, 1, 1])], F.embedding(tokens, few)))
+expect(
+    "every op in TABLES reads the rows that it picks, also of a small table",
+    picked,
+    [(4_128, 4_096), (2_560, 1_536)],
+)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_op_bytes_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+x, b = Tensor.meta((32, 256)), Tensor.meta((128,))
+expect_table(
+    lambda function: each_op(op_bytes, function)[-1],
+    (
+        "x * x reads one tensor",
+        (lambda: x * x,),
+        (32_768, 32_768),
+        {"x is read twice": (65_536, 32_768)},
+    ),
+    ("a view moves nothing", (lambda: x.mT,), (0, 0)),
+    ("of a part of a tensor, that part is read", (lambda: x.chunk(2)[1] + 1.5,), (16_384, 16_384)),
+    ("an expanded tensor has its memory", (lambda: b.expand(32, 128).exp(),), (512, 16_384)),
+    ("a reshape that copies is no view", (lambda: x.mT.reshape(-1),), (32_768, 32_768)),
+)
+### BEGIN HIDDEN TESTS
+small, wide = Tensor.meta((3, 5, 7), "float64"), b.expand(32, 128)
 parts = small.chunk(5, 1)
 mixed = each_op(op_bytes, lambda: (parts[1] + parts[3], small * parts[2], wide.exp()))
 expect(
@@ -153,21 +177,16 @@ expect(
 )
 split = each_op(op_bytes, lambda: (small.chunk(7, 2), small.mT.reshape(21, 5)))
 expect("splitting and permuting are views, copying is not", split, [(0, 0), (0, 0), (840, 840)])
-picked = each_op(op_bytes, lambda: (x[Tensor([4, 0, 1, 1])], F.embedding(tokens, few)))
-expect(
-    "every op in TABLES reads the rows that it picks, also of a small table",
-    picked,
-    [(4_128, 4_096), (2_560, 1_536)],
-)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_op_bytes_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_op_bytes_3", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 layer, words = nn.Linear(6, 4), nn.Embedding(5, 2)
-back = each_op(op_bytes, lambda: layer(example_input(layer, (5, 6))).sum().backward())
-expect("forward, sum, and back", back, [(232, 80), (80, 4), (0, 0), (124, 112)])
-[difference] = profiled.on_the_way_back(op_bytes, lambda x, y, z: (y - x).sum())
-expect("the gradient of y is handed on, that of x is written", difference, [(4, 24)])
-rare = each_op(op_bytes, lambda: words(Tensor([3, 3])).exp().sum().backward())
+loss = layer(example_input(layer, (5, 6))).sum()
+expect("a sum and a layer, back", each_op(op_bytes, loss.backward), [(0, 0), (124, 112)])
+p, q = (example_input(nn.ReLU(), (2, 3)).requires_grad_() for _ in "pq")
+back = each_op(op_bytes, (p - q).sum().backward)
+expect("the gradient of p is handed on, that of q is written", back[1], (4, 24))
+rare = each_op(op_bytes, words(Tensor([3, 3])).exp().sum().backward)
 expect(
     "a look-up's gradient is as large as its table",
     rare[-1],
@@ -205,6 +224,7 @@ expect(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_gradient", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Compares your guess with what the gradient of GPT-2's look-up writes.
 vectors, text = Tensor.meta((50_257, 768), requires_grad=True), Tensor.meta((1, 128), "int64")
 moved = each_op(op_bytes, lambda: F.embedding(text, vectors).sum().backward())
 guesses.compare("the look-up's gradient", guess_gradient, moved[-1][1] / 1024**2, unit="MB")
@@ -213,35 +233,37 @@ guesses.compare("the look-up's gradient", guess_gradient, moved[-1][1] / 1024**2
 # The gradient of an addition is the gradient that came in: nothing moves.
 # That of a look-up is as large as its table, and nearly all zeros.
 #
-# ## 2 · What an op is · 45 min
+# ## 2 · A row
 #
-# A *row* of a profile is a dict with everything that is known of one op, apart from its time.
-# You have the parts: `op_flops` and `gradient_flops` from lesson 02, and `op_bytes`.
-# The given function below counts elementwise FLOPs by the table of lesson 02; the backward of an elementwise op counts as its forward, with the gradient's shape.
+# A *row* of a profile is a dict with all that is known of one op.
+# Apart from its time these are ten *facts*:
 #
-# Two traps.
-# A row must hold plain numbers and strings (`dtype_name(t.dtype)` is the name of a tensor's type as a string): a row that holds a tensor keeps its memory from being freed, and the profiler changes what it measures.
+# | key | of a linear layer from 256 to 128 on 32 rows |
+# |---|---|
+# | op, module, phase | `"linear"`, `"0"` (the path of its module), `"forward"` |
+# | input_shapes | `[(32, 256), (128, 256), (128,)]` |
+# | output_shape, dtype | `(32, 128)`, `"float32"` |
+# | matmul_flops | 2,097,152, as `op_flops` counts; backward as `gradient_flops` does |
+# | elementwise_flops | 4,096, by the table of lesson 02 |
+# | bytes_read, bytes_written | 164,352 and 16,384, by `op_bytes` |
+#
+# A row holds plain numbers and strings (`str(t.dtype)`): one that held a tensor would keep its memory from being freed, and change what is measured.
 # And `call.phase` decides which rule counts, not the moment: a Function with a backward of its own runs forward ops there.
-#
-# From here on, `profiled.Before(…)` in test cells replaces earlier exercises by known answers (`profiled.facts(…)`: an op's figures), so a slip costs its points once.
 #
 # <details><summary>Hint 1: what goes into a linear layer on the way back, and what comes out?</summary>
 #
-# The gradient of its result comes in.
-# Its FLOPs make the gradients of those inputs that require one (`requires_grad` says so for each).
+# The gradient of its result comes in; gradients come out of those inputs that require one.
 #
 # </details><details><summary>Hint 2: the shape of the answer</summary>
 #
-# Branch once, on `call.phase`.
-# Each branch yields two things: the tensor whose shape and dtype count, and the FLOPs of the products.
-# All other keys are the same for both.
+# Branch once, on `call.phase`, for the tensor whose shape and dtype count, and for the FLOPs of the products.
 #
 # </details>
 
 # %% nbgrader={"grade": false, "grade_id": "op_elementwise", "locked": true, "schema_version": 3, "solution": false, "task": false}
 from built import ELEMENTWISE, gradient_flops, op_flops
 
-from proflab.lesson.recording import column, columns, dtype_name, elementwise_kind
+from proflab.lesson.recording import column, elementwise_kind
 
 
 def op_elementwise(call, shape):
@@ -271,10 +293,10 @@ def op_facts(call, result):
     ### BEGIN SOLUTION
     shapes = [t.shape for t in call.inputs]
     if call.phase == "forward":
-        output = present(result)[0]
+        output = tensors_in(result)[0]
         flops = op_flops(call.op, shapes, call.attributes)
     else:
-        output = present(call.grad)[0]
+        output = tensors_in(call.grad)[0]
         wanted = [t.requires_grad for t in call.inputs]
         flops = gradient_flops(call.op, shapes, call.attributes, wanted)
     shape = output.shape
@@ -285,7 +307,7 @@ def op_facts(call, result):
         "phase": call.phase,
         "input_shapes": shapes,
         "output_shape": shape,
-        "dtype": dtype_name(output.dtype),
+        "dtype": str(output.dtype),
         "matmul_flops": flops,
         "elementwise_flops": op_elementwise(call, shape),
         "bytes_read": read,
@@ -295,6 +317,8 @@ def op_facts(call, result):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_op_facts", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+from proflab.lesson.recording import columns
+
 x, w, b = Tensor.meta((32, 256)), Tensor.meta((128, 256)), Tensor.meta((128,))
 known = profiled.Before(
     "op_facts", {("linear", "forward"): profiled.facts(read=164_352, written=16_384)}
@@ -390,6 +414,8 @@ expect(
 own = known(each_op, op_facts, lambda: profiled.Product.apply(v, v.mT).sum().backward())
 expect("forward ops inside a backward", column(own, "matmul_flops").count(24), 2)
 ### BEGIN HIDDEN TESTS
+from proflab.lesson.recording import columns
+
 a, b = (Tensor.meta(shape, requires_grad=True) for shape in ((2, 3), (3, 4)))
 whole = known(each_op, op_facts, lambda: profiled.Product.apply(a, b).sum().backward())
 products = [row["matmul_flops"] for row in whole if row["op"] == "matmul"]
@@ -408,112 +434,192 @@ normed = known(each_op, op_facts, lambda: nn.BatchNorm2d(3)(Tensor.meta((2, 3, 4
 expect("elementwise FLOPs are those of op_elementwise", normed[0]["elementwise_flops"], 768)
 ### END HIDDEN TESTS
 
+# %% nbgrader={"grade": false, "grade_id": "demo_row", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Prints the facts of a linear layer, the table above, as op_facts has them.
+layer = nn.Sequential(nn.Linear(256, 128))
+demos.print_facts(each_op(op_facts, lambda: layer(Tensor.meta((32, 256))))[0])
+
 # %% [markdown]
-# ## 3 · How long, and inside what · 80 min
+# ## 3 · Whose time is it?
 #
 # An op runs inside a region that you named, a region inside another.
-# So a row has two times.
-# `ms` is the time from beginning to end, and `self_ms`, its *self time*, is what is left of it without what ran inside.
+# So a row has two times: `ms`, from beginning to end, and `self_ms`, its *self time*, what is left of it without what ran inside.
 # Only `self_ms` can be added up without counting a millisecond twice.
 # In the picture, data is loaded in 10 ms, of which two ops take 3 ms each: the region has 10 − 3 − 3 = 4 ms of its own.
 #
-# ![A wide bar for a region of 10 ms, below it two narrower ones for operations of 3 ms each, and orange what lies between them: the region's own 4 ms. Right of the region a bar for an operation in which nothing else ran.](nest.png)
+# ![A wide bar for a region of 10 ms, below it two for operations of 3 ms each, and orange between them the region's own 4 ms.](nest.png)
 #
-# What ran inside has ended earlier, so its row is in the list already, one step deeper.
-# The list is a `Rows`.
-# Its `start` is what the clock showed when the recording began, and its `depth` is the number of things that are running now, one inside the other.
+# A recorder notes a *span* for each of them, its beginning and its end.
+# Which span is inside which, these times say.
 #
-# <details><summary>Hint 1: a region holds a region that holds an op. What does the outer one subtract?</summary>
+# <details><summary>Hint 1: sort the spans so that a holder comes before what it holds. What is still running when a span begins?</summary>
 #
-# Only the inner region, whose ms contain those of the op. What tells the two rows apart?
+# Of those that have not ended, the one that began last is directly around it.
 #
 # </details><details><summary>Hint 2: the shape of the answer</summary>
 #
-# Of the rows from `first` on, those whose depth is one more than `rows.depth` ran directly inside.
-# Subtract the sum of their ms, and append one new dict: the facts and four more keys.
+# Keep a stack of the spans that have not ended.
+# For each span in that order, take off what has ended; from the one then on top you subtract.
 #
 # </details>
+
+
+# %% nbgrader={"grade": false, "grade_id": "self_times", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def self_times(spans):
+    """Return what is left of each span's time without the spans directly inside it.
+
+    >>> self_times([(1, 4), (6, 8), (0, 9)])
+    [3.0, 2.0, 4.0]
+
+    spans: (start, end) pairs of numbers, in any order, of what ran in one thread: any two lie
+        apart, touch, or one holds the other. Of two equal ones the first holds the second.
+    Returns floats in the order of spans, in the same unit; their sum is the time in which anything
+    ran. Raises ValueError if a span ends before it starts, and if two cross, as (0, 5) and (3, 8).
+    """
+    ### BEGIN SOLUTION
+    own, running = [], []
+    for start, end in spans:
+        if end < start:
+            raise ValueError(f"the span from {start} to {end} ends before it starts")
+        own.append(float(end - start))
+    for i in sorted(range(len(spans)), key=lambda i: (spans[i][0], -spans[i][1])):
+        start, end = spans[i]
+        while running and spans[running[-1]][1] <= start:
+            running.pop()
+        if running:
+            around = spans[running[-1]]
+            if end > around[1]:
+                raise ValueError(f"{around} and {(start, end)} cross: neither holds the other")
+            own[running[-1]] -= end - start
+        running.append(i)
+    return own
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_self_times", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+expect_table(
+    self_times,
+    (
+        "the picture",
+        ([(2, 5), (5, 8), (0, 10)],),
+        [3.0, 3.0, 4.0],
+        {
+            "what ran inside is not taken off": [3.0, 3.0, 10.0],
+            "only the first one inside": [3.0, 3.0, 7.0],
+            "spans that touch are one in the other": [0.0, 3.0, 7.0],
+        },
+    ),
+    (
+        "one in one in one",
+        ([(2, 5), (1, 11), (0, 20)],),
+        [3.0, 7.0, 10.0],
+        {"all that ran inside, not only directly": [3.0, 7.0, 7.0]},
+    ),
+    ("side by side, with a pause", ([(0, 4), (6, 7), (7, 7.5)],), [4.0, 1.0, 0.5]),
+    ("nothing ran", ([],), []),
+)
+### BEGIN HIDDEN TESTS
+expect_table(
+    self_times,
+    (
+        "only what is directly inside is taken off",
+        ([(3, 4), (2, 6), (1, 9), (0, 9)],),
+        [1.0, 3.0, 4.0, 1.0],
+    ),
+    (
+        "all that ran inside is taken off",
+        ([(1, 2), (3, 5), (6, 9), (0, 10)],),
+        [1.0, 2.0, 3.0, 4.0],
+    ),
+    ("what ran apart does not matter", ([(0, 1), (2, 9), (3, 4)],), [1.0, 6.0, 1.0]),
+    ("times are not rounded", ([(0.25, 0.5), (0.0, 1.125)],), [0.25, 0.875]),
+)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_self_times_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+five = [(2, 5), (12, 19), (0, 20), (6, 7), (1, 11)]
+expect_table(
+    self_times,
+    ("in any order", (five,), [3.0, 7.0, 3.0, 1.0, 6.0]),
+    ("the other way round", (five[::-1],), [6.0, 1.0, 3.0, 7.0, 3.0]),
+    ("equal ones: the first holds the second", ([(0, 4), (0, 4)],), [0.0, 4.0]),
+    ("that begin together", ([(0, 2), (0, 6), (0, 3)],), [2.0, 3.0, 1.0]),
+    ("that end together; no time", ([(0, 6), (2, 6), (6, 6)],), [2.0, 4.0, 0.0]),
+    ("times before 0, in ns", ([(-5, 10**9), (0, 123_457)],), [999_876_548.0, 123_457.0]),
+    ("fractions", ([(0, 1), (0.125, 0.25)],), [0.875, 0.125]),
+)
+expect("the spans stay as they are", five, [(2, 5), (12, 19), (0, 20), (6, 7), (1, 11)])
+### BEGIN HIDDEN TESTS
+nest = [(i, 40 - i) for i in range(15)]
+expect("fifteen, one in the other", self_times(nest), [2.0] * 14 + [12.0])
+expect("the same from inside out", self_times(nest[::-1]), [12.0] + [2.0] * 14)
+expect_table(
+    self_times,
+    ("three equal ones hold each other in their order", ([(1, 4)] * 3,), [0.0, 0.0, 3.0]),
+    ("equal ones in another", ([(1, 3), (0, 9), (1, 3)],), [0.0, 7.0, 2.0]),
+    (
+        "spans that take no time, anywhere",
+        ([(3, 3), (0, 5), (0, 0), (5, 5)],),
+        [0.0, 5.0, 0.0, 0.0],
+    ),
+    ("in an order that no recorder has", ([(6, 7), (0, 9), (2, 5), (1, 8)],), [1.0, 2.0, 3.0, 3.0]),
+)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_self_times_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+expect_table(
+    self_times,
+    ("two cross", [([(0, 5), (3, 8)],), ([(3, 8), (0, 5)],)], ValueError),
+    ("two inside cross, or leave", [([(0, 9), (1, 4), (2, 5), (6, 7)],)], ValueError),
+    ("one ends before it starts", [([(0, 9), (5, 4)],)], ValueError),
+)
+### BEGIN HIDDEN TESTS
+expect_table(
+    self_times,
+    ("spans that cross are refused, deep inside, too", [([(0, 9), (0, 8), (7, 9)],)], ValueError),
+    ("the only span, the wrong way round, is refused", [([(1, 0)],)], ValueError),
+)
+expect("spans that only touch are fine", self_times([(3, 5), (0, 3)]), [2.0, 3.0])
+expect("so are those that end together", self_times([(4, 5), (0, 5)]), [1.0, 4.0])
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## 4 · Record
+#
+# Now the clock.
+# `record` wraps each op, and its own work must not count: read the clock directly before `call()` and directly after.
+# And a profiler must still be right after an error: if an op raises, even by Ctrl-C, no row is added and the depth is as before.
+#
+# A recording's `rows` have a `depth`, the number of things that are running now, one inside the other.
+# The given `add_row` writes a row: the ten facts, `start_ms` (from the beginning of the recording), `ms` and `depth`.
+# When the recording ends, your `self_times` makes `self_ms` of its `spans`.
+#
+# From here on, test cells replace what you wrote earlier by right answers, so that a slip costs its points once.
+# `profiled.recorded(record, function, pace)` returns the rows of what function() runs, each op taking the time that `pace` says; `profiled.Around` is a call that makes others.
 
 # %% nbgrader={"grade": false, "grade_id": "recording_tools", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import time
 
-from proflab.lesson.recording import Recorder, Rows, region, row_name
+from proflab.lesson.recording import Recorder, region, row_name
 
 
-# %% nbgrader={"grade": false, "grade_id": "add_row", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def add_row(rows, first, start, end, facts):
-    """Append to `rows` the row of something that has ended; return nothing.
+# %% nbgrader={"grade": false, "grade_id": "add_row", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def add_row(rows, start, end, facts):
+    """Append the row of something that has ended, and note its span; return nothing.
 
-    rows: a Rows, whose depth no longer counts it. first: len(rows) when it began.
-    start, end: what time.perf_counter_ns() showed when it began and ended: ints, in ns.
-    facts: a dict, which stays as it is. The row has its keys and values, and start_ms, the ms from
-        rows.start to start; ms, from start to end; self_ms, ms less the ms of what ran directly
-        inside: of the rows since `first`, those one deeper; depth, how many things ran around it.
+    rows: a Rows, whose depth no longer counts it. start, end: what time.perf_counter_ns() showed.
     """
-    ### BEGIN SOLUTION
-    ms, depth, inside = (end - start) / 1e6, rows.depth, 0
-    for row in rows[first:]:
-        if row["depth"] == depth + 1:
-            inside += row["ms"]
-    start_ms = (start - rows.start) / 1e6
-    rows.append(dict(facts, start_ms=start_ms, ms=ms, self_ms=ms - inside, depth=depth))
-    ### END SOLUTION
-
-
-# %% nbgrader={"grade": true, "grade_id": "test_add_row", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
-rows, facts = Rows(), {"op": "exp"}
-rows.start, rows.depth = 7_000_000, 1
-add_row(rows, 0, 9_500_000, 9_623_457, facts)
-expect(
-    "facts and four more keys",
-    rows[0],
-    {"op": "exp", "start_ms": 2.5, "ms": 0.123457, "self_ms": 0.123457, "depth": 1},
-)
-spans = [(2, 1, 9_700_000, 9_900_001), (1, 1, 9_650_000, 10_150_002)]
-for rows.depth, first, start, end in [
-    *spans,
-    (1, 3, 10_150_002, 10_150_002),
-    (0, 1, 9_625_000, 11_625_000),
-]:
-    add_row(rows, first, start, end, {"op": "region"})
-expect(
-    "self_ms leaves out what ran inside", column(rows[1:4], "self_ms"), [0.200001, 0.300001, 0.0]
-)
-expect(
-    "the outer one subtracts what is one deeper",
-    columns(rows[4:], "ms", "self_ms", "depth"),
-    [[2.0, 1.499998, 0]],
-    mistakes={"in s": [[0.002, 0.001499998, 0]]},
-)
-expect("the facts stay as they are", list(facts), ["op"])
-### BEGIN HIDDEN TESTS
-deep, facts = Rows(), {"op": "exp", "module": "a"}
-deep.start = 70_000
-spans = [(2, 0, 75, 80), (2, 1, 80, 90), (1, 0, 72, 100), (1, 3, 100, 110), (0, 0, 70, 120)]
-for deep.depth, first, start, end in spans:
-    add_row(deep, first, 1000 * start, 1000 * end, facts)
-expect("start_ms counts from rows.start", column(deep, "start_ms"), [0.005, 0.01, 0.002, 0.03, 0.0])
-expect("ms is the time from start to end", column(deep, "ms"), [0.005, 0.01, 0.028, 0.01, 0.05])
-expect(
-    "self_ms subtracts what ran directly inside, and nothing twice",
-    column(deep, "self_ms"),
-    [0.005, 0.01, 0.013, 0.01, 0.012],
-)
-expect("depth is how many were running around it", column(deep, "depth"), [2, 2, 1, 1, 0])
-expect("facts are copied, not changed", facts, {"op": "exp", "module": "a"})
-### END HIDDEN TESTS
-
-# %% [markdown]
-# Now the clock.
-# `record` wraps each op, and its own work must not count: read the clock directly before `call()` and directly after.
-# And a profiler must still be right after an error: if an op raises, even by Ctrl-C, no row is added and the depth is as before.
-# Below it, `OpRecorder` puts `record` to use.
-# The given `Recorder` installs `watch` as a hook and reports each region that has ended.
+    times = {"start_ms": (start - rows.start) / 1e6, "ms": (end - start) / 1e6, "self_ms": None}
+    rows.append({**facts, **times, "depth": rows.depth})
+    rows.spans.append((round(start), round(end)))  # whole ns, so that no rounding makes two cross
 
 
 # %% nbgrader={"grade": false, "grade_id": "record", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def record(call, rows):
     """Run call() as a hook, add its row to `rows`, and return what call() returned.
+
+    >>> profiled.recorded(record, lambda: Tensor([1.0]).exp().log())[1]["op"]
+    'log'
 
     rows: a Rows. Its depth is 1 more while call() runs, and as before afterwards, also if call()
         raises; then no row is added, and the exception goes on.
@@ -521,14 +627,14 @@ def record(call, rows):
     time.perf_counter_ns. Raises NotImplementedError as op_facts does.
     """
     ### BEGIN SOLUTION
-    first, start = len(rows), time.perf_counter_ns()
+    start = time.perf_counter_ns()
     rows.depth += 1
     try:
         result = call()
     finally:
         end = time.perf_counter_ns()
         rows.depth -= 1
-    add_row(rows, first, start, end, op_facts(call, result))
+    add_row(rows, start, end, op_facts(call, result))
     return result
     ### END SOLUTION
 
@@ -537,11 +643,15 @@ def record(call, rows):
 class OpRecorder(Recorder):
     """Record each op inside `with OpRecorder() as recorder:`, and each `with region("a name"):`."""
 
-    def watch(self, call):
+    def watch(self, call):  # each op
         return record(call, self.rows)
 
     def end_region(self, first, start, end, facts):
-        add_row(self.rows, first, start, end, facts)
+        add_row(self.rows, start, end, facts)
+
+    def finish(self):  # the recording has ended
+        for row, ns in zip(self.rows, self_times(self.rows.spans), strict=True):
+            row["self_ms"] = ns / 1e6
 
 
 def rows_of(function):
@@ -551,37 +661,28 @@ def rows_of(function):
     return recorder.rows
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_record", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-known = profiled.Before(
-    "record",
-    {
-        ("linear", "forward"): profiled.facts(
-            matmul_flops=240, elementwise=20, read=232, written=80
-        ),
-        ("warp", "forward"): None,
-    },
-)
+# %% nbgrader={"grade": true, "grade_id": "test_record", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+import weakref
+
 clock, net = doubles.Clock(), nn.Sequential(nn.Linear(6, 4), nn.ReLU())
 pace, x = doubles.Model(clock, ms=[3.0, 1.000457, 2.0]), example_input(net, (5, 6))
-rows = clock.run(known, rows_of, lambda: profiled.paced(pace, lambda: net(x).sum().backward()))
+rows = clock.run(profiled.recorded, record, lambda: net(x).sum().backward(), pace)
 expect("a row for each op", column(rows, "op"), ["linear", "relu", "sum", "sum", "relu", "linear"])
-expect("ms is the time of call()", column(rows, "ms"), [3.0, 1.000457, 2.0] * 2, abs=1e-6)
+expect("ms: the time of call()", column(rows, "ms"), [3.0, 1.000457, 2.0] * 2, abs=1e-6)
 expect("start_ms", column(rows, "start_ms")[:4], [0.0, 3.0, 4.000457, 6.000457], abs=1e-6)
-expect("the facts of op_facts", columns(rows[:2], "bytes_read", "module"), [[232, "0"], [0, "1"]])
-expect("14 keys, and `first`, which this test adds", len(rows[0]), 15)
-expect("a row keeps no result alive", profiled.kept_alive(known, rows_of), False)
-expect(
-    "an op without a rule is refused",
-    doubles.refuses("warp", known, rows_of, lambda: doubles.unknown_op("warp")(x)),
-    True,
-)
-expect(
-    "sixty ops that take no time",
-    column(clock.run(known, rows_of, lambda: [x.exp() for _ in range(60)]), "ms"),
-    [0.0] * 60,
-)
+expect("the facts of op_facts", column(rows, "output_shape")[:3], [(5, 4), (5, 4), ()])
+expect("a row has 14 keys", len(rows[0]), 14)
+sixty = clock.run(profiled.recorded, record, lambda: [x.exp() for _ in range(60)])
+expect("sixty ops that take no time", column(sixty, "ms"), [0.0] * 60)
+slow = profiled.Around(pace, wait=lambda: clock.advance(25))  # asking for its facts takes 25 ms
+watched = clock.run(profiled.recorded, record, slow)
+expect("your own work takes no time", column(watched, "ms"), [3.0], abs=1e-6)
+results = []
+profiled.recorded(record, lambda: results.append(weakref.ref(x.exp())))
+expect("a row keeps no result alive", results[0]() is None, True)
 ### BEGIN HIDDEN TESTS
-known = profiled.Before("record", {("bend", "forward"): None})
+from proflab.lesson.recording import columns
+
 clock = doubles.Clock()
 pace = doubles.Model(clock, ms=[0.5, 7.25], cold_ms=[90.0])
 tiny = nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 2, bias=False), nn.GELU())
@@ -590,7 +691,7 @@ late = [
     lambda: profiled.paced(pace, lambda: tiny(Tensor([[1.0, 2.0, 3.0]])).tanh()),
     lambda: clock.advance(100),
 ]
-timed = clock.run(known, rows_of, lambda: [step() for step in late])
+timed = clock.run(profiled.recorded, record, lambda: [step() for step in late])
 expect(
     "ms is the op's own time, whatever it was before",
     column(timed, "ms"),
@@ -609,16 +710,21 @@ expect(
     [["0", 0], ["1", 0], ["2", 0], ["", 0]],
 )
 results = []
-known(rows_of, lambda: results.append(Tensor([2.0, 3.0]) * 2))
+profiled.recorded(record, lambda: results.append(Tensor([2.0, 3.0]) * 2))
 expect("record returns what call() returned", results[0].tolist(), [4.0, 6.0])
-expect("rows hold no tensors", profiled.kept_alive(known, rows_of), False)
-bend = doubles.unknown_op("bend")
-told = doubles.refuses("bend", known, rows_of, lambda: bend(Tensor([2.0]).exp()).exp())
-expect("NotImplementedError of op_facts goes on", told, True)
+results = []
+profiled.recorded(record, lambda: results.append(weakref.ref(Tensor([1.0]).exp())))
+expect("rows hold no tensors", results[0]() is None, True)
+quick = doubles.Model(clock, ms=[1.5])
+waits = profiled.Around(quick, wait=lambda: clock.advance(40))
+apart = clock.run(profiled.recorded, record, waits)
+times = columns(apart, "start_ms", "ms")
+expect("the clock is read directly before and after call()", times, [[0.0, 1.5]], abs=1e-6)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_record_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-clock, known, x = doubles.Clock(), profiled.Before("record"), Tensor([[1.0, 2.0]])
+# %% nbgrader={"grade": true, "grade_id": "test_record_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+clock, x = doubles.Clock(), Tensor([[1.0, 2.0]])
+pace = doubles.Model(clock, ms=[3.0])
 
 
 def epoch():
@@ -628,21 +734,25 @@ def epoch():
     x.exp()
 
 
-loaded = clock.run(known, rows_of, lambda: profiled.paced(doubles.Model(clock, ms=[3.0]), epoch))
+def stop():
+    raise KeyboardInterrupt
+
+
+loaded = clock.run(profiled.recorded, record, epoch, pace)
 expect("a region ends after its ops", column(loaded, "op"), ["add", "exp", "region", "exp"])
 expect("a region has its whole time", column(loaded, "ms"), [3.0, 3.0, 10.0, 3.0], abs=1e-6)
-expect("first is the number of rows at the start", column(loaded, "first"), [0, 1, 0, 3])
 expect("ops in a region are one deeper", column(loaded, "depth"), [1, 1, 0, 0])
-failed = profiled.after_failures(known, OpRecorder, x)
-expect(
-    "an op fails, Ctrl-C: its error goes on, without a row, the depth as before",
-    failed,
-    [["ValueError", 0, 0], ["KeyboardInterrupt", 0, 0]],
-)
+called = clock.run(profiled.recorded, record, profiled.Around(pace, profiled.Around(pace)))
+expect("a call in a call is one deeper", column(called, "depth"), [1, 0])
+failed = [profiled.recorded(record, f) for f in (lambda: x @ x, profiled.Around(stop))]
+refused = profiled.recorded(record, profiled.Around(pace), unknown="clone")
+told = [rows.error for rows in failed]
+expect("an op fails, Ctrl-C: that goes on", told, ["ValueError", "KeyboardInterrupt"])
+expect("without a row", [len(rows) for rows in failed], [0, 0])
+expect("with the depth as before", [rows.depth for rows in failed], [0, 0])
+expect("an op without a rule is refused", refused.error, "NotImplementedError")
 ### BEGIN HIDDEN TESTS
 import contextlib
-
-from proflab import dispatch
 
 clock = doubles.Clock()
 pace = doubles.Model(clock, ms=[2.0, 5.0])
@@ -658,7 +768,7 @@ def attempts():
     x.exp()
 
 
-nested = clock.run(known, rows_of, lambda: profiled.paced(pace, attempts))
+nested = clock.run(profiled.recorded, record, attempts, pace)
 names = " ".join(row_name(row) for row in nested)
 expect("rows are in the order in which things end", names, "exp add exp data loading exp b a exp")
 expect(
@@ -668,93 +778,58 @@ expect(
     abs=1e-6,
 )
 expect(
-    "add_row gets the number of rows at the start",
-    column(nested, "first"),
-    [0, 1, 2, 1, 4, 1, 0, 7],
-)
-expect(
     "depth counts regions around regions, also after an error",
     column(nested, "depth"),
     [1, 3, 3, 2, 2, 1, 0, 0],
 )
-with contextlib.suppress(KeyboardInterrupt), OpRecorder() as a, dispatch.hook(profiled.interrupted):
-    x.tanh()
-with OpRecorder() as b, OpRecorder() as c:
-    known(x.tanh)
-seen = [a.rows.depth, *(column(recorder.rows, "op") for recorder in (a, b, c))]
+watch = doubles.Clock()
+turns = doubles.Model(watch, ms=[1.5, 4.0])
+calls = profiled.Around(turns), profiled.Around(turns, profiled.Around(turns))
+several = watch.run(profiled.recorded, record, profiled.Around(turns, *calls))
+expect("an inner call is one deeper", column(several, "depth"), [1, 2, 1, 0])
 expect(
-    "after Ctrl-C the depth is 0, and two recorders see the same op",
-    seen,
-    [0, [], ["tanh"], ["tanh"]],
-)
-### END HIDDEN TESTS
-
-# %% nbgrader={"grade": true, "grade_id": "test_record_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
-clock, known = doubles.Clock(), profiled.Before("record")
-pace = doubles.Model(clock, ms=[1.0, 3.0])
-called = clock.run(known, profiled.recorded, record, profiled.Around(pace, profiled.Around(pace)))
-expect(
-    "a call in a call: start_ms, ms, first, depth",
-    called,
-    [[1.0, 3.0, 0, 1], [0.0, 4.0, 0, 0]],
+    "an outer call holds the time of its inner calls",
+    column(several, "ms"),
+    [4.0, 4.0, 5.5, 11.0],
     abs=1e-6,
 )
-slow = profiled.Around(pace, wait=lambda: clock.advance(25))
-expect(
-    "the time that record needs does not count",
-    clock.run(known, profiled.recorded, record, slow),
-    [[0.0, 1.0, 0, 0]],
-    abs=1e-6,
-)
-### BEGIN HIDDEN TESTS
-clock = doubles.Clock()
-pace = doubles.Model(clock, ms=[1.5, 4.0])
-calls = profiled.Around(pace), profiled.Around(pace, profiled.Around(pace))
-several = clock.run(known, profiled.recorded, record, profiled.Around(pace, *calls))
-times = [row[1:] for row in several]
-expect(
-    "an inner call is one deeper, and begins after the rows before it",
-    times[:2],
-    [[4.0, 0, 1], [4.0, 1, 2]],
-    abs=1e-6,
-)
-expect(
-    "an outer call began before the rows of its inner calls",
-    times[2:],
-    [[5.5, 1, 1], [11.0, 0, 0]],
-    abs=1e-6,
-)
-waits = profiled.Around(pace, wait=lambda: clock.advance(40))
-apart = clock.run(known, profiled.recorded, record, waits)
-expect("the clock is read directly before and after call()", apart, [[0.0, 1.5, 0, 0]], abs=1e-6)
+stopped = profiled.recorded(record, profiled.Around(turns, profiled.Around(profiled.interrupted)))
+seen = [stopped.error, stopped.depth, len(stopped)]
+expect("after Ctrl-C the depth is 0", seen, ["KeyboardInterrupt", 0, 0])
+bend = doubles.unknown_op("bend")
+told = profiled.recorded(record, lambda: bend(Tensor([2.0]).exp()).exp(), unknown="bend")
+expect("NotImplementedError of op_facts goes on", told.error, "NotImplementedError")
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_timeline", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-noise.show_load()
-gpt2, tokens = demos.three_blocks()  # as wide as GPT-2 small; the first pass is done
+# Draws three blocks of GPT-2 small, forward and backward.
+demos.show_load()
+gpt2, tokens = demos.three_blocks()  # the first pass is done
 with OpRecorder() as recorder:
     with region("forward"):
         loss = gpt2(tokens).mean()
     with region("backward"):
         loss.backward()
-largest = max(recorder.rows, key=lambda row: row["matmul_flops"])
-print("\n".join(f"{key:<18} {value}" for key, value in largest.items()))
+demos.print_rows(recorder.rows, 6)
 demos.timeline(recorder.rows, title="Three blocks of a GPT-2, forward and backward")
 
 # %% [markdown]
-# Below a bar you see what ran inside it.
-# White between ops is Python: layers are called, rows are written.
+# Below a bar you see what ran inside it; white between ops is Python.
 # No sum shows the order of things, and what waits for what.
-
-# %% [markdown]
-# ## 4 · Where the time goes · 35 min
 #
-# You read a profile of a thousand rows by grouping them.
-# What took longest?
-# What calculated most?
+# ## 5 · Where the time goes
+#
+# You read a profile of a thousand rows by grouping them: what took longest, what calculated most?
 # It pays to look where the two lists differ.
 # Rows with the same `row_name` belong together: it is the op, or the name of a region or module.
-# Of rows of 4, 3, 1 and 2 ms, the first and third of them linear layers, these have 5 of 10 ms, a share of 0.5.
+# Of these four rows, linear layers have 5 of 10 ms:
+#
+# | row | self_ms | | name | ms | share |
+# |---|--:|---|---|--:|--:|
+# | linear, forward | 4.0 | | linear | 5.0 | 0.5 |
+# | relu | 3.0 | → | relu | 3.0 | 0.3 |
+# | linear, backward | 1.0 | | loading | 2.0 | 0.2 |
+# | region "loading" | 2.0 | | | | |
 #
 # **Predict.** ResNet-18 on one image: 99.9 % of its FLOPs are in convolutions.
 # What percentage of its time?
@@ -769,6 +844,9 @@ MEASURES = ("ms", "matmul_flops", "elementwise_flops", "bytes_read", "bytes_writ
 # %% nbgrader={"grade": false, "grade_id": "top_operations", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def top_operations(rows, n, by="ms"):
     """Return the n names with the largest shares, as a list of dicts, the largest share first.
+
+    >>> top_operations(doubles.made_up("op self_ms", ("exp", 1.0), ("tanh", 3.0)), 1)
+    [{'name': 'tanh', 'ms': 3.0, 'share': 0.75}]
 
     by: one of MEASURES, of which the shares are. "ms" means self_ms, so that no time counts twice.
     The keys are name (row_name), ms (the name's sum of self_ms, whatever `by` is) and share (the
@@ -798,7 +876,7 @@ def print_top_operations(rows, n=5, by="ms"):
     print(", ".join(f"{100 * top['share']:.0f} % {top['name']}" for top in tops) or "no ops")
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_top_operations", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_top_operations", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 rows = doubles.made_up(
     "op phase ms self_ms matmul_flops bytes_read",
     ("linear", "forward", 4.0, 4.0, 600, 70),
@@ -821,11 +899,15 @@ expect(
         ]
     },
 )
-work = columns(top_operations(rows, 4, by="matmul_flops"), "name", "share", "ms")
 expect(
     "by FLOPs",
-    work,
-    [["linear", 0.9, 5.000457], ["matmul", 0.1, 1.5], ["mlp", 0.0, 3.0], ["loading", 0.0, 0.5]],
+    top_operations(rows, 4, by="matmul_flops"),
+    [
+        {"name": "linear", "ms": 5.000457, "share": 0.9},
+        {"name": "matmul", "ms": 1.5, "share": 0.1},
+        {"name": "mlp", "ms": 3.0, "share": 0.0},
+        {"name": "loading", "ms": 0.5, "share": 0.0},
+    ],
     abs=1e-12,
 )
 expect("shares of all rows", column(top_operations(rows, 1, "bytes_read"), "share"), [2 / 3])
@@ -833,15 +915,12 @@ expect("nothing written", column(top_operations(rows, 9, "bytes_written"), "shar
 alike = doubles.made_up("op self_ms bytes_read", ("tanh", 1.0, 8), ("exp", 9.0, 8), ("abs", 2.0, 8))
 equal = column(top_operations(rows=alike, n=3, by="bytes_read"), "name")
 expect("equal shares", equal, ["tanh", "exp", "abs"], mistakes={"by ms": ["exp", "abs", "tanh"]})
-expect("the rows stay as they are", column(rows, "self_ms"), [4.0, 3.0, 1.000457, 1.5, 0.5])
 many = doubles.made_up("op self_ms", *[(f"op{i}", 2.0 + i) for i in range(60)])
 expect("sixty names", len(top_operations(many, 60)), 60)
-expect(
-    "no rows, not a measure, n below 1",
-    doubles.errors(top_operations, [([], 3), (rows, 3, "start_ms"), (rows, 0), (rows, -1)]),
-    ["ValueError"] * 4,
-)
+expect("the rows stay as they are", column(rows, "self_ms"), [4.0, 3.0, 1.000457, 1.5, 0.5])
 ### BEGIN HIDDEN TESTS
+from proflab.lesson.recording import columns
+
 some = doubles.made_up(
     "op ms self_ms matmul_flops bytes_read",
     ("region data", 9.0, 6.0, 0, 0),
@@ -865,30 +944,40 @@ expect(
 nothing = top_operations(some, 9, "bytes_written")
 expect("shares are 0.0 where the sum is 0", column(nothing, "share"), [0.0] * 4)
 expect("the rows are not changed", column(some, "self_ms"), [6.0, 1.0, 2.0, 1.0, 0.5])
-expect_raises("an empty list is refused", lambda: top_operations([], 3), ValueError)
 many = doubles.made_up("op self_ms", *[(f"op{i}", 1.0 + i) for i in range(70)])
 expect("n may be as large as it likes", len(top_operations(many, 70)), 70)
-expect_raises(
-    "a key of a row that is no measure is refused",
-    lambda: top_operations(some, 3, "self_ms"),
-    ValueError,
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_top_operations_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+rows = doubles.made_up("op ms self_ms", ("exp", 4.0, 4.0), ("tanh", 3.0, 3.0))
+expect_table(
+    top_operations,
+    ("no rows", [([], 3)], ValueError),
+    ("no measure", [(rows, 3, "start_ms")], ValueError),
+    ("n below 1", [(rows, 0), (rows, -1)], ValueError),
 )
-expect_raises("an unknown key is refused", lambda: top_operations(some, 3, "calls"), ValueError)
-expect_raises("a negative n is refused", lambda: top_operations(some, -2), ValueError)
+### BEGIN HIDDEN TESTS
+expect_table(
+    top_operations,
+    ("an empty list is refused, whatever n is", [([], 1)], ValueError),
+    ("a key of a row that is no measure is refused", [(rows, 3, "self_ms")], ValueError),
+    ("an unknown key is refused", [(rows, 3, "calls")], ValueError),
+    ("a negative n is refused", [(rows, -2)], ValueError),
+)
+expect("n of 1 is fine", column(top_operations(rows, 1), "name"), ["exp"])
+expect("a single row is fine", column(top_operations(rows[1:], 9), "ms"), [3.0])
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_top", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-noise.show_load()
+# Draws how time, FLOPs and bytes divide among ops: ResNet-18 forward, GPT-2 small both ways.
+demos.show_load()
 recorded, passes = {}, demos.two_passes()
-for name, run in passes.items():  # ResNet-18 forward, GPT-2 small forward and backward
+for name, run in passes.items():
     recorded[name] = rows_of(run)
     print(f"{name}, {len(recorded[name])} ops:", end=" ")
     print_top_operations(recorded[name])
-parts = []
-for rows in (recorded["ResNet-18"], rows_of(passes["ResNet-18"]), rows_of(passes["ResNet-18"])):
-    times = demos.family_sums(rows, "self_ms")
-    parts.append(100 * times["convolutions"] / sum(times.values()))
-part = noise.measured(parts)
+again = [recorded["ResNet-18"], *(rows_of(passes["ResNet-18"]) for _ in range(2))]
+part = demos.percent_of(again, "convolutions")
 guesses.compare("ResNet-18's time in convolutions", guess_convolutions, part, unit="%")
 demos.three_shares(recorded, title="One pass each, seen in three ways")
 
@@ -896,14 +985,13 @@ demos.three_shares(recorded, title="One pass each, seen in three ways")
 # An op with a larger part of the time than of the FLOPs waits for memory or for Python.
 # Lesson 06 finds out which.
 #
-# ## 5 · A timeline to walk through · 30 min
-#
-# Viewers such as [Perfetto](https://ui.perfetto.dev), [speedscope](https://www.speedscope.app) and `chrome://tracing` read the [trace event format](https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU): a JSON object whose `traceEvents` is a list of events.
-# A *complete event* (`ph` is `"X"`) has a name, categories, a beginning `ts` and a duration `dur`, both in **microseconds**, a process and a thread (`pid`, `tid`), and `args`: whatever else a click on it should show.
-# Events of one thread nest by their times alone.
-# If two begin together, the outer one has to stand first, or a viewer would draw it inside the inner one.
+# **A timeline to walk through.** Viewers such as [Perfetto](https://ui.perfetto.dev), [speedscope](https://www.speedscope.app) and `chrome://tracing` read the [trace event format](https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU): a JSON object whose `traceEvents` is a list of events.
+# A *complete event* has a name, a beginning `ts` and a duration `dur`, both in **microseconds**, and `args` for whatever a click on it should show.
+# Events nest by their times alone, as your spans do; of two that begin together, the outer one has to stand first.
 
 # %% nbgrader={"grade": false, "grade_id": "trace_args", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import json
+
 ARGS = ("module", "matmul_flops", "elementwise_flops", "bytes_read", "bytes_written")
 
 
@@ -980,8 +1068,10 @@ expect(
 )
 expect("the rows stay in their order", column(rows, "start_ms")[:3], [0.5, 2.5, 3.25])
 expect("sixty rows", len(chrome_trace(rows * 12)["traceEvents"]), 60)
-expect_raises("no rows", lambda: chrome_trace([]), ValueError)
+expect_table(chrome_trace, ("no rows", [([],)], ValueError))
 ### BEGIN HIDDEN TESTS
+from proflab.lesson.recording import columns
+
 nested = doubles.made_up(
     "op start_ms ms self_ms depth phase",
     ("exp", 0.25, 0.125, 0.125, 2, "forward"),
@@ -1026,6 +1116,7 @@ expect(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_trace", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Makes a trace of three blocks of GPT-2 small and prints how it begins.
 gpt2, tokens = demos.three_blocks()
 rows = demos.with_modules(rows_of(lambda: gpt2(tokens).mean().backward()))
 trace = json.dumps(chrome_trace(rows), default=int)  # numpy's integers, too
@@ -1033,18 +1124,16 @@ print(f"{len(trace) / 1024:.0f} KB of JSON: {trace[:220]} …")
 
 # %% [markdown]
 # To see it, run `open("trace.json", "w").write(trace)` in a cell of your own, and open that file in a viewer.
-# It stays on your computer.
 #
 # **Take a break here.** What follows needs only `op_facts`, `rows_of` and the earlier lessons.
 #
-# ## 6 · A pass in a line · 60 min
+# ## 6 · What limits it
 #
-# How much, how long, and what limits it?
 # A machine has two roofs: it calculates at most `peak_flops` FLOPs a second, and moves at most `bandwidth` bytes a second.
-# If both happen at once, the one that takes longer decides how long the pass takes.
-# It is the *bottleneck*: only less of that makes the pass faster.
+# If both happen at once, the one that takes longer decides how long the work takes.
+# It is the *bottleneck*.
 # On a machine of 2 · 10¹¹ *FLOP/s* (FLOPs per second) and 2 · 10¹⁰ bytes/s, 3 · 10⁹ FLOPs take at least 15 ms and 5 · 10⁸ bytes 25 ms: memory limits.
-# `machines.json` holds data sheets; in lesson 06 you measure your own machine.
+# `Hardware(peak_flops, bandwidth)` holds the two; `machines.json` has them from data sheets, and in lesson 06 you measure your own.
 #
 # **Predict.** A T4 has 8.1 · 10¹² FLOP/s and 320 · 10⁹ bytes/s.
 # A linear layer from 4,096 to 4,096 in float32 is limited by memory for 1 row, and by calculation for 1,024.
@@ -1054,15 +1143,16 @@ print(f"{len(trace) / 1024:.0f} KB of JSON: {trace[:220]} …")
 guess_rows = None  # your guess: rows from which on calculation limits the layer
 
 # %% nbgrader={"grade": false, "grade_id": "pass_tools", "locked": true, "schema_version": 3, "solution": false, "task": false}
-from built import optimizer_memory_mb, tensors_in
-
-from proflab.lesson.hardware import Hardware, read_hardware
+from proflab.lesson.hardware import Hardware
 from proflab.lesson.recording import as_model, work_and_traffic
 
 
 # %% nbgrader={"grade": false, "grade_id": "find_bottleneck", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def find_bottleneck(flops, bytes_moved, hardware):
     """Return what limits work of so many FLOPs and bytes: "compute" or "memory".
+
+    >>> find_bottleneck(3e9, 5e8, Hardware(peak_flops=2e11, bandwidth=2e10))
+    'memory'
 
     hardware: a Hardware, with peak_flops in FLOP/s and bandwidth in bytes/s; or None.
     It is "compute" if calculating at the peak takes at least as long as moving at full bandwidth,
@@ -1079,26 +1169,15 @@ def find_bottleneck(flops, bytes_moved, hardware):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_find_bottleneck", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_find_bottleneck", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 machine = Hardware(peak_flops=8e12, bandwidth=2e11, name="an example")
-expect("40 FLOPs a byte: both take as long", find_bottleneck(4000, 100, machine), "compute")
-expect("39.9 FLOPs a byte", find_bottleneck(3990, 100, machine), "memory")
-expect(
-    "no FLOPs, no bytes, no machine",
-    [
-        find_bottleneck(0, 1, machine),
-        find_bottleneck(10**20, 0, machine),
-        find_bottleneck(1, 1, None),
-    ],
-    ["memory", "compute", None],
-)
-expect(
-    "nothing at all, or less",
-    doubles.errors(
-        find_bottleneck,
-        [(0, 0, machine), (0, 0, None), (-1, 5, machine), (5, -1, None), (-5, -5, machine)],
-    ),
-    ["ValueError"] * 5,
+expect_table(
+    find_bottleneck,
+    ("40 FLOPs a byte: both take as long", (4000, 100, machine), "compute"),
+    ("39.9 FLOPs a byte", (3990, 100, machine), "memory"),
+    ("no FLOPs", (0, 1, machine), "memory"),
+    ("no bytes", (10**20, 0, machine), "compute"),
+    ("no machine", (1, 1, None), None),
 )
 ### BEGIN HIDDEN TESTS
 limits = [find_bottleneck(n, 20, Hardware(3e9, 6e9)) for n in (9, 10, 11)]
@@ -1111,520 +1190,138 @@ limits = [find_bottleneck(n, 40, Hardware(2e9, 1e9)) for n in (79, 80, 1)]
 expect("two FLOPs a byte are its ridge", limits, ["memory", "compute", "memory"])
 expect("work without a byte is limited by calculation", find_bottleneck(7, 0, machine), "compute")
 expect("large numbers are compared exactly", find_bottleneck(10**20, 10**17, machine), "compute")
-expect_raises(
-    "negative FLOPs are refused, also without a machine",
-    lambda: find_bottleneck(-7, 5, None),
-    ValueError,
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_find_bottleneck_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+machine = Hardware(peak_flops=8e12, bandwidth=2e11, name="an example")
+expect_table(
+    find_bottleneck,
+    ("no work at all", [(0, 0, machine), (0, 0, None)], ValueError),
+    ("fewer than none", [(-1, 5, machine), (5, -1, None), (-5, -5, machine)], ValueError),
 )
-expect_raises("negative bytes are refused", lambda: find_bottleneck(5, -1, machine), ValueError)
-expect_raises(
-    "negative FLOPs with negative bytes are refused",
-    lambda: find_bottleneck(-1, -9, machine),
-    ValueError,
+### BEGIN HIDDEN TESTS
+expect_table(
+    find_bottleneck,
+    ("negative FLOPs are refused, also without a machine", [(-7, 5, None)], ValueError),
+    ("negative bytes are refused", [(5, -1, machine)], ValueError),
+    ("negative FLOPs with negative bytes are refused", [(-1, -9, machine)], ValueError),
 )
+expect("FLOPs alone are work", find_bottleneck(1, 0, machine), "compute")
+expect("and bytes alone", find_bottleneck(0, 7, machine), "memory")
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Now all parts at once.
-# Mind the batch: the time and the memory are those of the pass that was run, so its FLOPs must be, too.
-# Given: `as_model` turns a bare Tensor into a model that can be called, and `work_and_traffic(rows)` adds up all FLOPs, of products and elementwise, and all bytes, read and written.
+# What can you do about memory?
+# A layer's weights are read once, however many rows there are, and each row calculates: so more rows help.
+# From `in` to `out` without a bias, with numbers of s bytes, n rows take 2·n·in·out / peak seconds to calculate and s·(n·in + in·out + n·out) / bandwidth to move.
+# Calculation limits if the first is at least the second, that is
+#
+# > n · (2·in·out / peak − s·(in + out) / bandwidth) ≥ s·in·out / bandwidth
+#
+# On the machine above, from 768 to 3,072 in float32, each row calculates 23.59 µs and moves 0.77 µs, and the weights take 471.9 µs to read: 471.9 / 22.82 = 20.7, so 21 rows.
+# For a layer from 8 to 8 the bracket is negative: each row moves longer than it calculates, and no number of rows helps.
 
 
-# %% nbgrader={"grade": false, "grade_id": "profile_forward_pass", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def profile_forward_pass(model, x, hardware, warmup=3, iterations=10):
-    """Return what one forward pass, model(x), costs, as a dict.
+# %% nbgrader={"grade": false, "grade_id": "rows_at_ridge", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def rows_at_ridge(in_features, out_features, hardware, itemsize=4):
+    """Return the least number of rows from which on calculation limits a linear layer.
 
-    model: a Module, or a bare Tensor, which counts as in lessons 01 and 02 and runs as
-        as_model(tensor). x: its input, a Tensor, batch first. hardware: a Hardware, or None.
-    parameters, flops: as count_parameters and count_flops count, for the whole of x. latency_ms,
-        peak_memory_mb: as measure_latency (with this warmup and these iterations) and
-        measure_memory measure. gflops_per_second: float, 10⁹ of these FLOPs a second.
-    bottleneck: find_bottleneck of all FLOPs, elementwise ones too, and all bytes, read and written,
-        of the pass's ops (record them); None also if nothing moves.
-    The model stays in its mode, without gradients. Raises what its parts raise.
+    >>> rows_at_ridge(768, 3072, Hardware(peak_flops=2e11, bandwidth=2e10))
+    21
+
+    The layer has no bias. It reads n rows and all weights and writes n rows, of numbers that have
+    itemsize bytes; a multiply-add is two FLOPs. Calculation limits if it takes at least as long as
+    moving, as for find_bottleneck. The result is an int, or None if memory limits any n.
+    Raises ValueError for in_features, out_features or itemsize below 1.
     """
     ### BEGIN SOLUTION
-    flops, runs = count_flops(model, x, per_sample=False), as_model(model)
-    latency = measure_latency(runs, x, warmup, iterations)
-    work, moved = work_and_traffic(rows_of(lambda: runs(x)))
-    return {
-        "parameters": count_parameters(model),
-        "flops": flops,
-        "latency_ms": latency,
-        "peak_memory_mb": measure_memory(runs, x)["peak_memory_mb"],
-        "gflops_per_second": flops / (latency * 1e6),
-        "bottleneck": find_bottleneck(work, moved, hardware) if moved else None,
-    }
+    if min(in_features, out_features, itemsize) < 1:
+        raise ValueError(f"no layer from {in_features} to {out_features}, {itemsize} bytes each")
+    weights, peak, bandwidth = in_features * out_features, hardware.peak_flops, hardware.bandwidth
+    gain = 2 * weights * bandwidth - itemsize * (in_features + out_features) * peak
+    return math.ceil(itemsize * weights * peak / gain) if gain > 0 else None
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_profile_forward_pass", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
-known = profiled.Before(
-    "profile_forward_pass",
-    {
-        ("linear", "forward"): profiled.facts(
-            matmul_flops=2_097_152, elementwise=4_096, read=164_352, written=16_384
-        ),
-        ("odd", "forward"): None,
-    },
-    {(2_101_248, 180_736): "compute"},
-)
-layer, machine = nn.Linear(256, 128).eval(), Hardware(2e11, 2e10)
-layer.bias.requires_grad, x = False, example_input(layer, (32, 256))
-forward = known(profile_forward_pass, layer, x, machine, iterations=2)
-expect(
-    "six keys",
-    " ".join(sorted(forward)),
-    "bottleneck flops gflops_per_second latency_ms parameters peak_memory_mb",
-)
-expect("FLOPs of the whole batch", forward["flops"], 2_097_152, mistakes={"of one sample": 65_536})
-expect(
-    "all parameters; all FLOPs and bytes",
-    columns([forward], "parameters", "bottleneck"),
-    [[32_896, "compute"]],
-)
-greedy = doubles.Allocating(parameters_mb=0.02, graph_mb=0.015, output_mb=0.01, scratch_mb=0.06)
-expect(
-    "MB at the peak",
-    known(profile_forward_pass, greedy, Tensor(np.zeros((512, 1024))), None, 0, 1)[
-        "peak_memory_mb"
-    ],
-    0.105,
-    abs=0.003,
-)
-expect(
-    "modes stay, no gradients are left",
-    [layer.training, greedy.training, layer.weight.grad],
-    [False, True, None],
-)
-expect(
-    "no machine; tokens",
-    columns(
-        [
-            known(profile_forward_pass, *given, None, 0, 1)
-            for given in ((layer, x), (nn.Embedding(50, 4), Tensor([[7, 49]])))
-        ],
-        "parameters",
-        "flops",
-        "bottleneck",
+# %% nbgrader={"grade": true, "grade_id": "test_rows_at_ridge", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+t4, h100 = Hardware(8.1e12, 320e9), Hardware(989e12, 3.35e12)
+expect_table(
+    rows_at_ridge,
+    (
+        "4,096 to 4,096 on a T4",
+        (4096, 4096, t4),
+        52,
+        {
+            "the weights alone are moved": 51,
+            "the ridge is taken for n": 26,
+            "a multiply-add counts as one FLOP": 107,
+        },
     ),
-    [[32_896, 2_097_152, None], [200, 0, None]],
-)
-expect(
-    "a bare Tensor",
-    columns(
-        [known(profile_forward_pass, Tensor(np.ones((3, 7))), x, machine, 0, 1)],
-        "parameters",
-        "flops",
-        "bottleneck",
-    ),
-    [[0, 21, None]],
-)
-odd = profiled.Paced(lambda x: None, doubles.unknown_op("odd"))
-expect(
-    "an op without a rule is refused",
-    doubles.refuses("odd", known, profile_forward_pass, odd, x, machine),
-    True,
+    ("1,024 to 1,024", (1024, 1024, t4), 57),
+    ("1 to 512, numbers of a byte", (1, 512, Hardware(4.0, 2.25), 1), 9),
+    ("32 to 32: memory limits any n", (32, 32, t4), None),
+    ("both take as long: that is calculation", (32, 32, Hardware(4.0, 1.0)), 16),
+    ("for each row both take as long", (32, 32, Hardware(8.0, 1.0)), None),
+    ("numbers of 2 bytes on an H100", (4096, 4096, h100, 2), 345),
+    ("105 to 105: many rows", (105, 105, t4), 1418),
 )
 ### BEGIN HIDDEN TESTS
-figures = {
-    ("linear", "forward"): profiled.facts(matmul_flops=512, elementwise=32, read=416, written=128),
-    ("relu", "forward"): profiled.facts(elementwise=32, read=128, written=128),
-}
-figures |= {
-    ("embedding", "forward"): profiled.facts(read=96, written=64),
-    ("warp", "forward"): None,
-}
-known = profiled.Before(
-    "profile_forward_pass", figures, {(1120, 1344): "memory", (0, 160): "memory"}
-)
-two = nn.Sequential(nn.Linear(8, 8), nn.Dropout(0.0), nn.ReLU(), nn.Linear(8, 8))
-few, wide = Tensor(np.ones((4, 8))), Tensor(np.zeros((512, 1024)))
-limit = known(profile_forward_pass, two, few, Hardware(0.84, 1.0), 0, 1)["bottleneck"]
-expect(
-    "the bottleneck counts every op: FLOPs of products and others, bytes read and written",
-    limit,
-    "memory",
-)
-expect(
-    "the model stays in its mode, and no gradients are left",
-    [two.training, two[0].weight.grad],
-    [True, None],
-)
-two.eval()
-known(profile_forward_pass, two, few, None, 0, 1)
-expect("a model in eval stays in eval", two.training, False)
-still = known(profile_forward_pass, Tensor(np.ones((4, 8))), few, machine, 0, 1)
-words = known(
-    profile_forward_pass, nn.Embedding(9, 4), Tensor([[1, 8], [2, 2]]), Hardware(1e9, 1e9), 0, 1
-)
-seen = columns([still, words], "parameters", "flops", "bottleneck")
-expect(
-    "a bare Tensor moves nothing; a look-up moves bytes without FLOPs",
-    seen,
-    [[0, 32, None], [36, 0, "memory"]],
-)
-other = doubles.Allocating(parameters_mb=1, graph_mb=11, output_mb=6, scratch_mb=0)
-top = known(profile_forward_pass, other, wide, None, 0, 1)
-expect("peak_memory_mb is the peak of measure_memory", top["peak_memory_mb"], 18.0, rel=0.01)
-warped = profiled.Paced(lambda x: None, doubles.unknown_op("warp"))
-told = doubles.refuses("warp", known, profile_forward_pass, warped, few, machine)
-expect("NotImplementedError of the parts goes on", told, True)
-### END HIDDEN TESTS
-
-# %% nbgrader={"grade": true, "grade_id": "test_profile_forward_pass_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
-known = profiled.Before(
-    "profile_forward_pass",
-    {
-        ("linear", "forward"): profiled.facts(
-            matmul_flops=2_097_152, elementwise=4_096, read=164_352, written=16_384
-        )
-    },
-)
-clock, real = doubles.Clock(), []
-pace, x = doubles.Model(clock, ms=[4.0, 4.123457, 4.5, 90.0]), Tensor(np.ones((32, 256)))
-timed = profiled.Paced(lambda x: [pace(x), real.append(not x.is_meta)], nn.Linear(256, 128))
-timing = clock.run(known, profile_forward_pass, timed, x, None, iterations=4)
-expect(
-    "the median of four",
-    timing["latency_ms"],
-    4.3117285,
-    rel=1e-6,
-    mistakes={"the mean": 25.65586425},
-)
-expect(
-    "10⁹ FLOPs a second",
-    timing["gflops_per_second"],
-    2.097152 / 4.3117285,
-    rel=1e-6,
-    mistakes={"FLOPs of one sample by the time of 32": 0.065536 / 4.3117285, "10⁶": 486.38313},
-)
-expect_between("calls: 7 timed, memory, record, count", pace.calls, 9, 10)
-expect_between("8 or more of them with data", sum(real), 8, 10)
-### BEGIN HIDDEN TESTS
-clock = doubles.Clock()
-pace = doubles.Model(clock, ms=[2.5, 2.5, 30.0], cold_ms=[1000.0])
-narrow, x = profiled.Paced(pace, nn.Linear(8, 64)), Tensor(np.ones((5, 8)))
-known = profiled.Before(
-    "profile_forward_pass",
-    {
-        ("linear", "forward"): profiled.facts(
-            matmul_flops=5120, elementwise=320, read=2464, written=1280
-        )
-    },
-)
-default = clock.run(known, profile_forward_pass, narrow, x, None)
-times = [default["latency_ms"], default["gflops_per_second"]]
-expect("cold calls do not count, and the rate is by the median", times, [2.5, 0.002048], rel=1e-6)
-expect_between("by default 3 calls warm up and 10 are timed", pace.calls, 15, 16)
-twice = doubles.Model(clock, ms=[2.0, 6.5])
-even = clock.run(known, profile_forward_pass, profiled.Paced(twice, nn.ReLU()), x, None, 1, 6)
-expect(
-    "the median of an even number lies between the middle two", even["latency_ms"], 4.25, rel=1e-6
-)
-known = profiled.Before(
-    "profile_forward_pass",
-    {("relu", "forward"): profiled.facts(elementwise=40, read=160, written=160)},
-    {(40, 320): "memory"},
-)
-relu = known(profile_forward_pass, nn.ReLU(), x, Hardware(1e9, 1e9), 0, 1)
-rates = columns([relu], "flops", "gflops_per_second", "bottleneck")
-expect("a pass without FLOPs still has a rate and a bottleneck", rates, [[0, 0.0, "memory"]])
-never = {"iterations": 0}
-expect_raises(
-    "no iterations are refused, as by measure_latency",
-    lambda: known(profile_forward_pass, narrow, x, None, **never),
-    ValueError,
+expect_table(
+    rows_at_ridge,
+    ("a wide layer: fewer rows are enough", (16_384, 53_248, h100, 2), 303),
+    ("what is moved for each row may be too much: None", (256, 512, h100, 2), None),
+    ("a small layer on another machine", (768, 3072, Hardware(2e11, 2e10)), 21),
+    ("a machine that moves faster than it calculates", (4096, 4096, Hardware(1e9, 1e12)), 1),
+    ("8 to 8 is too small for any number of rows", (8, 8, Hardware(2e11, 2e10)), None),
+    ("numbers of 8 bytes need more rows", (4096, 4096, t4, 8), 107),
+    ("from wide to narrow, and from narrow to wide, is the same", (512, 2048, t4), 58),
+    ("the same, the other way round", (2048, 512, t4), 58),
 )
 ### END HIDDEN TESTS
 
-
-# %% nbgrader={"grade": false, "grade_id": "profile_layer", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def profile_layer(layer, input_shape, hardware=None):
-    """Return what a forward pass through one layer costs: the dict of profile_forward_pass.
-
-    input_shape: batch first, all of it is run; example_input makes the input.
-    Raises ValueError for an impossible shape.
-    """
-    ### BEGIN SOLUTION
-    return profile_forward_pass(layer, example_input(layer, input_shape), hardware)
-    ### END SOLUTION
-
-
-# %% nbgrader={"grade": true, "grade_id": "test_profile_layer", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-before, machine = profiled.Before("profile_layer"), Hardware(1e12, 1e9, "a card")
-through = before(profile_layer, nn.Linear(64, 32), (16, 10, 64), machine)
-before(profile_layer, nn.Linear(64, 32), (2, 64))
-expect(
-    "the pass gets the whole batch, with data, and a machine only if there is one",
-    columns(before.passes, "shape", "data", "machine"),
-    [[(16, 10, 64), True, "a card"], [(2, 64), True, None]],
+# %% nbgrader={"grade": true, "grade_id": "test_rows_at_ridge_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+machine = Hardware(2e11, 2e10)
+expect_table(
+    rows_at_ridge,
+    ("no features", [(0, 8, machine), (8, 0, machine), (0, 0, machine)], ValueError),
+    ("fewer than none", [(-8, 8, machine), (8, -8, machine), (-8, -8, machine)], ValueError),
+    ("numbers without bytes", [(64, 64, machine, 0)], ValueError),
 )
-expect(
-    "the dict of profile_forward_pass, unchanged",
-    columns([through], "parameters", "flops", "latency_ms", "bottleneck"),
-    [[2_080, 10_240_000, 10_240 / 7, "limited by a card"]],
-)
-expect_raises("no batch", lambda: before(profile_layer, nn.Linear(4, 4), (0, 4)), ValueError)
 ### BEGIN HIDDEN TESTS
-before = profiled.Before("profile_layer")
-words, window = nn.Embedding(100, 8), nn.Conv2d(4, 8, 3, padding=1, bias=False)
-words.input_dtype, words.vocab_size = "int64", 100
-look_up = before(profile_layer, words, (2, 5), Hardware(1e12, 1e9, "A"))
-convolved = before(profile_layer, window, (2, 4, 6, 6), hardware=Hardware(1e9, 1e12, "B"))
-inputs = columns(before.passes, "shape", "dtype", "data", "machine")
-expect(
-    "example_input makes tokens for an embedding and numbers for a convolution",
-    inputs,
-    [[(2, 5), "int64", True, "A"], [(2, 4, 6, 6), "float32", True, "B"]],
+expect_table(
+    rows_at_ridge,
+    ("negative features are refused, also two of them", [(-768, -3072, machine)], ValueError),
+    ("a negative itemsize is refused", [(768, 3072, machine, -4)], ValueError),
+    ("no inputs are refused", [(0, 4096, machine, 2)], ValueError),
 )
-whole = columns([look_up, convolved], "parameters", "latency_ms", "peak_memory_mb", "bottleneck")
-expect(
-    "what profile_forward_pass returns is handed on",
-    whole,
-    [[800, 10 / 7, 10 / 3, "limited by A"], [288, 288 / 7, 96.0, "limited by B"]],
-)
-expect_raises(
-    "a size that is no whole number is refused",
-    lambda: before(profile_layer, nn.Linear(4, 4), (1.5, 4)),
-    ValueError,
-)
+expect("a wide layer with small numbers", rows_at_ridge(4096, 4096, machine, 1), 6)
+expect("with larger ones", rows_at_ridge(4096, 4096, machine, 8), 41)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_batches", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-layer, sizes = nn.Linear(4096, 4096), demo_size(full=[1, 8, 64, 1024], small=[1, 8])
-work = [
-    work_and_traffic(each_op(op_facts, lambda n=n: layer(Tensor.meta((n, 4096)))))
-    for n in range(1, 1025)
-]
-print(f"{'rows':<26}" + "".join(f"{n:>12}" for n in sizes))
-print(f"{'FLOPs a byte':<26}" + "".join(f"{work[n - 1][0] / work[n - 1][1]:>12.1f}" for n in sizes))
-machines = [read_hardware("machines.json", name) for name in json.load(open("machines.json"))]
-for machine in machines:
-    print(
-        f"{machine.name:<26}"
-        + "".join(f"{find_bottleneck(*work[n - 1], machine):>12}" for n in sizes)
-    )
-first = [*(find_bottleneck(*one, machines[1]) for one in work), "compute"].index("compute") + 1
+# Prints what limits a layer from 4,096 to 4,096 on four machines, by its number of rows.
+layer, sizes = nn.Linear(4096, 4096), (1, 8, 64, 1024)
+
+
+def work(n):  # of the layer with its bias, by its facts
+    return work_and_traffic(each_op(op_facts, lambda: layer(Tensor.meta((n, 4096)))))
+
+
+print(f"{'rows':<26}" + "".join(f"{n:>10}" for n in sizes) + f"{'from':>10}")
+for machine in demos.machines():
+    limits = "".join(f"{find_bottleneck(*work(n), machine):>10}" for n in sizes)
+    print(f"{machine.name:<26}{limits}{rows_at_ridge(4096, 4096, machine):>10}")
+t4 = demos.machines()[1]
+first = next(n for n in range(1, 1025) if find_bottleneck(*work(n), t4) == "compute")
 guesses.compare("rows from which on calculation limits a T4", guess_rows, first)
 
 # %% [markdown]
-# On the T4, n rows take 2 · n · 4,096² / (8.1 · 10¹²) seconds to calculate, and 4 · (4,096² + 8,192 · n) / (320 · 10⁹) to move; the two are equal at n ≈ 52.
-# The weights are read once, however many rows there are.
-# That is why servers batch requests.
+# That is why servers batch requests: below this number, one more row costs next to nothing.
 #
-# ## 7 · And back · 50 min
+# ## 7 · What watching costs
 #
-# Training adds a gradient for each trained parameter, and what the optimizer remembers.
-# Lesson 04 calculated these sizes; now look at the gradients that come out.
-# A frozen parameter gets none, and neither does one that the model did not use.
-# If of 100 MB of parameters 60 MB are frozen, the gradients take 40 MB, and Adam keeps 80 MB.
-#
-# <details><summary>Hint 1: the model may have gradients from its last step. What happens to them?</summary>
-#
-# `backward()` would add to every `.grad`.
-# Lesson 04's checkpoints used `autograd.grad(y, tensors)`, which returns gradients instead of storing them, and None for a tensor that was not used.
-#
-# </details><details><summary>Hint 2: the shape of the answer</summary>
-#
-# An inner function step(x) runs model(x), sums all outputs that require a gradient (`tensors_in` finds them), and returns the gradients.
-# Record one call of it, and time it.
-# Think of a model that has nothing to train.
-#
-# </details>
-
-# %% nbgrader={"grade": false, "grade_id": "megabyte", "locked": true, "schema_version": 3, "solution": false, "task": false}
-MB = 1024**2  # bytes, as everywhere in this course
-
-
-# %% nbgrader={"grade": false, "grade_id": "profile_backward_pass", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def profile_backward_pass(model, x, hardware, warmup=1, iterations=5):
-    """Return what a forward and a backward pass cost, from the sum of all elements of all outputs.
-
-    model: a Module; its own .grad stay as they are. Others: as for profile_forward_pass.
-    forward_memory_mb, gradient_memory_mb, total_memory_mb: measure_memory's peak_memory_mb, the
-        size of all gradients that the backward pass gave to parameters, and the sum of the two.
-    optimizer_memory_estimates: {"sgd", "momentum", "adam", "adamw": optimizer_memory_mb of it}.
-    flops: int, of the products of both passes. latency_ms: float, of both. gflops_per_second,
-        bottleneck: of these, as in profile_forward_pass. Raises what its parts raise.
-    """
-    ### BEGIN SOLUTION
-    trained = list({id(p): p for p in model.parameters() if p.requires_grad}.values())
-
-    def step(x):
-        sums = [t.sum() for t in tensors_in(model(x)) if t.requires_grad]
-        return autograd.grad(sum(sums), trained) if sums else ()
-
-    gradients = []
-    rows = rows_of(lambda: gradients.extend(step(x)))
-    flops, (work, moved) = sum(column(rows, "matmul_flops")), work_and_traffic(rows)
-    latency = measure_latency(step, x, warmup, iterations)
-    forward_mb = measure_memory(model, x)["peak_memory_mb"]
-    gradient_mb = sum(g.nbytes for g in gradients if g is not None) / MB
-    optimizers = ("sgd", "momentum", "adam", "adamw")
-    return {
-        "forward_memory_mb": forward_mb,
-        "gradient_memory_mb": gradient_mb,
-        "total_memory_mb": forward_mb + gradient_mb,
-        "optimizer_memory_estimates": {o: optimizer_memory_mb(model, o) for o in optimizers},
-        "flops": flops,
-        "latency_ms": latency,
-        "gflops_per_second": flops / (latency * 1e6),
-        "bottleneck": find_bottleneck(work, moved, hardware) if moved else None,
-    }
-    ### END SOLUTION
-
-
-# %% nbgrader={"grade": true, "grade_id": "test_profile_backward_pass", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
-known = profiled.Before(
-    "profile_backward_pass",
-    {
-        ("linear", "forward"): profiled.facts(
-            matmul_flops=16_777_216, read=2_129_920, written=65_536
-        ),
-        ("linear", "backward"): profiled.facts(
-            matmul_flops=16_777_216, read=32_772, written=2_097_152
-        ),
-    },
-    {(33_554_432, 4_325_380): "memory"},
-)
-layer, x = nn.Linear(512, 1024, bias=False), Tensor(np.ones((16, 512)))
-trained = known(profile_backward_pass, layer, x, Hardware(2e11, 2e10))
-expect(
-    "MB of gradients, in the total",
-    [trained["gradient_memory_mb"], trained["total_memory_mb"] - trained["forward_memory_mb"]],
-    [2.0, 2.0],
-    abs=1e-9,
-)
-expect(
-    "MB of optimizers",
-    trained["optimizer_memory_estimates"],
-    {"sgd": 0.0, "momentum": 2.0, "adam": 4.0, "adamw": 4.0},
-)
-expect(
-    "FLOPs of both passes",
-    trained["flops"],
-    33_554_432,
-    mistakes={"the forward pass alone": 16_777_216},
-)
-some = profiled.Partly()  # of its parameters some are frozen, some unused, some in float64
-some.used.weight.grad = Tensor(np.ones((256, 256)))
-part = known(profile_backward_pass, some, Tensor(np.ones((2, 256))), None, 0, 1)
-expect("gradients of used parameters, at their dtype", part["gradient_memory_mb"], 0.5625)
-expect("state for unused ones, too", part["optimizer_memory_estimates"]["momentum"], 1.064453125)
-expect(
-    "earlier gradients and the mode stay",
-    [some.used.weight.grad.sum().item(), some.head.weight.grad, some.training],
-    [65_536.0, None, True],
-)
-expect(
-    "nothing to train",
-    columns(
-        [known(profile_backward_pass, nn.ReLU(), x, None, 0, 1)], "gradient_memory_mb", "flops"
-    ),
-    [[0.0, 0]],
-)
-### BEGIN HIDDEN TESTS
-partly = profiled.Partly()  # frozen, unused, used twice, in float64
-partly.used.weight.grad = Tensor(np.ones((256, 256)))
-deep = known(profile_backward_pass, partly, Tensor(np.ones((4, 256))), None, 0, 1)
-expect(
-    "a gradient is counted once, at its dtype, for parameters that were used",
-    deep["gradient_memory_mb"],
-    0.5625,
-    mistakes={"unused ones count": 1.064453125, "frozen ones count": 0.8125},
-)
-expect(
-    "estimates are those of optimizer_memory_mb",
-    deep["optimizer_memory_estimates"]["momentum"],
-    1.064453125,
-)
-expect("without a machine there is no bottleneck", deep["bottleneck"], None)
-own = [partly.used.weight.grad.sum().item(), partly.head.weight.grad]
-expect("the model's own gradients are neither changed nor added", own, [65_536.0, None])
-known = profiled.Before(
-    "profile_backward_pass",
-    {("linear", "forward"): profiled.facts(matmul_flops=256, elementwise=16, read=352, written=64)},
-    {(272, 416): "memory"},
-)
-frozen = nn.Linear(8, 8)
-frozen.weight.requires_grad = frozen.bias.requires_grad = False
-alone = known(profile_backward_pass, frozen, Tensor(np.ones((2, 8))), Hardware(1e15, 1.0), 0, 1)
-expect(
-    "a model that is frozen as a whole has a forward pass alone",
-    columns([alone], "gradient_memory_mb", "flops", "bottleneck"),
-    [[0.0, 256, "memory"]],
-)
-### END HIDDEN TESTS
-
-# %% nbgrader={"grade": true, "grade_id": "test_profile_backward_pass_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-known = profiled.Before(
-    "profile_backward_pass",
-    {
-        ("linear", "forward"): profiled.facts(
-            matmul_flops=256, elementwise=16, read=272, written=64
-        ),
-        ("linear", "backward"): profiled.facts(
-            matmul_flops=256, elementwise=16, read=132, written=144
-        ),
-    },
-    {(544, 612): "compute"},
-)
-clock, few = doubles.Clock(), Tensor(np.ones((4, 8)))
-slow = profiled.PacedBack(doubles.Model(clock, ms=[3.000457]), nn.Linear(8, 4))
-paced = clock.run(known, profile_backward_pass, slow, few, Hardware(0.88, 1.0), 4, 9)
-expect(
-    "ms of forward and backward",
-    paced["latency_ms"],
-    6.000914,
-    rel=1e-6,
-    mistakes={"forward alone": 3.000457},
-)
-expect("FLOPs of both in the time of both", paced["gflops_per_second"], 512e-6 / 6.000914, rel=1e-6)
-expect_between("calls: 4 + 9 timed, memory, record", slow.pace.calls, 27, 34)
-expect("the bottleneck of all work and bytes of both", paced["bottleneck"], "compute")
-both = nn.Sequential(nn.Linear(256, 1024, bias=False), nn.ReLU())
-expect(
-    "forward: weights and two results",
-    known(profile_backward_pass, both, Tensor(np.ones((128, 256))), None, 0, 1)[
-        "forward_memory_mb"
-    ],
-    2.0,
-    rel=0.01,
-)
-### BEGIN HIDDEN TESTS
-pair = nn.Sequential(nn.Linear(512, 1024, bias=False), nn.ReLU())
-whole = known(profile_backward_pass, pair, Tensor(np.ones((256, 512))), None, 0, 1)
-parts = [whole["forward_memory_mb"], whole["gradient_memory_mb"], whole["total_memory_mb"]]
-expect("forward at its peak, the gradients, and their sum", parts, [4.0, 2.0, 6.0], rel=0.01)
-figures = {
-    ("linear", "forward"): profiled.facts(matmul_flops=1536, elementwise=48, read=928, written=192),
-    ("linear", "backward"): profiled.facts(
-        matmul_flops=1536, elementwise=48, read=388, written=544
-    ),
-}
-known = profiled.Before("profile_backward_pass", figures, {(3168, 2052): "memory"})
-watch = doubles.Clock()
-often = doubles.Model(watch, ms=[2.0, 4.0])
-paced = profiled.PacedBack(often, nn.Linear(16, 8))
-default = watch.run(
-    known, profile_backward_pass, paced, Tensor(np.ones((6, 16))), Hardware(1.55, 1.0)
-)
-expect("the bottleneck is that of both passes together", default["bottleneck"], "memory")
-expect_between("by default 1 call warms up and 5 are timed", often.calls, 14, 20)
-### END HIDDEN TESTS
-
-# %% [markdown]
-# ## 8 · The other kind of profiler · 30 min
-#
-# Your recorder knows tensors and nothing else.
-# If a program spends its time reading files or looping over Python lists, it shows white.
-# For Python itself there is [`cProfile`](https://docs.python.org/3/library/profile.html).
-# It is told of every call and every return, and gives each function's number of calls, its `tottime`, the seconds in itself, and its `cumtime`, with everything that it called.
-# These are `self_ms` and `ms`.
-#
-# `pstats.Stats(profile).stats` maps (file, line, name) to (calls that were not recursive, all calls, tottime, cumtime, callers).
-# The file of a function that is not written in Python is "~".
+# Your recorder knows tensors and nothing else: a program that reads files or loops over lists is white to it.
+# [`cProfile`](https://docs.python.org/3/library/profile.html) is told of every call and return of Python, and gives each function's number of calls, its `tottime`, the seconds in itself, and its `cumtime`, with everything that it called: your `self_ms` and `ms`.
 
 # %% nbgrader={"grade": false, "grade_id": "python_tools", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import cProfile
@@ -1635,6 +1332,8 @@ import pstats
 def hot_functions(stats, n, by="tottime"):
     """Return the n functions with the most of `by` in a cProfile run, as dicts, largest first.
 
+    stats: a pstats.Stats, whose own `stats` maps (file, line, name) to (calls that were not
+        recursive, all calls, tottime, cumtime, callers); a file "~" is not Python's.
     by: "calls", "tottime" or "cumtime"; equal ones stay in the order in which stats has them.
     The keys are function: "file.py:12(name)", the file without its folders, or the name alone for
     a file "~"; calls: int, with recursive ones; tottime, cumtime: floats, in s.
@@ -1683,12 +1382,10 @@ calm = pstats.Stats()
 calm.stats = {("f.py", n, f"f{n}"): (3, 3, 0.0 + n // 58, 60.0 + n, {}) for n in range(60)}
 found = hot_functions(calm, n=60, by="calls")
 expect("equal calls", [found[0]["function"], len(found)], ["f.py:0(f0)", 60])
-expect(
-    "n below 1, no functions, another key",
-    doubles.errors(
-        hot_functions, [(stats, 0), (stats, -1), (pstats.Stats(), 3), (stats, 3, "function")]
-    ),
-    ["ValueError"] * 4,
+expect_table(
+    hot_functions,
+    ("n below 1", [(stats, 0), (stats, -1)], ValueError),
+    ("no functions, another key", [(pstats.Stats(), 3), (stats, 3, "function")], ValueError),
 )
 ### BEGIN HIDDEN TESTS
 others = pstats.Stats()
@@ -1716,16 +1413,16 @@ expect(
 many = pstats.Stats()
 many.stats = {("/a/b.py", i, "f"): (1, 1, 1.0 / (1 + i), 2.0, {}) for i in range(70)}
 expect("n may be as large as it likes", len(hot_functions(many, 70)), 70)
-expect_raises(
-    "a key of pstats that is none of ours is refused",
-    lambda: hot_functions(others, 3, "time"),
-    ValueError,
+expect_table(
+    hot_functions,
+    ("a key of pstats that is none of ours is refused", [(others, 3, "time")], ValueError),
+    ("a negative n is refused", [(others, -1)], ValueError),
 )
-expect_raises("a negative n is refused", lambda: hot_functions(others, -1), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_cprofile", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-noise.show_load()
+# Prints what cProfile says of one request to GPT-2, and what your recorder saw of it.
+demos.show_load()
 rows_of(demos.answer_request)  # the first one is cold
 rows, watcher = rows_of(demos.answer_request), cProfile.Profile()
 watcher.runcall(demos.answer_request)
@@ -1737,24 +1434,18 @@ for by in ("tottime", "cumtime"):
 print(f"your recorder saw {sum(column(rows, 'self_ms')) / 1000:.3f} s, in {len(rows)} ops")
 
 # %% [markdown]
-# Your recorder sees only the first part; `cProfile` sees it all, in Python's terms.
-# `@` is an operator and no call, so the time of a matrix product belongs to the function in which it stands.
-# What happens *within* a function you learn from [`line_profiler`](https://kernprof.readthedocs.io), which is told of every line.
-# It is not installed here; this is its table for GPT-2's attention.
+# Your recorder sees only the first part; `cProfile` sees it all, in Python's terms: `@` is no call, so a matrix product belongs to the function in which it stands.
+# [`line_profiler`](https://kernprof.readthedocs.io) is told of every line; this is its table for GPT-2's attention.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_lines", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# Prints a table that line_profiler made.
 print(open("line_profiler.txt", encoding="utf-8").read())
 
 # %% [markdown]
 # The line with `@` and `*` is one line here, a handful of calls for `cProfile`, and three ops for your recorder.
 # (Which is the third?)
-# Try it on your own code: `pip install line_profiler`, `%load_ext line_profiler`, `%lprun -f function call()`.
 #
-# ## 9 · What watching costs · 40 min
-#
-# Every observer disturbs.
-# Your recorder does something at each op, `cProfile` at every call and return.
-# A program of many small steps becomes several times slower, and what is called often looks larger than it is.
+# Every observer disturbs: a program of many small steps becomes several times slower, and what is called often looks larger than it is.
 # To know the factor, run the program with and without the profiler, *in pairs*: once each, by turns.
 # If the recorder takes 10 µs an op, a pass of 60 ops and 50 ms takes 1.012 times as long, and one of 60 ops and 0.5 ms takes 2.2 times as long.
 
@@ -1766,6 +1457,11 @@ import statistics
 # %% nbgrader={"grade": false, "grade_id": "profiling_overhead", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def profiling_overhead(fn, profiled, rounds=11):
     """Return how many times as long profiled() takes as fn(): 1.05 is an overhead of 5 %.
+
+    >>> clock = doubles.Clock()
+    >>> bare, watched = doubles.Model(clock, ms=[2.0]), doubles.Model(clock, ms=[2.5])
+    >>> clock.run(profiling_overhead, bare, watched, 3)
+    1.25
 
     In each round fn() is called once, then profiled() once, and both are timed; one more round
     before these warms up and does not count. The float is the median time of profiled divided by
@@ -1797,23 +1493,8 @@ expect(
     mistakes={"the overhead alone": 0.25, "the wrong way round": 0.8, "means": 225 / 176},
 )
 expect("11 rounds, and one before", [plain.calls, watched.calls], [12, 12])
-slower = doubles.Model(clock, ms=100 + np.arange(10))  # 100, 101, 102, … ms
-turns = clock.run(profiling_overhead, slower, lambda: [slower(0), clock.advance(50)], 4)
-expect("by turns, on a machine that gets slower", turns, 156 / 105, rel=1e-6)
-pair = doubles.Model(clock, ms=[8.0]), doubles.Model(clock, ms=[9.0])
-expect("one round", clock.run(profiling_overhead, *pair, 1), 1.125, rel=1e-6)
-expect(
-    "rounds below 1",
-    doubles.errors(profiling_overhead, [(plain, watched, 0), (plain, watched, -1)]),
-    ["ValueError"] * 2,
-)
 ### BEGIN HIDDEN TESTS
 scripted = doubles.Clock()
-# A machine that gets slower and slower, in the order of the calls: 100, 101, 102, … ms
-drift = doubles.Model(scripted, ms=100 + np.arange(40))
-slow = scripted.run(profiling_overhead, drift, lambda: [drift(0), scripted.advance(50)], 15)
-expect("runs in pairs feel the same drift of the machine", slow, 167 / 116, rel=1e-6)
-expect("15 rounds and one that warms up are 32 calls", drift.calls, 32)
 cold = doubles.Model(scripted, ms=[1.0, 2.0, 4.0], cold_ms=[100.0])
 warm = doubles.Model(scripted, ms=[3.0, 1.5, 4.5], cold_ms=[100.0])
 three = scripted.run(profiling_overhead, cold, warm, rounds=3)
@@ -1821,9 +1502,41 @@ expect("the ratio of medians, not the median of ratios", three, 1.5, rel=1e-6)
 pair = doubles.Model(scripted, ms=[8.0], cold_ms=[2.0, 2.0])
 once = scripted.run(profiling_overhead, pair, lambda: (pair(0), pair(0)), 1)
 expect("one round is measured after one that warms up", once, 2.0, rel=1e-6)
-expect_raises(
-    "a negative number of rounds is refused", lambda: profiling_overhead(cold, warm, -3), ValueError
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_profiling_overhead_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+clock = doubles.Clock()
+slower = doubles.Model(clock, ms=100 + np.arange(10))  # 100, 101, 102, … ms
+turns = clock.run(profiling_overhead, slower, lambda: [slower(0), clock.advance(50)], 4)
+expect("by turns, on a machine that gets slower", turns, 156 / 105, rel=1e-6)
+pair = doubles.Model(clock, ms=[8.0]), doubles.Model(clock, ms=[9.0])
+expect("one round", clock.run(profiling_overhead, *pair, 1), 1.125, rel=1e-6)
+### BEGIN HIDDEN TESTS
+scripted = doubles.Clock()
+# A machine that gets slower and slower, in the order of the calls: 100, 101, 102, … ms
+drift = doubles.Model(scripted, ms=100 + np.arange(40))
+slow = scripted.run(profiling_overhead, drift, lambda: [drift(0), scripted.advance(50)], 15)
+expect("runs in pairs feel the same drift of the machine", slow, 167 / 116, rel=1e-6)
+expect("15 rounds and one that warms up are 32 calls", drift.calls, 32)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_profiling_overhead_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+expect_table(
+    lambda rounds: profiling_overhead(time.perf_counter, time.perf_counter, rounds),
+    ("rounds below 1", [(0,), (-1,)], ValueError),
 )
+### BEGIN HIDDEN TESTS
+expect_table(
+    lambda rounds: profiling_overhead(time.perf_counter, time.perf_counter, rounds),
+    ("a negative number of rounds is refused", [(-3,)], ValueError),
+    ("far below 1 they are refused, too", [(-100,)], ValueError),
+)
+scripted = doubles.Clock()
+again = doubles.Model(scripted, ms=[2.0])
+once = scripted.run(profiling_overhead, again, again, 1)
+expect("one round is enough", once, 1.0, rel=1e-6)
+half = scripted.run(profiling_overhead, lambda: (again(0), again(0)), again, 2)
+expect("less than 1 is a result", half, 0.5, rel=1e-6)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1833,24 +1546,94 @@ expect_raises(
 guess_overhead = None  # your guess: times as long under cProfile
 
 # %% nbgrader={"grade": false, "grade_id": "demo_overhead", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draws what three ways of watching cost three programs.
 ways = {"recorder": rows_of, "cProfile": cProfile.Profile().runcall, "sampler": demos.sampled}
 ratios = demos.compare_ways(ways, calibrate, profiling_overhead)
-noise.show_load()
-for (name, way), found in ratios.items():
-    noise.tell(f"{name:<15} {way:<9}", found, "times", ratio=True)
-tiny = noise.measured(ratios["30 tiny layers", "cProfile"])
+tiny = demos.tell_ratios(ratios)["30 tiny layers", "cProfile"]
 guesses.compare("times as long under cProfile", guess_overhead, tiny)
 demos.overheads(ratios, guess=("30 tiny layers", "cProfile", guess_overhead))
 
 # %% [markdown]
 # Each ratio was measured five times: a difference smaller than that spread is none.
 #
-# - **Instrument** (your recorder, `torch.profiler`) to know *what* happens: every op, with its shapes. It costs some microseconds an op, which is little if ops are large.
+# - **Instrument** (your recorder, `torch.profiler`) to know every op, with its shapes. It costs some microseconds an op, little if ops are large.
 # - **Trace Python** (`cProfile`) to find which function it is. The more calls a program makes, the less its times mean.
-# - **Sample** (py-spy, perf, Scalene) to leave the program alone: the profiler looks from time to time which function is running. What takes long is seen often, what is short or rare perhaps never, and calls are not counted.
+# - **Sample** (py-spy, perf, Scalene) to leave the program alone: look from time to time which function is running. What takes long is seen often, what is rare perhaps never, and calls are not counted.
 #
-# The sampler here is a thread that looks up to a thousand times a second.
-# But only the thread that holds Python's *interpreter lock* runs: a loop in Python holds the lock, a matrix product gives it away.
+# How long must a sampler look?
+# If a function has a share p of the time, each sample shows it with probability p, and of n samples the share that shows it lies within ±1.96·√(p·(1 − p) / n) of p in 95 of 100 runs.
+# For p = 0.2 and 25 samples that is ±0.157: anything from 4 % to 36 %.
+# Half the error takes four times as many samples.
+
+
+# %% nbgrader={"grade": false, "grade_id": "samples_needed", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def samples_needed(share, error):
+    """Return how many samples find a function's share of the time within ±error in 95 of 100 runs.
+
+    >>> samples_needed(0.2, 0.05)
+    246
+
+    It is the least n with 1.96·√(share·(1 − share) / n) ≤ error, an int. share, error: floats, of
+    the whole time; samples are independent.
+    Raises ValueError unless both are above 0 and below 1.
+    """
+    ### BEGIN SOLUTION
+    if not (0 < share < 1 and 0 < error < 1):
+        raise ValueError(f"a share of {share} within ±{error}: both lie between 0 and 1")
+    return math.ceil(share * (1 - share) * (1.96 / error) ** 2)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_samples_needed", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+expect_table(
+    samples_needed,
+    (
+        "5 % of the time, within 1 point",
+        (0.05, 0.01),
+        1825,
+        {"the error is a part of the share": 729_904, "the root is left out": 10},
+    ),
+    ("within half a point: four times as many", (0.05, 0.005), 7300),
+    ("1 % within a tenth of a point", (0.01, 0.001), 38_032),
+    ("one half, within 3 points", (0.5, 0.03), 1068),
+    ("what is not in it is as hard to tell", (0.95, 0.01), 1825),
+    ("roughly: one is enough", (0.01, 0.5), 1),
+)
+### BEGIN HIDDEN TESTS
+expect_table(
+    samples_needed,
+    ("a third, within 2 points", (1 / 3, 0.02), 2135),
+    ("two thirds take as many as a third", (2 / 3, 0.02), 2135),
+    ("a rare function takes few samples for a wide interval", (0.001, 0.01), 39),
+    ("a tenth of the error takes a hundred times as many", (0.001, 0.001), 3838),
+    ("the number is rounded up, never down", (0.3, 0.07), 165),
+)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_samples_needed_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+expect_table(
+    samples_needed,
+    ("no share, the whole time", [(0, 0.1), (1, 0.1)], ValueError),
+    ("no share at all", [(-0.1, 0.1), (1.1, 0.1)], ValueError),
+    ("no error, all of it", [(0.1, 0), (0.1, 1)], ValueError),
+    ("a negative error, one above 1", [(0.1, -0.1), (0.1, 1.5)], ValueError),
+)
+### BEGIN HIDDEN TESTS
+expect_table(
+    samples_needed,
+    ("a share in percent is refused", [(5, 0.01)], ValueError),
+    ("an error in percent is refused", [(0.05, 1.0)], ValueError),
+    ("a negative share is refused, also with a negative error", [(-0.5, -0.5)], ValueError),
+)
+expect("a share and an error near 0 are fine", samples_needed(0.004, 0.0005), 61_220)
+expect("a share near 1 is fine", samples_needed(0.996, 0.02), 39)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# At a hundred samples a second, a function that has 5 % of the time is known within half a point after 73 seconds.
+#
+# And are the samples independent?
+# The sampler here is a thread, and only the thread that holds Python's *interpreter lock* runs: a loop in Python holds the lock, a matrix product gives it away.
 #
 # **Predict.** A program spends one half of its time in a Python loop, the other in matrix products.
 # What percentage of the samples shows the loop?
@@ -1859,17 +1642,13 @@ demos.overheads(ratios, guess=("30 tiny layers", "cProfile", guess_overhead))
 guess_samples = None  # your guess: percent of the samples that show the loop
 
 # %% nbgrader={"grade": false, "grade_id": "demo_sampler", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-counts, seconds = [], demo_size(full=0.4, small=0.1)
-noise.show_load()
-for half in (demos.run_a_loop, demos.multiply_matrices):
-    samples = [demos.sampled(functools.partial(half, seconds)).total() for _ in range(3)]
-    counts.append(noise.tell(half.__name__, [n / seconds for n in samples], "samples a second"))
-part = 100 * counts[0] / (counts[0] + counts[1])
+# Counts how often a sampler sees each half of such a program.
+part = demos.samples_of_the_loop()
 guesses.compare("samples that show the loop", guess_samples, part, unit="%")
 
 # %% [markdown]
-# The sampler waits for the lock, and so it sees least of what holds the lock longest.
-# [py-spy](https://github.com/benfred/py-spy) looks from another process, a hundred times a second, and needs no lock.
+# The sampler waits for the lock, and sees least of what holds it longest.
+# [py-spy](https://github.com/benfred/py-spy) looks from another process and needs no lock.
 #
 # ### In torch
 #
@@ -1885,9 +1664,410 @@ guesses.compare("samples that show the loop", guess_samples, part, unit="%")
 # [`torch.profiler`](https://docs.pytorch.org/docs/stable/profiler.html) shows your two times for every op, `Self CPU` and `CPU total`, and `prof.export_chrome_trace("trace.json")` writes the format of section 5.
 # It hides the bytes that an op moves, and its own cost.
 #
-# ## 10 · Three architectures, one table · 30 min
+# ## 8 · Put it together
 #
-# The model with the most FLOPs need not reach the most FLOPs a second.
+# Now all that you wrote in lessons 01 to 05, on one model:
+#
+# | key | of a linear layer from 256 to 128, 32 rows, on a machine | yours, of lesson |
+# |---|---|---|
+# | parameters | 32,896 | 01 |
+# | flops | 2,097,152, of the whole batch | 02 |
+# | latency_ms | 0.05, the median | 03 |
+# | peak_memory_mb | 0.21 | 04 |
+# | gflops_per_second | 41.9: these FLOPs in that time | |
+# | bottleneck | `"compute"` | 05 |
+#
+# Mind the batch: time and memory are those of the whole pass, so its FLOPs must be, too.
+# Given: `as_model` makes a model of a bare Tensor, and `work_and_traffic(rows)` adds up all FLOPs, of products and elementwise, and all bytes, read and written.
+
+
+# %% nbgrader={"grade": false, "grade_id": "profile_forward_pass", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def profile_forward_pass(model, x, hardware, warmup=3, iterations=10):
+    """Return what one forward pass, model(x), costs, as a dict.
+
+    >>> profile_forward_pass(nn.Linear(8, 4), Tensor(np.ones((16, 8))), None)["flops"]
+    1024
+
+    model: a Module, or a bare Tensor, which counts as in lessons 01 and 02 and runs as
+        as_model(tensor). x: its input, a Tensor, batch first. hardware: a Hardware, or None.
+    parameters, flops: as count_parameters and count_flops count, for the whole of x. latency_ms,
+        peak_memory_mb: as measure_latency (with this warmup and these iterations) and
+        measure_memory measure. gflops_per_second: float, 10⁹ of these FLOPs a second.
+    bottleneck: find_bottleneck of all FLOPs, elementwise ones too, and all bytes, read and written,
+        of the pass's ops (record them); None also if nothing moves.
+    The model stays in its mode, without gradients. Raises what its parts raise.
+    """
+    ### BEGIN SOLUTION
+    flops, runs = count_flops(model, x, per_sample=False), as_model(model)
+    latency = measure_latency(runs, x, warmup, iterations)
+    work, moved = work_and_traffic(rows_of(lambda: runs(x)))
+    return {
+        "parameters": count_parameters(model),
+        "flops": flops,
+        "latency_ms": latency,
+        "peak_memory_mb": measure_memory(runs, x)["peak_memory_mb"],
+        "gflops_per_second": flops / (latency * 1e6),
+        "bottleneck": find_bottleneck(work, moved, hardware) if moved else None,
+    }
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_profile_forward_pass", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+linear = {"matmul_flops": 3_145_728, "elementwise": 6_144, "read": 180_736, "written": 24_576}
+relu = {"elementwise": 6_144, "read": 24_576, "written": 24_576}
+known = profiled.Before(
+    "profile_forward_pass",
+    {("linear", "forward"): linear, ("relu", "forward"): relu},
+    {(3_158_016, 254_464): "compute"},  # what limits all these FLOPs and all these bytes
+)
+clock, layer, x = doubles.Clock(), nn.Linear(256, 128).eval(), Tensor(np.ones((48, 256)))
+layer.bias.requires_grad, machine = False, Hardware(2e11, 2e10)
+pace = doubles.Model(clock, ms=[4.0, 4.123457, 4.5, 90.0], cold_ms=[200.0, 90.0])
+timed = profiled.Paced(pace, nn.Sequential(layer, nn.ReLU()))  # takes time where x has data
+found = clock.run(known, profile_forward_pass, timed, x, machine, warmup=3, iterations=4)
+expect("FLOPs of the whole batch", found["flops"], 3_145_728, mistakes={"of one sample": 65_536})
+expect(
+    "the median of four",
+    found["latency_ms"],
+    4.3117285,
+    rel=1e-6,
+    mistakes={"the mean": 25.65586425},
+)
+expect(
+    "10⁹ FLOPs a second",
+    found["gflops_per_second"],
+    3.145728 / 4.3117285,
+    rel=1e-6,
+    mistakes={
+        "FLOPs of one sample by the time of 48": 0.065536 / 4.3117285,
+        "10⁶": 3145.728 / 4.3117285,
+    },
+)
+others = {key: found[key] for key in ("parameters", "peak_memory_mb", "bottleneck")}
+expect(
+    "what it has, at its peak; what limits it",
+    others,
+    {"parameters": 32_896, "peak_memory_mb": 0.174, "bottleneck": "compute"},
+    abs=3e-3,
+)
+modes = {"outer": timed.training, "inner": layer.training, "grad": layer.weight.grad}
+expect("modes stay, no gradient is left", modes, {"outer": True, "inner": False, "grad": None})
+words = nn.Embedding(50, 4), Tensor([[7, 49]])
+free = {
+    "no machine": known(profile_forward_pass, *words, None, 0, 1)["bottleneck"],
+    "a bare Tensor": known(profile_forward_pass, Tensor([1.0]), x, machine, 0, 1)["bottleneck"],
+}
+expect("nothing is known to limit these", free, {"no machine": None, "a bare Tensor": None})
+### BEGIN HIDDEN TESTS
+from proflab.lesson.recording import columns
+
+figures = {
+    ("linear", "forward"): profiled.facts(matmul_flops=512, elementwise=32, read=416, written=128),
+    ("relu", "forward"): profiled.facts(elementwise=32, read=128, written=128),
+    ("embedding", "forward"): profiled.facts(read=96, written=64),
+    ("warp", "forward"): None,
+}
+known = profiled.Before(
+    "profile_forward_pass", figures, {(1120, 1344): "memory", (0, 160): "memory"}
+)
+machine = Hardware(2e11, 2e10)
+two = nn.Sequential(nn.Linear(8, 8), nn.Dropout(0.0), nn.ReLU(), nn.Linear(8, 8))
+few, wide = Tensor(np.ones((4, 8))), Tensor(np.zeros((512, 1024)))
+found = known(profile_forward_pass, two, few, Hardware(0.84, 1.0), 0, 1)
+expect(
+    "the dict has six keys",
+    " ".join(sorted(found)),
+    "bottleneck flops gflops_per_second latency_ms parameters peak_memory_mb",
+)
+expect(
+    "the bottleneck counts every op: FLOPs of products and others, bytes read and written",
+    found["bottleneck"],
+    "memory",
+)
+expect(
+    "the model stays in its mode, and no gradients are left",
+    [two.training, two[0].weight.grad],
+    [True, None],
+)
+two.eval()
+known(profile_forward_pass, two, few, None, 0, 1)
+expect("a model in eval stays in eval", two.training, False)
+still = known(profile_forward_pass, Tensor(np.ones((4, 8))), few, machine, 0, 1)
+words = known(
+    profile_forward_pass, nn.Embedding(9, 4), Tensor([[1, 8], [2, 2]]), Hardware(1e9, 1e9), 0, 1
+)
+seen = columns([still, words], "parameters", "flops", "bottleneck")
+expect(
+    "a bare Tensor moves nothing; a look-up moves bytes without FLOPs",
+    seen,
+    [[0, 32, None], [36, 0, "memory"]],
+)
+alone = known(profile_forward_pass, two, few, None, 0, 1)
+expect("without a machine there is no bottleneck", alone["bottleneck"], None)
+other = doubles.Allocating(parameters_mb=1, graph_mb=11, output_mb=6, scratch_mb=0)
+top = known(profile_forward_pass, other, wide, None, 0, 1)
+expect("peak_memory_mb is the peak of measure_memory", top["peak_memory_mb"], 18.0, rel=0.01)
+greedy = doubles.Allocating(parameters_mb=0.02, graph_mb=0.015, output_mb=0.01, scratch_mb=0.06)
+fine = known(profile_forward_pass, greedy, wide, None, 0, 1)
+expect("MB are not rounded", fine["peak_memory_mb"], 0.105, abs=0.003)
+warped = profiled.Paced(lambda x: None, doubles.unknown_op("warp"))
+told = doubles.refuses("warp", known, profile_forward_pass, warped, few, machine)
+expect("NotImplementedError of the parts goes on", told, True)
+watch = doubles.Clock()
+often = doubles.Model(watch, ms=[2.5, 2.5, 30.0], cold_ms=[1000.0])
+narrow, x = profiled.Paced(often, nn.Linear(8, 64)), Tensor(np.ones((5, 8)))
+known = profiled.Before(
+    "profile_forward_pass",
+    {
+        ("linear", "forward"): profiled.facts(
+            matmul_flops=5120, elementwise=320, read=2464, written=1280
+        ),
+        ("relu", "forward"): profiled.facts(elementwise=40, read=160, written=160),
+    },
+    {(40, 320): "memory"},
+)
+default = watch.run(known, profile_forward_pass, narrow, x, None)
+times = [default["latency_ms"], default["gflops_per_second"]]
+expect("cold calls do not count, and the rate is by the median", times, [2.5, 0.002048], rel=1e-6)
+expect("by default 3 calls warm up and 10 are timed", often.calls, 15, abs=1)
+twice = doubles.Model(watch, ms=[2.0, 6.5])
+even = watch.run(known, profile_forward_pass, profiled.Paced(twice, nn.ReLU()), x, None, 1, 6)
+expect(
+    "the median of an even number lies between the middle two", even["latency_ms"], 4.25, rel=1e-6
+)
+relu = known(profile_forward_pass, nn.ReLU(), x, Hardware(1e9, 1e9), 0, 1)
+rates = columns([relu], "flops", "gflops_per_second", "bottleneck")
+expect("a pass without FLOPs still has a rate and a bottleneck", rates, [[0, 0.0, "memory"]])
+expect_table(
+    known,
+    (
+        "no iterations are refused, as by measure_latency",
+        [(profile_forward_pass, narrow, x, None, 3, 0)],
+        ValueError,
+    ),
+)
+### END HIDDEN TESTS
+
+
+# %% nbgrader={"grade": false, "grade_id": "profile_layer", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def profile_layer(layer, input_shape, hardware=None):
+    """Return what a forward pass through one layer costs: the dict of profile_forward_pass.
+
+    input_shape: batch first, all of it is run; example_input makes the input.
+    Raises ValueError for an impossible shape.
+    """
+    ### BEGIN SOLUTION
+    return profile_forward_pass(layer, example_input(layer, input_shape), hardware)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_profile_layer", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+from proflab.lesson.recording import columns
+
+before, machine = profiled.Before("profile_layer"), Hardware(1e12, 1e9, "a card")
+through = before(profile_layer, nn.Linear(64, 32), (16, 10, 64), machine)
+before(profile_layer, nn.Linear(64, 32), (2, 64))
+expect(
+    "the pass gets the whole batch, with data, and a machine only if there is one",
+    columns(before.passes, "shape", "data", "machine"),
+    [[(16, 10, 64), True, "a card"], [(2, 64), True, None]],
+)
+expect(
+    "the dict of profile_forward_pass, unchanged",
+    columns([through], "parameters", "flops", "latency_ms", "bottleneck"),
+    [[2_080, 10_240_000, 10_240 / 7, "limited by a card"]],
+)
+expect_table(before, ("no batch", [(profile_layer, nn.Linear(4, 4), (0, 4))], ValueError))
+### BEGIN HIDDEN TESTS
+before = profiled.Before("profile_layer")
+words, window = nn.Embedding(100, 8), nn.Conv2d(4, 8, 3, padding=1, bias=False)
+words.input_dtype, words.vocab_size = "int64", 100
+look_up = before(profile_layer, words, (2, 5), Hardware(1e12, 1e9, "A"))
+convolved = before(profile_layer, window, (2, 4, 6, 6), hardware=Hardware(1e9, 1e12, "B"))
+inputs = columns(before.passes, "shape", "dtype", "data", "machine")
+expect(
+    "example_input makes tokens for an embedding and numbers for a convolution",
+    inputs,
+    [[(2, 5), "int64", True, "A"], [(2, 4, 6, 6), "float32", True, "B"]],
+)
+whole = columns([look_up, convolved], "parameters", "latency_ms", "peak_memory_mb", "bottleneck")
+expect(
+    "what profile_forward_pass returns is handed on",
+    whole,
+    [[800, 10 / 7, 10 / 3, "limited by A"], [288, 288 / 7, 96.0, "limited by B"]],
+)
+wrong = profile_layer, nn.Linear(4, 4), (1.5, 4)
+expect_table(before, ("a size that is no whole number is refused", [(*wrong,)], ValueError))
+### END HIDDEN TESTS
+
+# %% [markdown]
+# **And back.** Training adds a gradient for each trained parameter, and what the optimizer remembers; lesson 04 calculated these sizes.
+# Here you look at the gradients that come out: a parameter that is frozen or unused has none.
+#
+# **Optional.** `profile_backward_pass` earns no points; `Profiler` uses it.
+#
+# <details><summary>Hint 1: the model may have gradients from its last step. What happens to them?</summary>
+#
+# `backward()` would add to every `.grad`.
+# Lesson 04's checkpoints used `autograd.grad(y, tensors)`, which returns gradients instead of storing them, and None for a tensor that was not used.
+#
+# </details><details><summary>Hint 2: the shape of the answer</summary>
+#
+# An inner function step(x) runs model(x), sums all outputs that require a gradient (`tensors_in` finds them), and returns the gradients.
+# Record one call of it, and time it.
+#
+# </details>
+
+# %% nbgrader={"grade": false, "grade_id": "megabyte", "locked": true, "schema_version": 3, "solution": false, "task": false}
+from built import optimizer_memory_mb
+
+MB = 1024**2  # bytes, as everywhere in this course
+
+
+# %% nbgrader={"grade": false, "grade_id": "profile_backward_pass", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def profile_backward_pass(model, x, hardware, warmup=1, iterations=5):
+    """Return what a forward and a backward pass cost, from the sum of all outputs. (Optional.)
+
+    >>> layer, x = nn.Linear(8, 4, bias=False), Tensor(np.ones((16, 8)))
+    >>> profile_backward_pass(layer, x, None)["flops"]
+    2048
+
+    model: a Module; its own .grad stay as they are. Others: as for profile_forward_pass.
+    forward_memory_mb, gradient_memory_mb, total_memory_mb: measure_memory's peak_memory_mb, the
+        size of all gradients that the backward pass gave to parameters, and the sum of the two.
+    optimizer_memory_estimates: {"sgd", "momentum", "adam", "adamw": optimizer_memory_mb of it}.
+    flops: int, of the products of both passes. latency_ms: float, of both. gflops_per_second,
+        bottleneck: of these, as in profile_forward_pass. Raises what its parts raise.
+    """
+    ### BEGIN SOLUTION
+    trained = list({id(p): p for p in model.parameters() if p.requires_grad}.values())
+
+    def step(x):
+        sums = [t.sum() for t in tensors_in(model(x)) if t.requires_grad]
+        return autograd.grad(sum(sums), trained) if sums else ()
+
+    gradients = []
+    rows = rows_of(lambda: gradients.extend(step(x)))
+    flops, (work, moved) = sum(column(rows, "matmul_flops")), work_and_traffic(rows)
+    latency = measure_latency(step, x, warmup, iterations)
+    forward_mb = measure_memory(model, x)["peak_memory_mb"]
+    gradient_mb = sum(g.nbytes for g in gradients if g is not None) / MB
+    optimizers = ("sgd", "momentum", "adam", "adamw")
+    return {
+        "forward_memory_mb": forward_mb,
+        "gradient_memory_mb": gradient_mb,
+        "total_memory_mb": forward_mb + gradient_mb,
+        "optimizer_memory_estimates": {o: optimizer_memory_mb(model, o) for o in optimizers},
+        "flops": flops,
+        "latency_ms": latency,
+        "gflops_per_second": flops / (latency * 1e6),
+        "bottleneck": find_bottleneck(work, moved, hardware) if moved else None,
+    }
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_profile_backward_pass", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
+clock, x = doubles.Clock(), Tensor(np.ones((128, 256)))
+fixed, used = nn.Linear(256, 256, bias=False), nn.Linear(256, 1024, bias=False)
+fixed.weight.requires_grad = False
+pace = doubles.Model(clock, ms=[3.000457, 1.0], cold_ms=[70.0, 80.0])
+layers = profiled.Paced(pace, nn.Sequential(fixed, nn.ReLU(), used).eval(), back=True)
+machine = Hardware(peak_flops=151.29e6, bandwidth=4.197e6)  # both limit this nearly alike
+found = clock.run(profile_backward_pass, layers, x, machine, 4, 9)
+expect(
+    "FLOPs of both passes",
+    found["flops"],
+    150_994_944,
+    mistakes={"the forward pass alone": 83_886_080},
+)
+expect(
+    "ms of both",
+    found["latency_ms"],
+    4.000457,
+    rel=1e-6,
+    mistakes={"forward alone": 3.000457},
+)
+rates = {key: found[key] for key in ("gflops_per_second", "bottleneck")}
+expect(
+    "FLOPs of both in the time of both",
+    rates,
+    {"gflops_per_second": 37.74442369, "bottleneck": "compute"},
+    rel=1e-6,
+)
+expect("4 + 9 steps are timed, each back as well", pace.calls, 30, abs=3)
+memory = {key: found[f"{key}_memory_mb"] for key in ("forward", "gradient", "total")}
+expect("MB", memory, {"forward": 1.875, "gradient": 1.0, "total": 2.875}, rel=0.01)
+some = profiled.Partly().eval()  # some of it is frozen, unused, used twice, in float64
+some.used.weight.grad = Tensor(np.ones((256, 256)))
+part = profile_backward_pass(some, x, None, 0, 1)
+expect("gradients of what was used, at their dtype", part["gradient_memory_mb"], 0.5625)
+expect(
+    "MB of optimizers, for all that could be trained",
+    part["optimizer_memory_estimates"],
+    {"sgd": 0.0, "momentum": 1.064453125, "adam": 2.12890625, "adamw": 2.12890625},
+)
+own = {"grad": some.used.weight.grad.sum().item(), "other": some.head.weight.grad}
+own |= {"some": some.training, "layers": layers.training}
+expect(
+    "earlier gradients and modes stay",
+    own,
+    {"grad": 65_536.0, "other": None, "some": False, "layers": True},
+)
+### BEGIN HIDDEN TESTS
+from proflab.lesson.recording import columns
+
+partly = profiled.Partly()  # frozen, unused, used twice, in float64
+partly.used.weight.grad = Tensor(np.ones((256, 256)))
+deep = profile_backward_pass(partly, Tensor(np.ones((4, 256))), None, 0, 1)
+expect(
+    "a gradient is counted once, at its dtype, for parameters that were used",
+    deep["gradient_memory_mb"],
+    0.5625,
+    mistakes={"unused ones count": 1.064453125, "frozen ones count": 0.8125},
+)
+expect(
+    "estimates are those of optimizer_memory_mb",
+    deep["optimizer_memory_estimates"]["momentum"],
+    1.064453125,
+)
+expect("without a machine there is no bottleneck", deep["bottleneck"], None)
+own = [partly.used.weight.grad.sum().item(), partly.head.weight.grad]
+expect("the model's own gradients are neither changed nor added", own, [65_536.0, None])
+known = profiled.Before(
+    "profile_backward_pass",
+    {("linear", "forward"): profiled.facts(matmul_flops=256, elementwise=16, read=352, written=64)},
+    {(272, 416): "memory"},
+)
+frozen = nn.Linear(8, 8)
+frozen.weight.requires_grad = frozen.bias.requires_grad = False
+still = known(profile_backward_pass, nn.ReLU(), Tensor(np.ones((2, 8))), None, 0, 1)
+expect("nothing to train has no gradients", [still["gradient_memory_mb"], still["flops"]], [0.0, 0])
+alone = known(profile_backward_pass, frozen, Tensor(np.ones((2, 8))), Hardware(1e15, 1.0), 0, 1)
+expect(
+    "a model that is frozen as a whole has a forward pass alone",
+    columns([alone], "gradient_memory_mb", "flops", "bottleneck"),
+    [[0.0, 256, "memory"]],
+)
+pair = nn.Sequential(nn.Linear(512, 1024, bias=False), nn.ReLU())
+whole = known(profile_backward_pass, pair, Tensor(np.ones((256, 512))), None, 0, 1)
+parts = [whole["forward_memory_mb"], whole["gradient_memory_mb"], whole["total_memory_mb"]]
+expect("forward at its peak, the gradients, and their sum", parts, [4.0, 2.0, 6.0], rel=0.01)
+figures = {
+    ("linear", "forward"): profiled.facts(matmul_flops=1536, elementwise=48, read=928, written=192),
+    ("linear", "backward"): profiled.facts(
+        matmul_flops=1536, elementwise=48, read=388, written=544
+    ),
+}
+known = profiled.Before("profile_backward_pass", figures, {(3168, 2052): "memory"})
+watch = doubles.Clock()
+often = doubles.Model(watch, ms=[2.0, 4.0])
+paced = profiled.Paced(often, nn.Linear(16, 8), back=True)
+default = watch.run(
+    known, profile_backward_pass, paced, Tensor(np.ones((6, 16))), Hardware(1.55, 1.0)
+)
+expect("the bottleneck is that of both passes together", default["bottleneck"], "memory")
+expect("by default 1 call warms up and 5 are timed", often.calls, 17, abs=3)
+### END HIDDEN TESTS
 
 
 # %% nbgrader={"grade": false, "grade_id": "compare_architectures", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1912,6 +2092,8 @@ def compare_architectures(models, inputs):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_compare_architectures", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+from proflab.lesson.recording import columns
+
 words, x = nn.Sequential(nn.Embedding(50, 8), nn.Linear(8, 3)).eval(), (2, 3)
 words.input_dtype, words.vocab_size, words[1].bias.requires_grad = "int64", 50, False
 given = {"b": nn.Linear(64, 32), "a": nn.ReLU(), "words": words}
@@ -1940,14 +2122,11 @@ expect(
 )
 expect("the modes stay", [given["a"].training, words.training], [True, False])
 a, b = {"a": nn.ReLU()}, {"b": nn.ReLU()}
-wrong = [
-    (compare_architectures, *pair)
-    for pair in [({}, {}), (a, {"b": x}), (a, {"a": x, "b": x}), (a | b, {"a": x})]
-]
-expect(
-    "no models, another name, one too many, one too few",
-    doubles.errors(before, wrong),
-    ["ValueError"] * 4,
+expect_table(
+    lambda models, inputs: before(compare_architectures, models, inputs),
+    ("no models", [({}, {})], ValueError),
+    ("another name", [(a, {"b": x})], ValueError),
+    ("one too many, one too few", [(a, {"a": x, "b": x}), (a | b, {"a": x})], ValueError),
 )
 ### BEGIN HIDDEN TESTS
 before, linear, relu = profiled.Before("compare_architectures"), nn.Linear(256, 512), nn.ReLU()
@@ -1972,61 +2151,13 @@ expect(
 expect("frozen or not, parameters count", column(found, "parameters"), [131_584, 0])
 expect("a model's mode stays as it was", relu.training, True)
 c, d, shape = {"c": relu}, {"d": relu}, (2, 3)
-expect_raises(
-    "a model without an input is refused",
-    lambda: before(compare_architectures, c, {"d": shape}),
-    ValueError,
-)
-shapes = {"c": shape, "d": shape}
-expect_raises(
-    "an input without a model is refused",
-    lambda: before(compare_architectures, c, shapes),
-    ValueError,
-)
-expect_raises(
-    "every model needs an input",
-    lambda: before(compare_architectures, c | d, {"c": shape}),
-    ValueError,
+expect_table(
+    lambda models, inputs: before(compare_architectures, models, inputs),
+    ("a model without an input is refused", [(c, {"d": shape})], ValueError),
+    ("an input without a model is refused", [(c, {"c": shape, "d": shape})], ValueError),
+    ("every model needs an input", [(c | d, {"c": shape})], ValueError),
 )
 ### END HIDDEN TESTS
-
-# %% nbgrader={"grade": false, "grade_id": "demo_architectures", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-three, shapes = demos.three_architectures()  # an MLP, ResNet-18, GPT-2 small
-with no_grad():
-    table = compare_architectures(three, shapes)
-print(f"{'':<12} parameters            FLOPs        ms        MB   GFLOP/s")
-for name, parameters, flops, ms, mb, rate in columns(
-    table, "name", "parameters", "flops", "latency_ms", "peak_memory_mb", "gflops_per_second"
-):
-    print(f"{name:<12}{parameters:>11,}{flops:>17,}{ms:>10.2f}{mb:>10.1f}{rate:>10.1f}")
-
-# %% [markdown]
-# Attention between tokens (all that an attention module does apart from its linear layers) grows with the square of the text's length, everything else with the length itself.
-# Lesson 02 predicted its part of a block; now your recorder measures it.
-#
-# **Predict.** At 2,048 tokens it has 31 % of a block's FLOPs.
-# What percentage of its time?
-# Think of ops that have next to no FLOPs.
-
-# %% tags=["guess"]
-guess_attention = None  # your guess: percent of the block's time
-
-# %% nbgrader={"grade": false, "grade_id": "demo_attention", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-noise.show_load()
-predicted, measured = demos.attention_shares(rows_of)  # on meta tensors, and with data
-for n in measured:
-    print(f"{n:>5} tokens: {predicted[n]:6.1%} of the FLOPs, {measured[n]:6.1%} of the time")
-guesses.compare("time between tokens", guess_attention, 100 * measured[n], unit="%")
-demos.attention_curves(predicted, measured, guess_attention)
-
-# %% [markdown]
-# Where the two curves part, FLOPs do not tell the time.
-# Scores are computed, scaled, masked, exponentiated and multiplied again, one op after the other, and each time all of them go to memory and come back.
-# *Fused* attention, one op for all of this, saves the trips.
-#
-# ## 11 · In one object · 10 min
-#
-# This code is given; its ideas are yours.
 
 # %% nbgrader={"grade": false, "grade_id": "profiler", "locked": true, "schema_version": 3, "solution": false, "task": false}
 SUPPOSED = Hardware(1e11, 2e10, "a typical computer", "a guess; lesson 06 measures")
@@ -2058,6 +2189,7 @@ class Profiler(OpRecorder):
         print_top_operations(self.rows, n, by)
 
 
+# %% nbgrader={"grade": false, "grade_id": "quick_profile", "locked": true, "schema_version": 3, "solution": false, "task": false}
 def quick_profile(model, x, hardware=SUPPOSED):
     """Print what one forward pass costs and where its time goes; return the dict of it."""
     found = profile_forward_pass(model, x, hardware, warmup=1, iterations=5)
@@ -2085,18 +2217,11 @@ def profile(function):
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo_profiler", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-noise.show_load()
-vit = models.VisionTransformer(layers=demo_size(12, 1))
-image = example_input(vit, (1, 3, 224, 224))
-found = quick_profile(vit, image, read_hardware("machines.json", "two cores of a server"))
-
-
-@profile
-def train():
-    vit(image).mean().backward()
-
-
-train()
+# Profiles a vision transformer (ViT-Ti/16), and draws one step with its data.
+demos.show_load()
+vit, image = demos.vision_transformer()
+found = quick_profile(vit, image, demos.machines()[0])
+profile(lambda: vit(image).mean().backward())()
 with Profiler() as profiler:
     with region("making data"):
         images = [np.random.default_rng(i).random((3, 224, 224)) for i in range(8)]
@@ -2105,6 +2230,38 @@ profiler.print_top_operations(4)
 demos.timeline(profiler.rows, title="ViT-Ti/16 and its data")
 
 # %% [markdown]
+# The model with the most FLOPs need not reach the most FLOPs a second.
+
+# %% nbgrader={"grade": false, "grade_id": "demo_architectures", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Prints an MLP, ResNet-18 and GPT-2 small side by side.
+three, shapes = demos.three_architectures()
+with no_grad():
+    table = compare_architectures(three, shapes)
+demos.print_architectures(table)
+
+# %% [markdown]
+# Attention between tokens (all of an attention module but its linear layers) grows with the square of the text's length, everything else with the length itself.
+#
+# **Predict.** At 2,048 tokens it has 31 % of a block's FLOPs.
+# What percentage of its time?
+# Think of ops that have next to no FLOPs.
+
+# %% tags=["guess"]
+guess_attention = None  # your guess: percent of the block's time
+
+# %% nbgrader={"grade": false, "grade_id": "demo_attention", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draws the part of a block that is attention, of its FLOPs and of its time.
+demos.show_load()
+predicted, measured = demos.attention_shares(rows_of)  # on meta tensors, and with data
+for n in measured:
+    print(f"{n:>5} tokens: {predicted[n]:6.1%} of the FLOPs, {measured[n]:6.1%} of the time")
+guesses.compare("time between tokens", guess_attention, 100 * measured[n], unit="%")
+demos.attention_curves(predicted, measured, guess_attention)
+
+# %% [markdown]
+# Where the two curves part, FLOPs do not tell the time: scores are scaled, masked, exponentiated and multiplied, one op after the other, and each time all of them go to memory and come back.
+# *Fused* attention, one op for all of this, saves the trips.
+#
 # Take it with you: in the folder of the course, `proflab assemble release -o my_profiler_alone.py --standalone` makes one file of all that you wrote, with the engine inside.
 # It needs numpy alone.
 #
@@ -2112,8 +2269,8 @@ demos.timeline(profiler.rows, title="ViT-Ti/16 and its data")
 #
 # - Everything that a model does passes one point. A hook there that reads the clock twice and writes a row is a profiler.
 # - A row has two times, its own and that with what ran inside; only its own can be added up. Its bytes are *unique bytes*, the least that moves.
-# - FLOPs over peak, bytes over bandwidth: the longer of these times names the bottleneck.
-# - Watching costs. Say how much, with a spread; instrument large things, trace Python, sample what must be left alone.
+# - FLOPs over peak, bytes over bandwidth: the longer of these times names the bottleneck. A layer reads its weights once for all rows, so that enough rows make calculation the limit.
+# - Watching costs. Say how much, with a spread; half the error of a sampler takes four times as long.
 #
 # | what you see | what limits | what you do |
 # |---|---|---|
@@ -2122,7 +2279,7 @@ demos.timeline(profiler.rows, title="ViT-Ti/16 and its data")
 # | white between thousands of short ops | Python | fewer and larger ops, a compiler |
 # | a wide region without ops | files or Python | `cProfile` to find it; load in advance, in another process |
 #
-# ## Reflect · 20 min
+# ## Reflect
 #
 # **Essay** (10 points, read by a person; 150 to 250 words in the next cell; add cells to measure).
 # A report says: "We ran our model, 60 tiny layers with Python code between them, under cProfile.

@@ -36,7 +36,7 @@ _UNITS = (
 def counts_flops(*words: str) -> bool:
     """Return True if a case counts FLOPs, by what its label, its cell and its mistakes are called.
 
-    >>> counts_flops("a sample", "test_linear_flops"), counts_flops("a layer", "test_add_row")
+    >>> counts_flops("a sample", "test_linear_flops"), counts_flops("a layer", "test_record")
     (True, False)
     """
     return any("flop" in word.lower() for word in words)

@@ -60,6 +60,7 @@ class Outline:
     essay: the points that are given by hand, and the section in which that is.
     track: the title of a track other than the published one; given: the exercises whose code the
     lesson gives; more: how many exercises the published lesson has more, those given included.
+    milestone: what can be done when all passes, as a sentence, and an expression that does it.
     """
 
     lesson: str
@@ -69,6 +70,7 @@ class Outline:
     track: str = ""
     given: tuple[str, ...] = ()
     more: int = 0
+    milestone: tuple[str, str] = ("", "")
 
     @classmethod
     def read(cls, folder: Path) -> Outline | None:
@@ -84,7 +86,9 @@ class Outline:
             track = data.get("track", {})
             if track:
                 track = {**track, "given": tuple(track["given"])}
-            return cls(str(data["lesson"]), named, cells, tuple(data["essay"]), **track)
+            reached = tuple(data.get("milestone", ("", "")))
+            essay = tuple(data["essay"])
+            return cls(str(data["lesson"]), named, cells, essay, milestone=reached, **track)
         except (OSError, ValueError, TypeError, KeyError):
             return None
 
@@ -93,6 +97,8 @@ class Outline:
         exercises = [asdict(exercise) for exercise in self.exercises.values()]
         cells = {key: [c.name, c.kind, c.needs] for key, c in self.cells.items()}
         entries: dict[str, object] = {"lesson": self.lesson, "essay": self.essay}
+        if self.milestone[0]:
+            entries["milestone"] = self.milestone
         if self.track or self.given:
             entries["track"] = {"track": self.track, "given": self.given, "more": self.more}
         lines = [f"{_json(key)}: {_json(value)}" for key, value in entries.items()]

@@ -7,6 +7,7 @@ output carries the table as data, under a MIME type of its own.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict, dataclass, field
 
 from proflab.lesson import guesses, mine
@@ -42,6 +43,7 @@ class Progress:
     guesses: list[str] = field(default_factory=list)
     stored: str = ""
     track: str = ""
+    milestone: list[str] = field(default_factory=list)
 
     def text(self) -> str:
         """Return the table as text."""
@@ -59,6 +61,7 @@ class Progress:
         lines += [self.track, self.next] if self.track else [self.next]
         if self.guesses:
             lines += ["", "Your guesses:", *(f"  {sentence}" for sentence in self.guesses)]
+        lines += ["", *self.milestone] if self.milestone else []
         return "\n".join([*lines, *(["", self.stored] if self.stored else [])])
 
 
@@ -101,7 +104,19 @@ def measure(record: Record) -> Progress:
             Row(exercise.name, exercise.section, run.state, run.sentence, earned, exercise.points)
         )
     ahead, asked = _next(rows, outline), guesses.sentences()
-    return Progress(outline.lesson, rows, ahead, asked, track=_track(outline))
+    reached = _milestone(rows, outline)
+    return Progress(outline.lesson, rows, ahead, asked, track=_track(outline), milestone=reached)
+
+
+def _milestone(rows: list[Row], outline: Outline) -> list[str]:
+    """Return what can be done now that all passes, and what that gives in this notebook."""
+    sentence, expression = outline.milestone
+    if not sentence or any(row.state != "passed" for row in rows if row.points):
+        return []
+    try:
+        return [sentence, str(eval(expression, vars(sys.modules["__main__"])))]
+    except Exception as error:  # a name that the student uses for something else, say
+        return [sentence, f"(Showing it raised {type(error).__name__}: restart and run all cells.)"]
 
 
 def _track(outline: Outline) -> str:

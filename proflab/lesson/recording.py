@@ -45,20 +45,22 @@ class Rows(list):
 
     start: what time.perf_counter_ns() showed when the recording began.
     depth: how many things are running now, one inside the other.
+    spans: of each row (start, end), in whole ns of the same clock.
     """
 
-    __slots__ = ("depth", "start")
+    __slots__ = ("depth", "spans", "start")
 
     def __init__(self) -> None:
         super().__init__()
         self.start, self.depth = time.perf_counter_ns(), 0
+        self.spans: list[tuple[int, int]] = []
 
 
 class Recorder:
     """`with` it, `watch(call)` runs every op, and each region that ends calls `end_region`.
 
-    Both are a subclass's, and add to `rows`. Entered again, it begins anew. What is inside may
-    raise: what was recorded until then is there.
+    Both are a subclass's, and add to `rows`; so is `finish`, which is called at the end. Entered
+    again, it begins anew. What is inside may raise: what was recorded until then is there.
     """
 
     active: ClassVar[list[Recorder]] = []  # those that are recording now
@@ -76,6 +78,7 @@ class Recorder:
     def __exit__(self, *exception: object) -> None:
         Recorder.active.remove(self)
         self._hook.__exit__(None, None, None)
+        self.finish()
 
     def watch(self, call: dispatch.Call) -> Any:
         """Run one op, as a hook of dispatch: a subclass's must return call()."""
@@ -83,6 +86,9 @@ class Recorder:
 
     def end_region(self, first: int, start: int, end: int, facts: dict) -> None:
         """Handle the end of a region that began at row `first`; times are in ns."""
+
+    def finish(self) -> None:
+        """Handle the end of the recording, also where what was inside has raised."""
 
 
 @contextmanager

@@ -11,11 +11,13 @@ stamp.py       badges, minutes and points, and Colab's first cell
 durations.py   about how long a slow demo cell takes, in its first line
 audit.py       what can be read off a lesson: its cells, its release
 audit_demos.py what is for demo cells alone: demos.py and guesses
-limits.py      how long a lesson may be
+measures.py    what a lesson asks of its reader
+limits.py      how much of it may be
 evidence.py    what hidden cases prove that visible ones do not tell
 notes.py       what an instructor should know and nothing refuses
 release.py     the students' notebook, by nbgrader
 leaks.py       no solution or hidden value in it
+claims.py      examples in docstrings, and the milestone of the last cell
 trial.py       both notebooks are executed
 stand_ins.py   no helper passes in an exercise's place; in_process.py executes test cells for it
 class_tree.py  --through N, --track NAME: a tree for a class

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -27,6 +27,7 @@ from proflab_course.build.audit import (
     lesson_mistakes,
     release_mistakes,
 )
+from proflab_course.build.claims import Milestone, milestone_in, take_milestone
 from proflab_course.build.durations import read_durations, stamp_durations
 from proflab_course.build.leaks import leaks
 from proflab_course.build.limits import limit_mistakes, limit_note, untimed_sections
@@ -87,6 +88,7 @@ class Plan:
     wanted: list[str]
     track: Track | None = None
     tracks: Tracks | None = None
+    milestones: dict[str, Milestone] = field(default_factory=dict)
     built: dict[str, Collection] = field(default_factory=dict)
     figures: dict[str, list[Measured]] = field(default_factory=dict)
     beyond_limits: dict[str, list[str]] = field(default_factory=dict)
@@ -110,11 +112,13 @@ class Plan:
         if not names:
             raise CourseError(f"{course.root / 'modules'} holds no lesson: nothing to build")
         lessons: list[Lesson] = []
+        milestones: dict[str, Milestone] = {}
         for name in names:
             path = course.module(name)
             if not path.exists():
                 raise CourseError(f"modules/{name} has no {name}.py: every lesson is one such file")
             lessons.append(read_module(path, name, f"modules/{name}/{name}.py"))
+            milestones[name] = take_milestone(lessons[-1])
             apply_overlay(lessons[-1], overlay_path(course.root, name))
         tracks = read_tracks(course.root, lessons)
         if tracks is None and track is not None:
@@ -125,7 +129,7 @@ class Plan:
         if other := [name for name in chosen if name not in in_track]:
             what = f"the track {taken_track.name} does not have {other[0]}"
             raise CourseError(f"{what} (it has {', '.join(taken_track.lessons)})")
-        plan = cls(course, {}, lessons, chosen, taken_track, tracks, seed=seed)
+        plan = cls(course, {}, lessons, chosen, taken_track, tracks, milestones, seed=seed)
         plan._take_and_stamp(published=track in (None, tracks.use if tracks else None))
         return plan
 
@@ -138,7 +142,9 @@ class Plan:
             elif lesson.name in self.track.lessons:
                 self.taken[lesson.name] = apply_track(lesson, self.tracks, self.track)
         for name in self.wanted:
-            self._limit(self.taken[name].lesson)
+            lesson = self.taken[name].lesson
+            self.milestones[name] = milestone_in(lesson, self.milestones[name])
+            self._limit(lesson)
         tree = Tree.of(self.taken.values(), self.whole, address)
         if self.track is not None:
             tree.link_mentions()
@@ -190,7 +196,7 @@ def make(plan: Plan, work: Path, audit: Audit = "full") -> _Failed:
         with failed.named(lesson):
             releases[lesson.name] = _make_release(plan, lesson, work)
     if audit == "full":
-        _try_lessons(failed, failed.others(chosen), releases, work)
+        _try_lessons(failed, failed.others(chosen), releases, work, plan.milestones)
     for lesson in failed.others(chosen):
         if audit == "static" and (former := plan.course.source(lesson.name)).exists():
             keep_outputs(lesson.notebook, read_notebook(former, lesson.name).notebook)
@@ -241,7 +247,9 @@ def _make_release(plan: Plan, lesson: Lesson, work: Path) -> NotebookNode:
     released = released_from(lesson.notebook)
     taken = plan.taken[lesson.name]
     lesson.notebook.metadata[STAMP] = make_stamp(lesson.name, released.cells, taken.title)
+    reached = plan.milestones[lesson.name]
     described = with_track(lesson_outline(lesson, released), taken)
+    described = replace(described, milestone=(reached.sentence, reached.expression))
     _write(source / outline.FILE, described.text())
     _write(source / f"{lesson.name}.ipynb", notebook_text(lesson.notebook))
     generate_release(plan.course.root, work, lesson.name)
@@ -254,14 +262,19 @@ def _make_release(plan: Plan, lesson: Lesson, work: Path) -> NotebookNode:
 
 
 def _try_lessons(
-    failed: _Failed, lessons: list[Lesson], releases: dict[str, NotebookNode], work: Path
+    failed: _Failed,
+    lessons: list[Lesson],
+    releases: dict[str, NotebookNode],
+    work: Path,
+    milestones: dict[str, Milestone],
 ) -> None:
     """Execute the lessons and keep the outputs that their sources show."""
     trials: list[Trial] = []
     for lesson in lessons:
         with failed.named(lesson):
             folder = work / "release" / lesson.name
-            trials.append(Trial(lesson, releases[lesson.name], folder))
+            milestone = milestones[lesson.name]
+            trials.append(Trial(lesson, releases[lesson.name], folder, milestone))
     runs = [run for trial in trials for run in trial.runs]
     done = execute(runs, default_jobs())
     list(tqdm(done, "executing", len(runs), disable=None, leave=False))

@@ -7,9 +7,10 @@ How much of each may be is in `limits`.
 from __future__ import annotations
 
 import ast
+import doctest
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -108,8 +109,12 @@ def _of_lesson(lesson: Lesson, folder: Path) -> Iterator[Measured]:
 def _of_exercises(lesson: Lesson) -> Iterator[Measured]:
     tests = dict(_tests_by_exercise(lesson))
     for cell in lesson.named("exercise"):
-        docstrings = _EXAMPLE.sub("", "\n".join(_docstrings(cell)))
-        yield Measured("doc words", len(docstrings.split()), cell.where)
+        words = _EXAMPLE.sub("", "\n".join(docstrings(cell))).split()
+        yield Measured("doc words", len(words), cell.where)
+        examples = _examples(docstrings(cell))
+        yield Measured("no example", int(not examples), cell.where)
+        asked = _asked_first(tests[cell.name])
+        yield Measured("example asked", int(asked in examples), cell.where, asked)
         rows = sum(sum(_cases(test)) for test in tests[cell.name])
         yield Measured("error rows", rows, cell.where)
         yield Measured("errors apart", int(not _errors_apart(tests[cell.name])), cell.where)
@@ -120,6 +125,25 @@ def _tests_by_exercise(lesson: Lesson) -> Iterator[tuple[str, list[Cell]]]:
     tests = lesson.named("test")
     for name in names:
         yield name, [test for test in tests if exercise_of(test.name, names) == name]
+
+
+def _examples(texts: Iterable[str]) -> list[str]:
+    """Return what the examples in docstrings call."""
+    found = (each for text in texts for each in doctest.DocTestParser().get_examples(text))
+    try:
+        return ["\n".join(map(ast.unparse, parsed(each.source))) for each in found]
+    except SyntaxError:
+        return ["?"]  # the trial says why it does not hold
+
+
+def _asked_first(tests: list[Cell]) -> str:
+    """Return what the first visible case of an exercise's test cells asks."""
+    cells = (split(test.source, test.name) for test in tests)
+    for block in (block for cell in cells for block in cell.blocks if not block.hidden):
+        for step, answer in zip(block.steps, block.answers, strict=True):
+            if answer is not None:
+                return step.code
+    return ""
 
 
 def _errors_apart(tests: list[Cell]) -> bool:
@@ -206,7 +230,8 @@ def _nodes(cell: Cell) -> Iterator[ast.AST]:
         yield from ast.walk(statement)
 
 
-def _docstrings(cell: Cell) -> Iterator[str]:
+def docstrings(cell: Cell) -> Iterator[str]:
+    """Yield the docstrings of a cell that students see."""
     kinds = ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef
     for statement in parsed(_visible(cell)):
         for node in ast.walk(statement):

@@ -17,12 +17,13 @@ import nbformat
 from nbformat import NotebookNode
 
 from proflab.lesson import guesses
+from proflab_course.build.claims import Claims, Milestone
 from proflab_course.course.notebook import Lesson, set_cell_ids
 from proflab_course.grading.answer_key import Key, make_key
 from proflab_course.grading.grade_notebook import Graded, conclude, make_plan
 from proflab_course.grading.limits import Limits
 from proflab_course.grading.match_cells import Aligned, Slot, align, copy_cell
-from proflab_course.grading.plan import Result, Runner, Submission
+from proflab_course.grading.plan import Reply, Result, Runner, Submission
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 
 _PACKAGES = "docs/write-a-lesson.md lists the packages that a lesson may import"
@@ -36,9 +37,13 @@ class Run:
     some releases of Python 3.11 raise a SystemError.
     """
 
-    def __init__(self, aligned: Aligned, key: Key, folder: Path, full: bool) -> None:
+    def __init__(
+        self, aligned: Aligned, key: Key, folder: Path, full: bool, claims: Claims | None = None
+    ) -> None:
         self.aligned, self.key, self.folder = aligned, key, folder
         self.plan, self.places = make_plan(aligned, key, full)
+        if claims is not None:
+            self.plan += (claims.block(),)
         self.outcome: Result | Exception = RuntimeError("the notebook was not executed")
 
     def execute(self, runner: Runner) -> None:
@@ -52,21 +57,35 @@ class Run:
         """Return scores, errors and outputs; raise what executing it raised."""
         if isinstance(self.outcome, Exception):
             raise self.outcome
-        return conclude(self.aligned, self.key, self.outcome, self.places)
+        result = replace(self.outcome, replies=self.outcome.replies[: len(self.places)])
+        return conclude(self.aligned, self.key, result, self.places)
+
+    @property
+    def last_replies(self) -> list[Reply]:
+        """The replies to what was tried after the last cell."""
+        return self.outcome.replies[-1] if isinstance(self.outcome, Result) else []
 
 
 class Trial:
     """A lesson's runs, and what they bring to light.
 
-    lesson: as written; release: the student's notebook; folder: the files that students get.
+    lesson: as written; release: the student's notebook; folder: the files that students get;
+    milestone: what the lesson's last cell will show.
     """
 
-    def __init__(self, lesson: Lesson, release: NotebookNode, folder: Path) -> None:
+    def __init__(
+        self,
+        lesson: Lesson,
+        release: NotebookNode,
+        folder: Path,
+        milestone: Milestone | None = None,
+    ) -> None:
         key = make_key(lesson.name, lesson.notebook)
         filled = Aligned([Slot(cell) for cell in _filled_in(lesson, release)])
         self.lesson = lesson
         self.graded = Run(align(lesson.notebook, key), key, folder, full=False)
-        self.released = Run(filled, key, folder, full=True)
+        self.claims = Claims(lesson, milestone or Milestone())
+        self.released = Run(filled, key, folder, full=True, claims=self.claims)
         self.empty = Run(align(release, key), key, folder, full=True)
 
     @property
@@ -80,6 +99,7 @@ class Trial:
         if cause := _cause(self.lesson, solved):
             return [cause]
         found = [*_solved_mistakes(self.lesson, solved), *self._released_mistakes(solved)]
+        found += self.claims.mistakes(self.released.last_replies)
         return found + list(_empty_mistakes(self.lesson, self.empty.conclude()))
 
     def executed(self) -> NotebookNode:

@@ -20,7 +20,7 @@ from proflab.lesson.statements import parsed
 from proflab_course.course.layout import CourseError
 from proflab_course.course.prose import join_sentences
 
-Role = Literal["exercise", "test", "manual", "demo", "setup", "given", "free", "text"]
+Role = Literal["exercise", "test", "manual", "demo", "setup", "milestone", "given", "free", "text"]
 
 SOLUTION = ("### BEGIN SOLUTION", "### END SOLUTION")
 HIDDEN = ("### BEGIN HIDDEN TESTS", "### END HIDDEN TESTS")
@@ -78,7 +78,7 @@ class Cell:
             return "text"
         if flags:
             return "test" if "grade" in flags else "exercise"
-        for tag in ("demo", "setup"):
+        for tag in ("demo", "setup", "milestone"):
             if tag in self.tags:
                 return tag
         return "given" if self.nbgrader.get("locked") else "free"

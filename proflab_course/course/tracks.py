@@ -38,6 +38,7 @@ class LessonTimes:
     """A lesson's exercises in order with their minutes of writing, its essay's, and its needs.
 
     needs: the earlier lessons whose ideas it builds on, as "02" or, with a section, "02 §8".
+    declared: whether a table in tracks.toml says so, and the lesson does not.
     limited: whether it is held to the limits of build/limits.py, or only told of them.
     measured: the students by whose median the minutes were corrected; 0: they are estimates.
     """
@@ -45,6 +46,7 @@ class LessonTimes:
     minutes: Mapping[str, int]
     essay: int = 0
     needs: tuple[str, ...] = ()
+    declared: bool = False
     limited: bool = False
     measured: int = 0
 
@@ -214,7 +216,7 @@ def _times(name: str, entry: dict[str, Any], file: str, limited: bool) -> Lesson
         match = _NEED.fullmatch(str(need))
         if not match or int(match[1]) >= int(name[:2]):
             raise CourseError(f'{where}: it needs {need!r}; write an earlier lesson as "02 §8"')
-    return LessonTimes(minutes, essay, tuple(needs), limited, measured)
+    return LessonTimes(minutes, essay, tuple(needs), True, limited, measured)
 
 
 def _is_minutes(value: Any) -> bool:

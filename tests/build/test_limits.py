@@ -1,5 +1,6 @@
 """Limit what a lesson may ask: words, cases, points, names, lines."""
 
+import re
 from functools import cache
 
 import pytest
@@ -49,12 +50,24 @@ def test_only_what_a_student_meets_is_counted(tmp_path):
 TEXT = '"' + "a" * 91 + '"'  # makes a line of 100 characters: no formatter shortens a text
 SQUARE = """
 def {name}(side):
-    \"\"\"{docstring}\"\"\"
+    \"\"\"{docstring}
+
+    >>> {name}(9)
+    81
+    \"\"\"
     ### BEGIN SOLUTION
     return side**2
     ### END SOLUTION
 """
 PLAIN = FIRST.replace(', "points": 60', ', "points": 8').replace(', "points": 20', ', "points": 8')
+
+
+for call, value in (("area(2, 5)", 10), ("circle(0)", 0.0)):
+    summary = (
+        f'"""The area of a {"rectangle; ValueError for a negative side" if value else "circle"}.'
+    )
+    assert summary in PLAIN
+    PLAIN = PLAIN.replace(f'{summary}"""', f'{summary}\n\n    >>> {call}\n    {value}\n    """')
 
 
 def written(name: str, cells: list[tuple[str, float]], docstring: str = "A square.") -> str:
@@ -115,7 +128,7 @@ AT_LIMIT = {
         + written(
             "square",
             [(expects(1), 1)],
-            "A " * 9 + "\n" + "A\n" * (n - 9) + "\n\n    >>> one + two + three\n    3\n    ",
+            "A " * 9 + "\n" + "A\n" * (n - 9),
         )
     ),
     "demo lines": lambda n: PLAIN + given("print()\n" * n, "drawn", ("demo",)),
@@ -125,7 +138,7 @@ AT_LIMIT = {
 
 
 def test_each_rule_has_a_lesson_that_breaks_it():
-    assert {*AT_LIMIT, "errors apart"} == RULES.keys()
+    assert {*AT_LIMIT, "errors apart", "no example", "example asked"} == RULES.keys()
 
 
 @pytest.mark.parametrize("rule", AT_LIMIT)
@@ -153,12 +166,19 @@ def test_errors_have_a_cell_of_their_own_where_there_are_points_for_it(tmp_path,
     assert found == [] if fine else RULES["errors apart"].what in found[0]
 
 
-def test_an_example_in_a_docstring_is_read_as_an_example(tmp_path):
-    lesson = read(
-        tmp_path, PLAIN + written("square", [(expects(1), 1)], "A\n    >>> one two\n    3")
+def test_an_exercise_has_an_example_and_another_one_than_its_first_case(tmp_path):
+    (sentence,) = mistakes(tmp_path, changed("\n\n    >>> circle(0)\n    0.0\n    ", "", PLAIN))
+    assert "cell circle: no example in its docstring" in sentence
+    inside = changed("    >>> circle(0)\n    0.0\n", "", PLAIN)
+    inside = changed(
+        "    return math.pi",
+        '    """\n    >>> circle(0)\n    0.0\n    """\n    return math.pi',
+        inside,
     )
-    amounts = [each.amount for each in measured(lesson, tmp_path) if each.rule == "doc words"]
-    assert amounts[-1] == 1
+    assert mistakes(tmp_path, inside) == [sentence]  # of a solution students see nothing
+    for first in ('expect("2", square(9), 81)', 'expect_table(square, ("2", ( 9,), 81))'):
+        (sentence,) = mistakes(tmp_path, PLAIN + written("square", [(first, 1)]))
+        assert "cell square: the example is the first visible case" in sentence
 
 
 def test_what_a_student_does_not_meet_may_be_wider(tmp_path):
@@ -201,10 +221,13 @@ circle = 10
 """
 
 
+UNTIMED = re.sub(r"(## .*) · \d+ min", r"\1", PLAIN)  # the build computes them from the table
+
+
 @pytest.fixture
 def listed(tmp_path):
     """A course whose first lesson is in modules/tracks.toml, and has no more than it may have."""
-    course = make_course(tmp_path, {"01_first": PLAIN, "02_second": SECOND})
+    course = make_course(tmp_path, {"01_first": UNTIMED, "02_second": SECOND})
     (tmp_path / "modules/tracks.toml").write_text(TRACKS)
     return course
 

@@ -240,15 +240,12 @@ def test_an_essay_stays_where_the_track_has_it(shop):
     assert plan.taken["01_shop"].gone == ("3",)
 
 
-def test_a_track_that_takes_everything_changes_no_byte(shop, tmp_path):
-    with_tracks, without = make_shop(tmp_path / "with"), make_shop(tmp_path / "without")
-    (without.root / "modules/tracks.toml").unlink()
-    for course in (with_tracks, without):
-        build(course, audit="static")
-    made = [path for path in (with_tracks.root / "release").rglob("*") if path.is_file()]
-    assert made
-    for path in made:
-        assert (without.root / path.relative_to(with_tracks.root)).read_bytes() == path.read_bytes()
+def test_a_track_that_takes_everything_is_the_whole_lesson(shop):
+    plan = Plan.read(shop)
+    for whole in plan.whole:
+        taken = plan.taken[whole.name]
+        assert not taken.partial and not taken.given and not taken.gone
+        assert taken.lesson is whole
 
 
 # ── the published course ─────────────────────────────────────────────────────────────────────
@@ -407,3 +404,15 @@ def test_the_grader_and_its_pages_follow_the_courses_track(tmp_path, monkeypatch
     assert main(["report", "01"]) == main(["report"]) == 0
     for name, title in {"01_shop": "01_shop, An hour", "term": "An hour"}.items():
         assert f"<h1>{title}: results</h1>" in (course.root / f"reports/{name}.html").read_text()
+
+
+def test_minutes_are_computed_where_a_table_has_them_and_typed_where_none_has(tmp_path):
+    course = make_shop(tmp_path)
+    computed = {s.name: s.minutes for s in sections(Plan.read(course).taken["01_shop"].lesson)}
+    assert computed["1"] == 10 and computed["Summary"] is None
+    make_shop(tmp_path, lesson=SHOP.replace("## 1 · Taxes", "## 1 · Taxes · 25 min"))
+    with pytest.raises(CourseError, match="the heading `1 · Taxes · 25 min` types its minutes"):
+        Plan.read(course)
+    (course.root / "modules/tracks.toml").unlink()
+    typed = {s.name: s.minutes for s in sections(Plan.read(course).taken["01_shop"].lesson)}
+    assert typed["1"] == 25

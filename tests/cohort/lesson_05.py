@@ -4,7 +4,13 @@ Here are the helpers of all, and the mutants of the recorder; the others stand i
 topic, slips of every exercise in lesson_05_slips.py, and so do the right ones.
 """
 
-from cohort import lesson_05_ops, lesson_05_passes, lesson_05_rows, lesson_05_training
+from cohort import (
+    lesson_05_ops,
+    lesson_05_passes,
+    lesson_05_rows,
+    lesson_05_times,
+    lesson_05_training,
+)
 from cohort import lesson_05_slips as slips
 from cohort.lesson_05_alternates import ALTERNATES  # noqa: F401
 
@@ -17,9 +23,10 @@ import timeit
 from collections import Counter
 from pathlib import Path
 
-from proflab.lesson.recording import Still
+from proflab.lesson.recording import Still, columns, dtype_name
+from proflab.lesson.tensor_memory import present
 
-right_op_bytes, right_op_facts, right_add_row = op_bytes, op_facts, add_row
+right_op_bytes, right_op_facts = op_bytes, op_facts
 right_record, right_top, right_trace, right_hot = (
     record, top_operations, chrome_trace, hot_functions
 )
@@ -68,14 +75,14 @@ right_backward, right_overhead = profile_backward_pass, profiling_overhead
 right_compare = compare_architectures
 
 def recording(call, rows, clock):
-    first, start = len(rows), clock()
+    start = clock()
     rows.depth += 1
     try:
         result = call()
     finally:
         end = clock()
         rows.depth -= 1
-    add_row(rows, first, start, end, op_facts(call, result))
+    add_row(rows, start, end, op_facts(call, result))
     return result
 
 def forward_with(model, x, hardware, warmup, iterations, **new):
@@ -113,91 +120,24 @@ def in_turns(fn, profiled, rounds, sum_up=statistics.median, drop=1, clock=time.
             taken.append(clock() - start)
     return sum_up(times[1][drop:]) / sum_up(times[0][drop:])
 """
-HELPERS += slips.HELPERS
+HELPERS += lesson_05_times.HELPERS + slips.HELPERS
 
 MUTANTS = {
     **lesson_05_ops.MUTANTS,
-    "add_row": {
-        "nanoseconds stay": """
-            depth = rows.depth
-            inside = sum(row["ms"] for row in rows[first:] if row["depth"] == depth + 1)
-            times = {"ms": end - start, "self_ms": end - start - inside}
-            rows.append(facts | times | {"start_ms": start - rows.start, "depth": depth})
-        """,
-        "times in s": """
-            depth = rows.depth
-            inside = sum(row["ms"] for row in rows[first:] if row["depth"] == depth + 1)
-            ms, begun = (end - start) / 1e9, (start - rows.start) / 1e9
-            times = {"start_ms": begun, "ms": ms, "self_ms": ms - inside, "depth": depth}
-            rows.append(facts | times)
-        """,
-        "what ran inside is not taken off": """
-            right_add_row(rows, first, start, end, facts)
-            rows[-1]["self_ms"] = rows[-1]["ms"]
-        """,
-        "also what is deeper is taken off": """
-            inside = sum(row["ms"] for row in rows[first:])
-            right_add_row(rows, first, start, end, facts)
-            rows[-1]["self_ms"] = rows[-1]["ms"] - inside
-        """,
-        "their own times are taken off": """
-            depth = rows.depth + 1
-            inside = sum(row["self_ms"] for row in rows[first:] if row["depth"] == depth)
-            right_add_row(rows, first, start, end, facts)
-            rows[-1]["self_ms"] = rows[-1]["ms"] - inside
-        """,
-        "all rows of that depth, also earlier ones": """
-            right_add_row(rows, 0, start, end, facts)
-        """,
-        "only the last one inside": """
-            right_add_row(rows, max(first, len(rows) - 1), start, end, facts)
-        """,
-        "the start is not from the recording's": """
-            right_add_row(rows, first, start, end, facts)
-            rows[-1]["start_ms"] = start / 1e6
-        """,
-        "the end for the start": """
-            right_add_row(rows, first, start, end, facts)
-            rows[-1]["start_ms"] += rows[-1]["ms"]
-        """,
-        "one too deep": """
-            right_add_row(rows, first, start, end, facts)
-            rows[-1]["depth"] += 1
-        """,
-        "depth is forgotten": """
-            right_add_row(rows, first, start, end, facts)
-            rows[-1]["depth"] = 0
-        """,
-        "the facts are changed": """
-            right_add_row(rows, first, start, end, facts)
-            facts.update(rows.pop())
-            rows.append(facts)
-        """,
-        "put in front": """
-            right_add_row(rows, first, start, end, facts)
-            rows.insert(first, rows.pop())
-        """,
-        "returned, not added": "return facts | {'ms': (end - start) * 1000}",
-        "facts are left out": "right_add_row(rows, first, start, end, {})",
-        "rounded": """
-            right_add_row(rows, first, start, end, facts)
-            rows[-1]["self_ms"] = round(rows[-1]["self_ms"], 2)
-        """,
-    },
     "record": {
         "time.time": "return recording(call, rows, clock=time.time_ns)",
         "process_time": "return recording(call, rows, clock=time.process_time_ns)",
         "the depth is lost when an op fails": """
-            first, start = len(rows), time.perf_counter_ns()
+            start = time.perf_counter_ns()
             rows.depth += 1
             result = call()
             end = time.perf_counter_ns()
             rows.depth -= 1
-            add_row(rows, first, start, end, op_facts(call, result))
+            add_row(rows, start, end, op_facts(call, result))
             return result
         """,
         "only of an Exception": """
-            first, start = len(rows), time.perf_counter_ns()
+            start = time.perf_counter_ns()
             rows.depth += 1
             try:
                 result = call()
@@ -206,7 +146,7 @@ MUTANTS = {
                 raise
             end = time.perf_counter_ns()
             rows.depth -= 1
-            add_row(rows, first, start, end, op_facts(call, result))
+            add_row(rows, start, end, op_facts(call, result))
             return result
         """,
         "errors are swallowed": """
@@ -233,38 +173,37 @@ MUTANTS = {
             return result + 1 if isinstance(result, Tensor) and call.phase == "forward" else result
         """,
         "its own work counts": """
-            first, start = len(rows), time.perf_counter_ns()
+            start = time.perf_counter_ns()
             rows.depth += 1
             try:
                 result = call()
             finally:
                 rows.depth -= 1
             facts = op_facts(call, result)
-            add_row(rows, first, start, time.perf_counter_ns(), facts)
+            add_row(rows, start, time.perf_counter_ns(), facts)
             return result
         """,
         "put down while it is deeper": """
-            first, start = len(rows), time.perf_counter_ns()
+            start = time.perf_counter_ns()
             rows.depth += 1
             try:
                 result = call()
-                add_row(rows, first, start, time.perf_counter_ns(), op_facts(call, result))
+                add_row(rows, start, time.perf_counter_ns(), op_facts(call, result))
             finally:
                 rows.depth -= 1
             return result
         """,
-        "the clock is read before the list is": """
+        "the facts are asked for before the call, while the clock runs": """
             start = time.perf_counter_ns()
             if call.op == "clone":
                 op_facts(call, call.inputs[0])
-            first = len(rows)
             rows.depth += 1
             try:
                 result = call()
             finally:
                 end = time.perf_counter_ns()
                 rows.depth -= 1
-            add_row(rows, first, start, end, op_facts(call, result))
+            add_row(rows, start, end, op_facts(call, result))
             return result
         """,
         "only forward": """
@@ -279,31 +218,36 @@ MUTANTS = {
             return result
         """,
         "no depth while it runs": """
-            first, start = len(rows), time.perf_counter_ns()
+            start = time.perf_counter_ns()
             result = call()
-            add_row(rows, first, start, time.perf_counter_ns(), op_facts(call, result))
+            add_row(rows, start, time.perf_counter_ns(), op_facts(call, result))
             return result
         """,
-        "first is taken too late": """
-            start = time.perf_counter_ns()
+        "start and end are one reading": """
             rows.depth += 1
             try:
                 result = call()
             finally:
-                end = time.perf_counter_ns()
+                start = end = time.perf_counter_ns()
                 rows.depth -= 1
-            add_row(rows, len(rows), start, end, op_facts(call, result))
+            add_row(rows, start, end, op_facts(call, result))
+            return result
+        """,
+        "the row is put before those of its inside": """
+            count = len(rows)
+            result = right_record(call, rows)
+            rows.insert(count, rows.pop())
             return result
         """,
         "depth set, not put back": """
-            first, start = len(rows), time.perf_counter_ns()
+            start = time.perf_counter_ns()
             rows.depth = 1
             try:
                 result = call()
             finally:
                 end = time.perf_counter_ns()
                 rows.depth = 0
-            add_row(rows, first, start, end, op_facts(call, result))
+            add_row(rows, start, end, op_facts(call, result))
             return result
         """,
         "the result is kept alive": """
@@ -338,6 +282,7 @@ MUTANTS = {
             record.rows = []
         """,
     },
+    **lesson_05_times.MUTANTS,
     **lesson_05_rows.MUTANTS,
     **lesson_05_passes.MUTANTS,
     **lesson_05_training.MUTANTS,

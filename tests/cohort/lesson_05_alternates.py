@@ -1,6 +1,7 @@
 """Lesson 05: right recorders in unusual style, which must keep all points."""
 
 from cohort.lesson_05_alternates_passes import ALTERNATES as PASSES
+from cohort.lesson_05_times import ALTERNATES as TIMES
 
 ALTERNATES = {
     "op_bytes": {
@@ -105,29 +106,19 @@ ALTERNATES = {
             return facts
         """,
     },
-    "add_row": {
-        "a loop": """
-            row = dict(facts)
-            row["start_ms"] = 1e-6 * (start - rows.start)
-            row["ms"] = row["self_ms"] = 1e-6 * (end - start)
-            row["depth"] = rows.depth
-            for i in range(first, len(rows)):
-                if rows[i]["depth"] - rows.depth == 1:
-                    row["self_ms"] -= rows[i]["ms"]
-            rows.append(row)
-        """,
-        "from the end of the list": """
-            inside = 0.0
-            for row in reversed(rows[first:]):
-                inside += row["ms"] * (row["depth"] == rows.depth + 1)
-            ms = np.float64(end - start) / 1_000_000
-            rows += [{**facts, "ms": ms, "self_ms": ms - inside, "depth": rows.depth,
-                      "start_ms": (start - rows.start) / 1000 / 1000}]
-        """,
-    },
     "record": {
+        "as earlier releases had it, with the number of rows": """
+            first, start = len(rows), time.perf_counter_ns()
+            rows.depth += 1
+            try:
+                result = call()
+            finally:
+                end = time.perf_counter_ns()
+                rows.depth -= 1
+            add_row(rows, len(rows[:first]), start, end, op_facts(call, result))
+            return result
+        """,
         "monotonic_ns": """
-            first = len(rows)
             rows.depth += 1
             begun = time.monotonic_ns()
             try:
@@ -135,11 +126,11 @@ ALTERNATES = {
             finally:
                 ended = time.monotonic_ns()
                 rows.depth -= 1
-            add_row(rows, first, begun, ended, op_facts(call, result))
+            add_row(rows, begun, ended, op_facts(call, result))
             return result
         """,
         "by lesson 03's Timer": """
-            first, timer = len(rows), Timer()
+            timer = Timer()
             start = time.perf_counter_ns()
             rows.depth += 1
             try:
@@ -150,7 +141,7 @@ ALTERNATES = {
                 raise
             rows.depth -= 1
             end = start + round(1e6 * timer.elapsed_ms)
-            add_row(rows, first, start, end, op_facts(call, result))
+            add_row(rows, start, end, op_facts(call, result))
             return result
         """,
         "a context manager": """
@@ -162,17 +153,17 @@ ALTERNATES = {
                 finally:
                     rows.depth -= 1
 
-            count, now = len(rows), time.perf_counter_ns
+            now = time.perf_counter_ns
             with deeper():
                 start = now()
                 result = call()
                 end = now()
             facts = op_facts(call, result)
-            add_row(rows, count, start, end, facts)
+            add_row(rows, start, end, facts)
             return result
         """,
         "seconds, the depth remembered": """
-            before, first = rows.depth, len(rows)
+            before = rows.depth
             try:
                 rows.depth = before + 1
                 start = 1e9 * time.perf_counter()
@@ -180,26 +171,25 @@ ALTERNATES = {
                 end = 1e9 * time.perf_counter()
             finally:
                 rows.depth = before
-            return add_row(rows, first, start, end, op_facts(call, result)) or result
+            return add_row(rows, start, end, op_facts(call, result)) or result
         """,
         "from time import perf_counter_ns as now": """
             from time import perf_counter_ns as now
 
             def record(call, rows):
-                first, start = len(rows), now()
+                start = now()
                 rows.depth += 1
                 try:
                     result = call()
                 finally:
                     end = now()
                     rows.depth -= 1
-                add_row(rows, first, start, end, op_facts(call, result))
+                add_row(rows, start, end, op_facts(call, result))
                 return result
         """,
         "from time import perf_counter_ns": """
             from time import perf_counter_ns as clock
 
-            first = len(rows)
             rows.depth = rows.depth + 1
             start = clock()
             try:
@@ -210,7 +200,7 @@ ALTERNATES = {
             else:
                 end = clock()
                 rows.depth = rows.depth - 1
-            add_row(rows, first, start, end, op_facts(call, result))
+            add_row(rows, start, end, op_facts(call, result))
             return result
         """,
     },
@@ -317,5 +307,6 @@ ALTERNATES = {
             return rows
         """,
     },
+    **TIMES,
     **PASSES,
 }

@@ -58,27 +58,9 @@ MUTANTS = {
             return facts
         """,
     },
-    "add_row": {
-        "two decimals": """
-            right_add_row(rows, first, start, end, facts)
-            rows.append(cut(rows.pop(), 2, "start_ms", "ms", "self_ms"))
-        """,
-        "whole microseconds": """
-            right_add_row(rows, first, start // 1000 * 1000, end // 1000 * 1000, facts)
-        """,
-        "no time is refused": """
-            if end <= start:
-                raise ValueError("nothing took no time")
-            right_add_row(rows, first, start, end, facts)
-        """,
-        "no time is left out": """
-            if end > start:
-                right_add_row(rows, first, start, end, facts)
-        """,
-    },
     "record": {
         "an op without a rule is left out": """
-            first, start = len(rows), time.perf_counter_ns()
+            start = time.perf_counter_ns()
             rows.depth += 1
             try:
                 result = call()
@@ -86,7 +68,7 @@ MUTANTS = {
                 end = time.perf_counter_ns()
                 rows.depth -= 1
             with contextlib.suppress(NotImplementedError):
-                add_row(rows, first, start, end, op_facts(call, result))
+                add_row(rows, start, end, op_facts(call, result))
             return result
         """,
         "three decimals": """

@@ -88,6 +88,14 @@ def squares(sides):
     graded('expect("of two", squares([1, 2]), [1, 4])', "test_squares", 30),
     graded('expect("of none", squares([]).size, 0)', "test_squares_2", 0),
     given('print("the largest:", squares([4, 5]).max())', "demo_squares", ("demo",)),
+    code('''
+# You can count ops
+# of anything.
+(
+    f'{count_ops(lambda: Field().size()):,} ops '
+    f'in {squares([3]).sum()} m²'
+)
+''', tags=("milestone",)),
     markdown("## Reflect · 15 min"),
     essay("essay", "Ten for anything said."),
 ])  # fmt: skip

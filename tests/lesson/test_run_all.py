@@ -1,5 +1,7 @@
 """Run All goes to the end, errors are one sentence, the last cell says where the student is."""
 
+import dataclasses
+
 import pytest
 from nbclient.exceptions import CellExecutionError
 from nbformat.v4 import new_code_cell
@@ -29,6 +31,16 @@ def everything(folder):
     return run_all(folder, notebook)
 
 
+def test_a_milestone_that_cannot_be_shown_stops_nothing():
+    milestone = ("You can divide.", "1 / 0")
+    outline = Outline("01_going_on", {"area": Exercise("area", tests={"test_area": 5})}, {})
+    record = Record(dataclasses.replace(outline, milestone=milestone))
+    assert measure(record).milestone == []
+    record.tests["test_area"] = TestRun("passed")
+    sentence, instead = measure(record).milestone
+    assert sentence == "You can divide." and "ZeroDivisionError" in instead
+
+
 @pytest.fixture(scope="module")
 def left_out(folder):
     """One exercise is left out."""
@@ -45,7 +57,7 @@ def test_nothing_written(nothing):
     assert shown(nothing["demo_squares"]) == "`squares` is not written yet: section 2"
     table = shown(nothing["where_am_i"])
     assert "⬜ area       section 1   0 of 40 points  not written yet" in table
-    assert "So far 0 of 100 points" in table
+    assert "So far 0 of 100 points" in table and "You can" not in table
     assert "Next: write `area` (section 1, 10 min)." in table
 
 
@@ -54,6 +66,7 @@ def test_everything_written(everything):
     table = shown(everything["where_am_i"])
     assert "✅ count_ops  section 2  30 of 30 points  passes its visible checks" in table
     assert "So far 100 of 100 points" in table
+    assert "\nYou can count ops of anything.\n0 ops in 9 m²" in table
     assert "the essay (Reflect, 10 points by hand), then Restart Kernel" in table
     assert "the field: 10,800 m²; you guessed 10,000 m², 7.4 % too low" in table
 

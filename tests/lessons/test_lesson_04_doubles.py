@@ -164,8 +164,11 @@ def test_told_is_each_line_that_holds_a_label_and_its_numbers():
         print("label, MB")
         print("b and a: 260.50 MB (+60.5)\na 1,200.0 -3.25 7\nno 7.5")
 
-    assert fake.told(report, "a", "b") == [("a", ["260.5", "60.5"]), ("a", ["1200.0", "3.2"])]
-    assert fake.told(report, "c") == []
+    assert fake.Resident.told(report, "a", "b") == [
+        ("a", ["260.5", "60.5"]),
+        ("a", ["1200.0", "3.2"]),
+    ]
+    assert fake.Resident.told(report, "c") == []
 
 
 def test_furthest_is_the_largest_difference_of_any_gradient():

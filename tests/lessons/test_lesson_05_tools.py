@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
 import sys
 import types
 
 import numpy as np
 import pytest
+from cohort.run import complete, entries, solved
 from lesson_demos import beside
 
 from proflab import Tensor, dispatch, nn
@@ -16,6 +18,7 @@ from proflab.lesson.recording import (
     Recorder,
     Rows,
     as_model,
+    column,
     columns,
     elementwise_kind,
     region,
@@ -26,6 +29,7 @@ from proflab.lesson.tensor_memory import bytes_by_memory, each_op, memory_of, pr
 profiled = beside("05_profiler", "profiled")
 
 X = Tensor([[1.0, 2.0]])
+SEARCH, CODE = "the shortest that holds it", "def self_times(spans):\n    pass"
 
 
 @pytest.mark.parametrize("meta", [False, True])
@@ -85,7 +89,7 @@ def test_work_and_traffic_add_up_and_a_tensor_can_be_called():
 
 def test_the_calls_and_layers_of_the_test_cells_do_what_they_say():
     pace = []
-    layer = profiled.PacedBack(lambda x: pace.append(x.shape), nn.Linear(3, 2))
+    layer = profiled.Paced(lambda x: pace.append(x.shape), nn.Linear(3, 2), back=True)
     out = layer(Tensor(np.ones((4, 3))))
     out.sum().backward()
     assert pace == [(4, 2), (4, 2)] and layer.inner.weight.grad.shape == (2, 3)
@@ -154,20 +158,78 @@ def test_errors_and_failures_are_told_by_their_names():
     with pytest.raises(NotImplementedError):
         doubles.errors(lambda: (_ for _ in ()).throw(NotImplementedError()), [()])
 
-    class Keeps(Told):
-        def watch(self, call):
-            self.rows.depth += 1  # and never takes it back
-            return call()
 
-    run = lambda function: function()  # noqa: E731
-    assert profiled.after_failures(run, Keeps, X) == [
-        ["ValueError", 0, 1],
-        ["KeyboardInterrupt", 0, 1],
-    ]
-    assert profiled.kept_alive(lambda f, g: f(g), lambda make: make()) is False
-    kept = []
-    hooked = dispatch.hook(lambda call: kept.append(call()) or kept[-1])
-    assert profiled.kept_alive(lambda f, g: f(g), lambda make: hooked(make)()) is True
+def test_a_recording_by_a_students_record_says_how_it_ended(notebook):
+    def keeps(call, rows):
+        rows.depth += 1  # and never takes it back
+        result = call()
+        notebook.add_row(rows, 2, 1_000_000, 3_000_000, notebook.op_facts(call, result))
+        return result
+
+    clock = doubles.Clock()
+    rows = clock.run(profiled.recorded, keeps, lambda: X.exp().tanh(), lambda: clock.advance(2))
+    assert (column(rows, "op"), rows.depth, rows.error) == (["exp", "tanh"], 2, "")
+    assert column(rows, "ms") == [2.0, 2.0] and len(rows.spans) == 0
+    failed = profiled.recorded(keeps, lambda: X @ X)
+    assert (list(failed), failed.depth, failed.error) == ([], 1, "ValueError")
+    stopped = profiled.recorded(keeps, profiled.Around(profiled.interrupted))
+    assert (list(stopped), stopped.depth, stopped.error) == ([], 1, "KeyboardInterrupt")
+    unknown = profiled.recorded(keeps, lambda: X.exp(), unknown="exp")
+    assert unknown.error == "NotImplementedError"
+
+    def unwritten(call, rows):
+        raise NotImplementedError()
+
+    with pytest.raises(NotImplementedError):
+        profiled.recorded(unwritten, lambda: X.exp())
+
+
+def test_the_given_row_has_the_facts_and_its_times_in_ms():
+    add_row, facts = solved("lesson_05").scope["add_row"], {"op": "exp", "module": "a"}
+    rows = Rows()
+    rows.start, rows.depth = 7_000_000, 1
+    assert add_row(rows, 9_500_000, 9_623_457, facts) is None
+    add_row(rows, 9_623_457, 9_623_457, {"op": "region"})
+    times = {"start_ms": 2.5, "ms": 0.123457, "self_ms": None, "depth": 1}
+    assert rows[0] == facts | times and list(facts) == ["op", "module"]
+    assert column(rows, "op") == ["exp", "region"] and rows[1]["ms"] == 0.0
+    assert rows.spans == [(9_500_000, 9_623_457), (9_623_457, 9_623_457)]
+
+
+def test_self_times_are_filled_in_when_a_recording_ends():
+    scope = solved("lesson_05").scope
+    with scope["OpRecorder"]() as recorder, region("a"):
+        X.exp()
+        assert recorder.rows[0]["self_ms"] is None
+    exp, a = recorder.rows
+    assert exp["self_ms"] == exp["ms"] and a["self_ms"] == pytest.approx(a["ms"] - exp["ms"])
+    with pytest.raises(ValueError, match="inner"), recorder, region("b"):
+        X.tanh()
+        raise ValueError("inner")
+    assert column(recorder.rows, "module") == ["", "b"]
+    assert all(row["self_ms"] >= 0 for row in recorder.rows)
+
+
+def test_two_ways_to_self_times_agree_on_drawn_nestings():
+    scope, draw = dict(solved("lesson_05").scope), random.Random(5)
+    other = complete("self_times", entries("lesson_05", "ALTERNATES")["self_times"][SEARCH], CODE)
+
+    def nest(start, end, depth):
+        spans, at = [(start, end)], start
+        while depth and (at := at + draw.randrange(4)) < end:
+            until = min(end, at + draw.randrange(1, 9))
+            spans += nest(at, until, depth - 1)
+            at = until
+        return spans
+
+    drawn = [nest(0, draw.randrange(1, 40), 3) for _ in range(300)]
+    for spans in drawn:
+        draw.shuffle(spans)
+    found = [scope["self_times"](spans) for spans in drawn]
+    exec(other, scope)
+    assert found == [scope["self_times"](spans) for spans in drawn]
+    lengths = [max(end for _, end in spans) for spans in drawn]  # all begin at 0
+    assert [sum(times) for times in found] == lengths
 
 
 def test_elementwise_work_has_the_name_of_its_row_in_the_table():

@@ -33,46 +33,46 @@ SYLLABUS = {
         elementwise_flops 6 einsum_flops 8 op_flops 10 count_flops 22 gradient_flops 20
         backward_flops 7 training_flops 4 reflect_6nd 10 essay_flops""",
     "03_latency": """
-        Timer 12 timer_resolution_ms 8 calibrate 8 measure_latency 20 latency_statistics 12
-        confidence_interval 14 measurement_warnings 12 throughput 4 best_batch 10 essay_latency""",
+        Timer 16 timer_resolution_ms 8 calibrate 14 measure_latency 26 latency_statistics 4
+        confidence_interval 24 measurement_warnings 12 throughput 4 best_batch 16 essay_latency""",
     "04_memory": """
-        MemoryTracker 12 measure_memory 12 saved_activations 14 optimizer_memory_mb 8
-        training_memory 10 MemoryProfiler 12 find_leak 12 recomputed_gradients 6 checkpointed 8
+        MemoryTracker 4 measure_memory 14 saved_activations 24 optimizer_memory_mb 8
+        training_memory 14 MemoryProfiler 0 find_leak 18 recomputed_gradients 18 checkpointed 8
         reflect_training_mb 6 essay_memory""",
     "05_profiler": """
-        op_bytes 10 op_facts 10 add_row 6 record 10 top_operations 8 chrome_trace 8
-        find_bottleneck 4 profile_forward_pass 12 profile_layer 4 profile_backward_pass 10
-        hot_functions 6 profiling_overhead 6 compare_architectures 6 essay_profiler""",
+        op_bytes 20 op_facts 10 self_times 14 record 12 top_operations 8 chrome_trace 8
+        find_bottleneck 8 rows_at_ridge 10 hot_functions 6 profiling_overhead 12 samples_needed 8
+        profile_forward_pass 8 profile_layer 4 profile_backward_pass 0 compare_architectures 6
+        essay_profiler""",
     "06_roofline": """
         arithmetic_intensity 6 ridge_point 4 attainable_flops 7 matmul_bytes 7 elementwise_bytes 6
         attention_bytes 0 measure_peak_flops 14 measure_bandwidth 16 write_allocate 0
         roofline_points 8 classify 12 inspect_step 8 mfu 4 amdahl 5 reflect_relu 3
         essay_roofline""",
     "07_scaling": """
-        local_exponents 10 fit_cost 14 holdout_error 10 batch_cost 10 predict_ms 20
+        local_exponents 10 fit_cost 17 holdout_error 10 batch_cost 10 predict_ms 20
         matmul_addresses 12 cache_misses 24 traffic_bound 6 set_misses 0 speedup_steps 12
-        reflect_crossover_tokens 10 essay_scaling""",
+        reflect_crossover_tokens 7 essay_scaling""",
     "08_benchmarking": """
-        run_order 8 rank_test 14 speedup_interval 10 gate 10 runs_interval 8 percentile_interval 0
-        response_times 12 quantize 12 sparse_bytes 0 pareto 8 energy_joules 8 audit_speedups 10
+        run_order 7 rank_test 18 speedup_interval 10 gate 10 runs_interval 8 percentile_interval 0
+        response_times 14 quantize 12 sparse_bytes 0 pareto 7 energy_joules 7 audit_speedups 7
         audit_memory 0 essay_benchmarking""",
     "09_optimization": """
-        diagnose 8 simulate_loader 12 half_gradients 8 scale_after 8 accumulate 8 checkpoint_plan 0
-        fuse 12 graph_bytes 10 merge 8 tiled_attention 16 generation_flops 0 paged_tokens 0
-        fixed_step 10 essay_optimization""",
+        diagnose 10 simulate_loader 12 half_gradients 8 scale_after 8 accumulate 8 checkpoint_plan 0
+        fuse 14 graph_bytes 10 merge 8 tiled_attention 20 generation_flops 0 paged_tokens 0
+        fixed_step 20 essay_optimization""",
     "10_cuda_roofline": """
-        fma_lines 6 fma_flops 4 stream_line 5 stream_bytes 5 warp_sectors 6 bank_conflicts 4
-        occupancy 8 events_to_ms 9 ceilings 14 place 12 crossover 10 gpu_mistakes 11
+        fma_lines 6 fma_flops 4 stream_line 5 stream_bytes 5 warp_sectors 14 bank_conflicts 14
+        occupancy 18 events_to_ms 12 ceilings 14 place 14 crossover 4 gpu_mistakes 18
         reflect_launch 3 reflect_speedup 3 essay_gpu""",
     "11_gpu_training": """
-        gpu_busy 10 gap_causes 12 ops_table 12 memory_peak 8 largest_hole 0 step_report 8
-        interaction 6 training_mfu 8 ring_allreduce 14 allreduce_ms 8 overlapped 14 serial_share 0
+        gpu_busy 12 gap_causes 14 ops_table 16 step_report 8 interaction 6 memory_peak 10
+        largest_hole 0 training_mfu 8 ring_allreduce 16 allreduce_ms 6 overlapped 12 serial_share 0
         sharded_bytes 0 essay_gpu_training""",
 }
 # Exercises that take whatever they are given, or raise what the given code raises.
 RAISING_NOTHING = {
     "MemoryTracker",
-    "add_row",
     "fixed_step",
     "merge",
     "op_bytes",

@@ -9,10 +9,10 @@ def forward_row(
     op: str,
     module: str,
     self_ms: float,
-    matmul_flops: int,
-    elementwise_flops: int,
-    bytes_read: int,
-    bytes_written: int,
+    matmul_flops: int = 0,
+    elementwise_flops: int = 0,
+    bytes_read: int = 0,
+    bytes_written: int = 0,
     ms: float | None = None,
 ) -> dict[str, Any]:
     """Return the row of one forward op on float32; ms is self_ms where it is not given.
