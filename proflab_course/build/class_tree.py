@@ -127,7 +127,10 @@ def track_page(plan: Plan, names: list[str]) -> str:
     track = plan.track
     hours = "1 hour" if track.hours == 1 else f"{track.hours:g} hours"
     head = f"# {track.title}: {hours}\n\n{track.text} What is not in the table"
-    return f"{head} is given, as code that you may read.\n\n" + "\n".join(table) + "\n"
+    head += " is given, as code that you may read."
+    if plan.tracks is not None and track.name != plan.tracks.use:
+        head += " These lessons have no badges: the course's own on Binder and Colab are longer."
+    return "\n\n".join([head, "\n".join(table)]) + "\n"
 
 
 def _put_above(path: Path, text: str) -> None:
