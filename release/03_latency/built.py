@@ -50,7 +50,9 @@ def linear_parameters(in_features, out_features, bias=True):
 
     in_features, out_features: ints, at least 1. (Sizes of other types are not tested.)
     bias: True if the layer has a bias. The default is that of torch.nn.Linear.
-    Raises ValueError when a size is below 1.
+
+    >>> linear_parameters(10, 4, bias=False)
+    40
     """
     if min(in_features, out_features) < 1:
         raise ValueError(f"sizes must be at least 1, not {in_features} and {out_features}")
@@ -63,8 +65,11 @@ def conv2d_parameters(in_channels, out_channels, kernel_size, bias=True, groups=
     in_channels, out_channels, groups: ints, at least 1.
     kernel_size: an int for a square kernel, or a tuple or list (height, width); each at least 1.
     bias: True if each output channel has a bias. The defaults are those of torch.nn.Conv2d.
-    Raises ValueError when one of these numbers is below 1, when a tuple or list does not hold
-    exactly two sizes, and when groups does not divide both in_channels and out_channels.
+    Raises ValueError also when a tuple or list does not hold exactly two sizes, and when groups
+    does not divide both in_channels and out_channels.
+
+    >>> conv2d_parameters(3, 8, (1, 5))
+    128
     """
     pair = kernel_size if isinstance(kernel_size, (tuple, list)) else (kernel_size, kernel_size)
     if len(pair) != 2 or min(in_channels, out_channels, groups, *pair) < 1:
@@ -81,7 +86,9 @@ def attention_parameters(d_model, bias=True):
     These are the parameters of its four linear layers: query, key, value and output.
     d_model: int, at least 1, the width of a token's vector.
     bias: True if each of the four layers has a bias.
-    Raises ValueError when d_model is below 1.
+
+    >>> attention_parameters(2)
+    24
     """
     return 4 * linear_parameters(d_model, d_model, bias)
 
@@ -95,6 +102,9 @@ def count_parameters(model, trainable_only=False):
     trainable_only: True leaves out frozen parameters, those whose requires_grad is False.
     Leave the model as it is, and store nothing: it may have changed at the next call.
     Raises ValueError for anything else without .parameters().
+
+    >>> count_parameters(nn.Linear(3, 2))
+    8
     """
     if isinstance(model, Tensor):
         return 0
@@ -113,6 +123,9 @@ def parameter_memory_mb(model, dtype=None):
         them would be stored, in any form that numpy takes: "float16", np.float16, np.dtype("int8").
     Raises ValueError for a dtype that numpy does not know ("float17"), and for anything that is
     not a model.
+
+    >>> parameter_memory_mb(nn.Linear(1023, 1024), "int8")
+    1.0
     """
     try:
         itemsize = np.dtype(dtype).itemsize if dtype is not None else None
@@ -133,6 +146,9 @@ def parameter_table(model):
         to 1: the part of all parameters, not rounded). Rows with equal counts stay in the order in
         which the model yields them. Frozen tensors have rows, too.
     Raises ValueError for anything else without .named_parameters().
+
+    >>> parameter_table(nn.Linear(4, 1, bias=False))
+    [{'name': 'weight', 'shape': (1, 4), 'count': 4, 'share': 1.0}]
     """
     if isinstance(model, Tensor):
         return []
@@ -152,7 +168,9 @@ def gpt2_parameters(vocab_size, context, d_model, layers):
 
     vocab_size, context (positions), d_model (width), layers (blocks): ints, at least 1.
     The matrix that token vectors and output layer share counts once.
-    Raises ValueError when a size is below 1.
+
+    >>> gpt2_parameters(1, 1, 2, 1)
+    82
     """
     if min(vocab_size, context, d_model, layers) < 1:
         raise ValueError("vocab_size, context, d_model and layers must be at least 1")
@@ -169,7 +187,9 @@ def reflect_deployment(parameters, bytes_per_parameter, memory_gb):
     memory_gb: above 0, in GB of 1024³ bytes.
     The dict's keys are model_mb (a float, in MB of 1024² bytes, not rounded) and fits (a bool, also
         True when the weights fill the memory to the last byte).
-    Raises ValueError for an argument out of range.
+
+    >>> reflect_deployment(2**20, 2, 1)
+    {'model_mb': 2.0, 'fits': True}
     """
     if parameters < 1 or bytes_per_parameter <= 0 or memory_gb <= 0:
         raise ValueError("parameters, bytes_per_parameter and memory_gb must be positive")
@@ -183,7 +203,10 @@ def reflect_deployment(parameters, bytes_per_parameter, memory_gb):
 def matmul_flops(m, k, n):
     """Return the FLOPs of a matrix product, (m, k) times (k, n).
 
-    m, k, n: ints, at least 1. Returns an int. Raises ValueError when a size is below 1.
+    m, k, n: ints, at least 1. Returns an int.
+
+    >>> matmul_flops(4, 6, 5)
+    240
     """
     if min(m, k, n) < 1:
         raise ValueError(f"sizes must be at least 1, not {m}, {k} and {n}")
@@ -195,7 +218,10 @@ def linear_flops(input_shape, out_features):
 
     input_shape: (..., in_features), a tuple or a list with any number of leading dimensions, also
         none; all are counted. out_features: int, at least 1. Returns an int.
-    Raises ValueError when the shape is empty, or a size is below 1.
+    Raises ValueError for an empty shape.
+
+    >>> linear_flops((2, 3, 4), 5)
+    240
     """
     *leading, in_features = input_shape or (0,)
     if min(in_features, out_features, *leading) < 1:
@@ -216,9 +242,11 @@ def conv2d_output_shape(input_shape, out_channels, kernel_size, stride=1, paddin
 
     input_shape: (batch, channels, height, width), a tuple or a list. kernel_size, stride, padding,
         dilation: ints, or pairs (vertical, horizontal), tuples or lists. Returns a tuple of ints.
-    Raises ValueError when input_shape does not have four sizes; when one of them, out_channels, a
-    kernel size, a stride or a dilation is below 1; when padding is negative; when a tuple or list
-    is not a pair; and when the window does not fit into the padded image.
+    Raises ValueError for what is no pair, or has not four sizes, and when the window does not fit
+    into the padded image. Padding may be 0.
+
+    >>> conv2d_output_shape((1, 3, 8, 8), 4, 3, stride=2, padding=1)
+    (1, 4, 4, 4)
     """
     if len(input_shape) != 4:
         raise ValueError(f"{input_shape} is not (batch, channels, height, width)")
@@ -241,7 +269,11 @@ def conv2d_flops(input_shape, out_channels, kernel_size, stride=1, padding=0, di
     """Return the FLOPs of a 2-d convolution on an input of this shape, batch included, no bias.
 
     Arguments as for conv2d_output_shape; groups: int, at least 1, divides both channel numbers.
-    Returns an int. Raises ValueError as conv2d_output_shape does, and for groups that do not fit.
+    Returns an int. Raises ValueError as conv2d_output_shape does, and for groups that do not divide
+    the channels.
+
+    >>> conv2d_flops((1, 3, 8, 8), 4, 3, stride=2, padding=1)
+    3456
     """
     output = conv2d_output_shape(input_shape, out_channels, kernel_size, stride, padding, dilation)
     channels = input_shape[1]
@@ -253,9 +285,12 @@ def conv2d_flops(input_shape, out_channels, kernel_size, stride=1, padding=0, di
 def attention_flops(batch, seq, d_model, heads, causal=False):
     """Return the FLOPs of multi-head self-attention: four projections, scores, and mix.
 
-    batch, seq (tokens), d_model (width), heads: ints, at least 1; heads divides d_model.
+    batch, seq (tokens), d_model (width), heads: ints, at least 1.
     causal: of scores and mix count only the pairs of a token with itself and those before it.
-    Returns an int; no bias, no softmax. Raises ValueError unless all sizes are as said above.
+    Returns an int; no bias, no softmax. Raises ValueError if heads does not divide d_model.
+
+    >>> attention_flops(1, 4, 6, 2)
+    1536
     """
     if min(batch, seq, d_model, heads) < 1 or d_model % heads:
         raise ValueError(f"{heads} heads do not divide a width of {d_model}, or a size is below 1")
@@ -281,7 +316,10 @@ def elementwise_flops(op, shape):
     """Return the FLOPs of an elementwise op whose result has this shape, by the table ELEMENTWISE.
 
     op: a key of the table. shape: a tuple of ints, at least 1; () is a single number.
-    Returns an int. Raises ValueError for an op that is not in the table, and for a size below 1.
+    Returns an int.
+
+    >>> elementwise_flops("gelu", (2, 3))
+    48
     """
     if op not in ELEMENTWISE or any(size < 1 for size in shape):
         raise ValueError(f"{op!r} on {shape}: the table has {', '.join(ELEMENTWISE)}")
@@ -294,6 +332,9 @@ def einsum_flops(equation, shapes):
     equation: labels with "->", no spaces, no "...", no label twice in one part: "bij,jk->bik".
     shapes: a list of as many shapes as there are operands. Returns an int: 0 for one operand, and
     where no label that both have is summed. Raises ValueError for more than two operands.
+
+    >>> einsum_flops("ij,jk->ik", [(4, 6), (6, 5)])
+    240
     """
     operands, out = equation.split("->")
     first, *others = operands.split(",")
@@ -337,6 +378,9 @@ def op_flops(op, shapes, attributes):
         key, value, perhaps mask; counted in full also where it is causal.
     Returns an int, 0 for the ops in NO_PRODUCTS. Raises NotImplementedError with a message that
     names the op for any other.
+
+    >>> op_flops("linear", [(2, 3), (4, 3)], {})
+    48
     """
     if op in NO_PRODUCTS:
         return 0
@@ -377,6 +421,9 @@ def count_flops(model, input_shape, per_sample=True):
     per_sample: count one sample: each input has a batch of 1. False: count the whole batch.
     Returns an int. The model stays as it is. Raises NotImplementedError with a message that names
     an op for which there is no rule; ValueError if `model` or `input_shape` is not what it says.
+
+    >>> count_flops(nn.Linear(6, 5), (4, 6))
+    60
     """
     if isinstance(model, Tensor):
         return model.numel()
@@ -397,9 +444,12 @@ def gradient_flops(op, shapes, attributes, wanted):
     """Return the FLOPs of computing the gradients of one op's inputs.
 
     op, shapes, attributes: as for op_flops. wanted: a list of bools, one for each input, True if
-        its gradient is computed. A bias and a mask have no product of their own; a mask that is
-        wanted makes the scores of fused attention need a gradient.
+        its gradient is computed. A bias and a mask have no product of their own; but where a mask
+        is wanted, any(wanted[3:]), the scores of fused attention need a gradient.
     Returns an int. Raises NotImplementedError as op_flops does, whatever is wanted.
+
+    >>> gradient_flops("linear", [(2, 3), (4, 3)], {}, [False, True])
+    48
     """
     if op == "scaled_dot_product_attention":
         first, second = as_matmuls(shapes)
@@ -437,6 +487,9 @@ def backward_flops(model, input_shape, input_grad=False, per_sample=True):
         larger model; integer inputs have none.
     An op that runs forward during the backward pass counts as op_flops says.
     Returns an int. The model stays as it is. Raises as count_flops does.
+
+    >>> backward_flops(nn.Linear(6, 5), (4, 6))
+    60
     """
     if isinstance(model, Tensor):
         return 0
@@ -462,6 +515,9 @@ def training_flops(model, input_shape, input_grad=False, per_sample=True):
     """Return the FLOPs of a forward and a backward pass; all arguments as for backward_flops.
 
     Returns an int. Raises as count_flops does.
+
+    >>> training_flops(nn.Linear(6, 5), (4, 6))
+    120
     """
     forward = count_flops(model, input_shape, per_sample)
     return forward + backward_flops(model, input_shape, input_grad, per_sample)
@@ -471,7 +527,9 @@ def reflect_6nd(parameters, tokens):
     """Return the FLOPs of training a language model by the 6 · N · D rule.
 
     parameters (N), tokens (D): ints, at least 1. Returns an int, exact.
-    Raises ValueError when one is below 1.
+
+    >>> reflect_6nd(100, 2_000)
+    1200000
     """
     if min(parameters, tokens) < 1:
         raise ValueError(f"parameters and tokens must be at least 1, not {parameters}, {tokens}")

@@ -129,6 +129,24 @@ class Resident:
         for label, self.mb in script:
             self.run(function, label)
 
+    @staticmethod
+    def told(function: Callable, *labels: str) -> list[tuple[str, list[str]]]:
+        """Return, of each printed line with a label and a number, the first label and the numbers.
+
+        Numbers are those with a decimal point, as they are written, to the first decimal, without a
+        sign and without commas between thousands. A headline has none, and does not count.
+
+        >>> say = lambda: print("MB  peak\\nforward 1,012.34 MB, +2.0")
+        >>> Resident.told(say, "forward", "backward")
+        [('forward', ['1012.3', '2.0'])]
+        """
+        found = []
+        for line in printed(function):
+            held = [label for label in labels if label in line]
+            numbers = re.findall(r"\d+\.\d", re.sub(r"(?<=\d),(?=\d{3})", "", line))
+            found += [(held[0], numbers)] if held and numbers else []
+        return found
+
     def run(self, function: Callable, *arguments: Any, **options: Any) -> Any:
         """Return function(*arguments, **options); psutil is as before afterwards."""
         import psutil
@@ -214,23 +232,6 @@ def printed(function: Callable, *arguments: Any) -> list[str]:
     with contextlib.redirect_stdout(text):
         function(*arguments)
     return text.getvalue().splitlines()
-
-
-def told(function: Callable, *labels: str) -> list[tuple[str, list[str]]]:
-    """Return, of each printed line with a label and a number, the first label and the numbers.
-
-    Numbers are those with a decimal point, as they are written, to the first decimal, without a
-    sign and without commas between thousands. A headline has none, and does not count.
-
-    >>> told(lambda: print("MB  peak\\nforward 1,012.34 MB, +2.0"), "forward", "backward")
-    [('forward', ['1012.3', '2.0'])]
-    """
-    found = []
-    for line in printed(function):
-        held = [label for label in labels if label in line]
-        numbers = re.findall(r"\d+\.\d", re.sub(r"(?<=\d),(?=\d{3})", "", line))
-        found += [(held[0], numbers)] if held and numbers else []
-    return found
 
 
 def held_mb(function: Callable, *arguments: Any) -> float:

@@ -7,22 +7,22 @@ from __future__ import annotations
 
 import sys
 import time
-import weakref
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from proflab import Function, Tensor, dispatch, example_input, nn
-from proflab.lesson.recording import Rows, columns
+from proflab.lesson.recording import Recorder, Rows
 from proflab.lesson.tensor_memory import each_op
 
 T = TypeVar("T")
 
-_STEPS = ("op_bytes", "op_facts", "add_row", "record", "find_bottleneck", "profile_forward_pass")
+_PASS = "profile_forward_pass"
+_STEPS = ("op_bytes", "op_facts", "self_times", "add_row", "record", "find_bottleneck", _PASS)
 _EARLIER = {
     "op_facts": _STEPS[:1],
-    "record": _STEPS[:3],
-    "profile_forward_pass": _STEPS[:5],
-    "profile_backward_pass": _STEPS[:5],
+    "record": _STEPS[:4],
+    "profile_forward_pass": _STEPS[:6],
+    "profile_backward_pass": _STEPS[:6],
     "profile_layer": _STEPS,
     "compare_architectures": _STEPS,
 }
@@ -30,23 +30,21 @@ _ABSENT = object()
 
 
 class Paced(nn.Module):
-    """A layer that takes as long as `pace` says: `Paced(pace, nn.ReLU())`."""
+    """A layer that takes as long as `pace` says, where x has data: `Paced(pace, nn.ReLU())`.
 
-    def __init__(self, pace: Callable[[Any], Any], inner: nn.Module) -> None:
-        self.pace, self.inner = pace, inner
+    back: its backward pass calls `pace` once more.
+    """
+
+    def __init__(self, pace: Callable[[Any], Any], inner: nn.Module, back: bool = False) -> None:
+        self.pace, self.inner, self.back = pace, inner, back
 
     def forward(self, x: Tensor) -> Tensor:
         """Return what the layer makes of x, after one call of pace."""
-        self.pace(x)
+        if self.back:
+            return _Wait.apply(self.inner(x), self.pace)
+        if not x.is_meta:
+            self.pace(x)
         return self.inner(x)
-
-
-class PacedBack(Paced):
-    """The same, and its backward pass calls `pace` once more."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Return what the layer makes of x."""
-        return _Wait.apply(self.inner(x), self.pace)
 
 
 class _Wait(Function):
@@ -127,14 +125,54 @@ class Around:
         record(self, rows)
 
 
-def recorded(record: Callable, call: Around) -> list[list]:
-    """Return [start_ms, ms, first, depth] of each row that record(call, rows) adds.
+class Recorded(Rows):
+    """Rows, and the name of the error that ended the recording: "" if none did."""
 
-    first is what add_row was given, as Before("record") notes it.
+    __slots__ = ("error",)
+
+
+class _Recorder(Recorder):
+    """Record by a student's record(call, rows), or by a right answer's."""
+
+    def __init__(self, record: Callable[[Any, Rows], Any]) -> None:
+        super().__init__()
+        self.record = record
+
+    def watch(self, call: Any) -> Any:
+        return self.record(call, self.rows)
+
+    def end_region(self, first: int, start: int, end: int, facts: dict) -> None:
+        _add_row(self.rows, start, end, facts)
+
+
+def recorded(
+    record: Callable[[Any, Rows], Any],
+    function: Callable[[], Any] | Around,
+    pace: Callable[[], Any] = lambda: None,
+    unknown: str = "",
+) -> Recorded:
+    """Return the rows that record(call, rows) adds while function() runs, or an Around.
+
+    Each op calls pace(), so that scripted time passes. unknown: an op without a rule. Meanwhile
+    what is written before `record` is right. An exception ends the recording, and `error` has its
+    name; one of an exercise that is still to be written is passed on.
     """
-    rows = Rows()
-    call.recorded(record, rows)
-    return columns(rows, "start_ms", "ms", "first", "depth")
+    recorder, error = _Recorder(record), ""
+    before = Before("record", {(unknown, "forward"): None})
+    try:
+        if isinstance(function, Around):
+            before(function.recorded, record, recorder.rows)
+        else:
+            with recorder:
+                before(paced, pace, function)
+    except (Exception, KeyboardInterrupt) as raised:
+        if isinstance(raised, NotImplementedError) and not str(raised):
+            raise
+        error = type(raised).__name__
+    rows = Recorded()
+    rows += recorder.rows
+    rows.start, rows.depth, rows.error = recorder.rows.start, recorder.rows.depth, error
+    return rows
 
 
 def on_the_way_back(look: Callable, *functions: Callable) -> list[list]:
@@ -150,33 +188,9 @@ def on_the_way_back(look: Callable, *functions: Callable) -> list[list]:
     return found
 
 
-def interrupted(call: Any) -> Any:
-    """Raise KeyboardInterrupt as a hook, so that code that runs an op is interrupted."""
+def interrupted(call: Any = None) -> Any:
+    """Raise KeyboardInterrupt, as a hook, or as what takes time."""
     raise KeyboardInterrupt
-
-
-def kept_alive(run: Callable, function: Callable) -> bool:
-    """Return True if an op's result is still alive after run(function, it), and nobody asked."""
-    results = []
-    run(function, lambda: results.append(weakref.ref(Tensor([1.0]).exp())))
-    return results[0]() is not None
-
-
-def after_failures(run: Callable, recorder: Callable, x: Tensor) -> list[list]:
-    """Return [error, rows, depth] of a recorder in which an op failed, and of one after Ctrl-C.
-
-    x: a Tensor that cannot be multiplied with itself, x @ x.
-    """
-    found = []
-    for hook, op in ((lambda call: call(), lambda: x @ x), (interrupted, x.exp)):
-        with recorder() as recording:
-            try:
-                run(dispatch.hook(hook)(op))
-                error = "nothing was raised"
-            except (ValueError, KeyboardInterrupt) as raised:
-                error = type(raised).__name__
-        found.append([error, len(recording.rows), recording.rows.depth])
-    return found
 
 
 def paced(pace: Callable[[], Any], function: Callable[[], Any]) -> Any:
@@ -210,18 +224,19 @@ class facts(NamedTuple):  # noqa: N801  in test cells it reads as a function, an
 class Before:
     """Call functions as if all that comes before an exercise were right: `Before("record")`.
 
-    figures: {(op, phase): facts(…)}, all 0 for other ops; None for an op without a rule.
+    figures: {(op, phase): facts(…), or a dict of its names}, all 0 for other ops; None for an op
+        without a rule.
     limits: {(FLOPs, bytes): "compute" or "memory"}; other sums get a sentence that names them.
 
     During a call the names of the earlier exercises stand for these answers in the notebook. A row
-    of add_row has self_ms equal to ms, and `first` as it was given. A pass has figures that follow
-    from its input's size; `passes` lists what each was given.
+    has self_ms equal to ms. A pass has figures that follow from its input's size; `passes` lists
+    what each was given.
     """
 
     def __init__(
         self,
         exercise: str,
-        figures: Mapping[tuple[str, str], facts | None] | None = None,
+        figures: Mapping[tuple[str, str], facts | dict[str, int] | None] | None = None,
         limits: Mapping[tuple[int, int], str] | None = None,
     ) -> None:
         self.earlier, self.figures, self.limits = _EARLIER[exercise], figures or {}, limits or {}
@@ -264,16 +279,17 @@ class Before:
         found = self.figures.get((call.op, call.phase), facts())
         if found is None:
             raise NotImplementedError(f"there is no rule for the op {call.op}")
-        return found
+        return facts(**found) if isinstance(found, dict) else found
 
-    def _add_row(self, rows: Any, first: int, start: int, end: int, facts: dict) -> None:
-        ms = (end - start) / 1e6
-        begun = {"first": first, "start_ms": (start - rows.start) / 1e6, "depth": rows.depth}
-        rows.append({**facts, **begun, "ms": ms, "self_ms": ms})
+    def _self_times(self, spans: list[tuple[int, int]]) -> list[float]:
+        return [float(end - start) for start, end in spans]
+
+    def _add_row(self, rows: Any, *ended: Any) -> None:
+        _add_row(rows, *ended[-3:])  # before start, earlier releases had the number of rows
 
     def _record(self, call: Any, rows: Any) -> Any:
         start, result = time.perf_counter_ns(), call()
-        self._add_row(rows, len(rows), start, start, self._op_facts(call, result))
+        _add_row(rows, start, start, self._op_facts(call, result))
         return result
 
     def _find_bottleneck(self, flops: int, bytes_moved: int, hardware: Any) -> str | None:
@@ -297,3 +313,11 @@ class Before:
             "gflops_per_second": 0.007,
             "bottleneck": machine and f"limited by {machine}",
         }
+
+
+def _add_row(rows: Rows, start: float, end: float, facts: dict) -> None:
+    """Add the row of something that has ended, whose own time is all of its time."""
+    ms = (end - start) / 1e6
+    rows.append({**facts, "start_ms": (start - rows.start) / 1e6, "ms": ms, "self_ms": ms})
+    rows[-1]["depth"] = rows.depth
+    rows.spans.append((round(start), round(end)))

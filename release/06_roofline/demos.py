@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from proflab import example_input, models, no_grad
+from proflab import Tensor, example_input, models, no_grad
 from proflab.lesson import measuring, plot
 from proflab.lesson.demo import demo_size, rounds
 from proflab.lesson.hardware import Cache, Hardware, in_bytes, this_machine
@@ -58,6 +58,31 @@ def stream_rates() -> tuple[float, float, float]:
             best[program] = max(best[program], rate)
     copied, one_in, two_in = best.values()
     return copied, one_in, two_in
+
+
+def peaks(measure_peak_flops: Callable[..., float]) -> dict[str, Rates]:
+    """Return the FLOP/s of products in four dtypes: {"float32, 1 thread": (low, middle, high)}.
+
+    The two that a library computes are measured on one thread and on all.
+    """
+
+    def peak(dtype: str, threads: int, sizes: Sequence[int]) -> float:
+        with measuring.on_threads(threads):
+            return measure_peak_flops(sizes=sizes, dtype=dtype, repeats=demo_size(8, 2))
+
+    large, small = demo_size((512, 1024), (128,)), (64, 96)
+    threads = measuring.thread_counts()
+    cases = [(dtype, n, large) for dtype in ("float32", "float64") for n in threads]
+    cases += [("float16", 1, small), ("int32", 1, small)]
+    named = {f"{dtype}, {measuring.called(n)}": (dtype, n, sizes) for dtype, n, sizes in cases}
+    return measuring.in_turns(peak, named)
+
+
+def addition_seconds(count: int) -> float:
+    """Return the seconds of the fastest of many additions of two tensors of so many float32."""
+    x, y = (Tensor(np.ones(count, np.float32)) for _ in range(2))
+    with no_grad():
+        return measuring.best_time(lambda: x + y, max(5, min(500, 2**26 // count)))
 
 
 @cache
@@ -209,6 +234,16 @@ def lines(
     return _names_apart(picture)
 
 
+def additions(seconds: Mapping[str, Mapping[int, float]], guess: object) -> Picture:
+    """Draw what additions of so many numbers take, in µs; guess: how many of 1,000 in a second."""
+    series = {
+        name: [(count / 1000, took * 1e6) for count, took in of.items()]
+        for name, of in seconds.items()
+    }
+    place = 1.0, 1e6 / number(guess)
+    return lines(series, "numbers, in thousands", "µs", "x + y, one thread", guess=place)
+
+
 def number(guess: object) -> float:
     """Return the guess where it is a number above 0, else NaN, which no picture shows."""
     known = isinstance(guess, int | float) and not isinstance(guess, bool) and guess > 0
@@ -269,6 +304,17 @@ def ranges(
         axes.set_title(title)
         axes.grid(axis="x", color=FAINT)
     return picture
+
+
+def drops(rates: Mapping[int, Rates], caches: Sequence[Cache], call: float) -> str:
+    """Return, as lines, how long a call takes, and for each cache if copies beyond are slower."""
+    said = [f"a copy of 8 bytes takes {call * 1e9:.0f} ns, which is the call"]
+    points = [(size, *found) for size, found in rates.items()]
+    for cache_, inside, beyond, drop in measuring.drops(points, caches):
+        verdict = "a drop" if drop else "no drop beyond the spread"
+        speeds = f"{inside / 1e9:.1f} GB/s inside, {beyond / 1e9:.1f} GB/s beyond"
+        said.append(f"L{cache_.level}, {in_bytes(cache_.size)}: {speeds}: {verdict}")
+    return "\n".join(said)
 
 
 def sweep(rates: Mapping[int, Rates], caches: Sequence[Cache], call: float) -> Picture:

@@ -6,17 +6,68 @@ Nothing here does what an exercise asks for.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any
 
 import numpy as np
 
-from proflab import example_input
+from proflab import Tensor, example_input, models, no_grad
+from proflab.lesson import measuring, noise, plot
+from proflab.lesson.demo import demo_size
+from proflab.lesson.hardware import Hardware, this_machine
 from proflab.lesson.plot import COLOURS, INK, QUIET, Picture, canvas, short
 from proflab.lesson.recorded import median_rows
 
 Point = tuple[str, float, float, float]  # model, bound, corrected, measured; all in ms
+Shape = tuple[int, ...]
+Measure = Callable[..., float]  # as lesson 03's measure_latency, or one of lesson 06's
+# MIT 6.172, lecture 1: seconds of a product of 4,096 × 4,096, by order of the loops and by version.
+IN_C = {
+    "ikj": 177.68,
+    "kij": 179.21,
+    "ijk": 1155.77,
+    "jik": 1080.61,
+    "kji": 3032.82,
+    "jki": 3056.63,
+}
+MIT_LADDER = {
+    "Python": 21_041.67,
+    "Java": 2387.32,
+    "C": 1155.77,
+    "loops in the order ikj": 177.68,
+    "optimizing compiler": 54.63,
+    "parallel loops": 3.04,
+    "tiles": 1.79,
+    "divide and conquer": 1.30,
+    "vector instructions": 0.70,
+}
+
+
+def growing() -> Iterator[tuple[str, Sequence[int], Callable, Callable]]:
+    """Yield three models that grow: name, two sizes, model of a size, input shape of a size."""
+    block = lambda n: models.transformers.Block(768, 12, True)  # noqa: E731
+    for name, sizes, make, shape in (
+        ("MLP, width", (512, 2048), lambda n: models.MLP(n, n, n), lambda n: (8, n)),
+        ("ResNet-18, side", (56, 224), lambda n: models.resnet18(), lambda n: (1, 3, n, n)),
+        ("GPT-2 block, tokens", (128, 512), block, lambda n: (1, n, 768)),
+    ):
+        small, large = demo_size(sizes, (32, 64))
+        yield f"{name}: {small:,} → {large:,}", (small, large), make, shape
+
+
+def timed_batches(
+    latency: Measure, sizes: Sequence[int]
+) -> tuple[dict[int, noise.Measured], list[list[float]]]:
+    """Time LeNet-5 at these batch sizes in rounds: each size's median, and every round's times."""
+    lenet = models.LeNet5().eval()
+    inputs = [example_input(lenet, (size, 1, 32, 32)) for size in sizes]
+    with no_grad(), measuring.on_threads(1):
+        rounds = [
+            [latency(lenet, x, warmup=3, iterations=9) for x in inputs]
+            for _ in range(demo_size(5, 2))
+        ]
+    return {n: noise.measured(ms) for n, *ms in zip(sizes, *rounds, strict=True)}, rounds
 
 
 def batches(
@@ -48,6 +99,45 @@ def batches(
         axes.legend(frameon=False, loc="lower right")
         axes.grid()
     return picture
+
+
+def own_machine(
+    peak_flops: Measure, bandwidth: Measure, latency: Measure
+) -> tuple[Hardware, noise.Measured]:
+    """Measure this machine's two roofs and the ms of an operation on one number; print all three.
+
+    peak_flops, bandwidth: as lesson 06's measure_peak_flops and measure_bandwidth.
+    """
+    size = measuring.beyond_caches(this_machine().caches, demo_size(2**28, 2**26))
+    roof = Hardware(peak_flops(repeats=5), bandwidth(size, repeats=5))
+    one = Tensor([1.0])
+    each = [latency(lambda x: x + one, one, iterations=100) for _ in range(5)]
+    overhead = noise.tell("an operation's overhead", each, "ms")
+    print(f"{roof.peak_flops / 1e9:.0f} GFLOP/s, {roof.bandwidth / 1e9:.1f} GB/s", end=", ")
+    print(f"{overhead * 1000:.1f} µs an operation")
+    return roof, overhead
+
+
+def models_at_sizes() -> Iterator[tuple[str, Any, Callable[[], Any], list[Shape]]]:
+    """Yield three models with the shapes of their inputs: name, model, its maker, shapes."""
+    small = demo_size(lambda: models.gpt2("small"), lambda: models.GPT2(97, 64, 48, 2, 4))
+    images, sides, tokens = demo_size(
+        ((1, 4, 16, 64, 128), (64, 96, 128, 176, 224), (8, 16, 32, 64, 128)),
+        ((1, 2, 4), (32, 48, 64), (8, 16, 32)),
+    )
+    for name, make, shapes in (
+        ("LeNet-5", models.LeNet5, [(n, 1, 32, 32) for n in images]),
+        ("ResNet-18", models.resnet18, [(1, 3, n, n) for n in sides]),
+        ("GPT-2 small", small, [(1, n) for n in tokens]),
+    ):
+        yield name, make().eval(), make, shapes
+
+
+def prediction_lines(points: Sequence[Point], bound: float, corrected: float) -> str:
+    """Return `error_lines`, and what is predicted for GPT-2 XL with 128 tokens."""
+    factors = f"{corrected:,.0f} ms with the factors of GPT-2 small"
+    whole = f"GPT-2 XL, 128 tokens, here: {bound:,.0f} ms by the bound, {factors}"
+    return "\n".join([*error_lines(points), whole])
 
 
 def error_lines(points: Sequence[Point]) -> list[str]:
@@ -152,6 +242,23 @@ def orders(
     return picture
 
 
+def order_lines(
+    misses: Mapping[str, int], here: Mapping[str, noise.Measured], size: int, steps: int
+) -> str:
+    """Return a line for each order: its misses, its seconds in C, and its seconds here."""
+    lines = [
+        f"{order}: {misses[order]:>6,} misses, {seconds:>8,.0f} s in C, "
+        f"{noise.shown(here[order], 's here')}"
+        for order, seconds in IN_C.items()
+    ]
+    return "\n".join([*lines, f"(here: scaled up from {steps} of {size:,} outer steps)"])
+
+
+def timed_order(order: str, n: int, steps: int) -> noise.Measured:
+    """Return the median of `rounds_of_order`, with its interval."""
+    return noise.measured(rounds_of_order(order, n, steps))
+
+
 def seconds_of_order(order: str, n: int, steps: int) -> float:
     """Return the quicker of two runs of `rounds_of_order`."""
     return min(rounds_of_order(order, n, steps, rounds=2))
@@ -215,6 +322,52 @@ def gathered_ns(following: np.ndarray, reads: int) -> float:
         np.take(following, places, out=taken, mode="clip")
         best = min(best, time.perf_counter() - start)
     return best / reads * 1e9
+
+
+def chase(largest: int, reads: int) -> tuple[noise.Measured, noise.Measured, float, dict]:
+    """Time reads at random places of arrays of 2**14 bytes to less than 2**largest.
+
+    Returns ns a read one after another in the fastest and in the largest array, ns of independent
+    reads in the largest, and both as lines to draw, by KB.
+    """
+    chased, gathered = [], []
+    for size in (2**power for power in range(14, largest)):
+        follow = chain(size // 8)  # each number is the place of the next; one round visits all
+        found = noise.measured([chased_ns(follow, reads) for _ in range(3)])
+        chased.append((size / 1024, found))
+        gathered.append((size / 1024, gathered_ns(follow, reads)))
+    lines = {"one after another": chased, "independent": gathered}
+    return min(ns for _, ns in chased), chased[-1][1], gathered[-1][1], lines
+
+
+def timed_ladder(n: int, rounds: int) -> dict[str, noise.Measured]:
+    """Return seconds of a product of n × n by name, from three Python loops to BLAS on all threads.
+
+    The rungs on one thread are timed in turns.
+    """
+    rng = np.random.default_rng(7)
+    a, b = (rng.random((n, n), np.float32) for _ in range(2))
+    out, cells = np.empty_like(a), [(i, j) for i in range(n) for j in range(n)]
+    rungs = {
+        "three Python loops, ijk": (lambda: python_loops("ijk", a.tolist(), b.tolist()), 1),
+        "three Python loops, ikj": (lambda: python_loops("ikj", a.tolist(), b.tolist()), 1),
+        "n² dot products by numpy": (lambda: [a[i] @ b[:, j] for i, j in cells], 3),
+        "n rows times a matrix": (lambda: [row @ b for row in a], 5),
+        f"BLAS, {measuring.called(1)}": (lambda: np.matmul(a, b, out=out), 50),
+    }
+    with measuring.on_threads(1):
+        rates = measuring.in_turns(measuring.best_time, rungs, rounds=rounds)
+    blas = f"BLAS, {measuring.called(max(measuring.thread_counts()))}"
+    rates |= measuring.in_turns(measuring.best_time, {blas: (lambda: np.matmul(a, b, out=out), 50)})
+    busy = noise.is_busy()
+    return {name: noise.Measured(m, low, high, busy) for name, (low, m, high) in rates.items()}
+
+
+def ladder(rows: Sequence[Mapping[str, Any]], title: str) -> Picture:
+    """Draw the share of each row of lesson 07's speedup_steps, with its step in the name."""
+    shares = {f"{row['name']}: {row['step']:.2f} times": row["share"] for row in rows}
+    unit = "share of the way, in logarithms"
+    return plot.bars(shares, unit=unit, title=title, show="{:.0%}".format)
 
 
 def python_loops(order: str, a: list[list[float]], b: list[list[float]]) -> list[list[float]]:

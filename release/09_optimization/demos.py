@@ -26,7 +26,7 @@ from proflab.lesson import noise
 from proflab.lesson.demo import demo_size, progress_bar
 from proflab.lesson.hardware import Hardware
 from proflab.lesson.measuring import best_time, on_threads
-from proflab.lesson.plot import COLOURS, INK, QUIET, Picture, canvas
+from proflab.lesson.plot import COLOURS, INK, QUIET, Picture, bars, canvas
 
 
 def roofs() -> Hardware:
@@ -40,6 +40,19 @@ def roofs() -> Hardware:
     return Hardware(
         2 * size**3 / product, 2 * source.nbytes / copy, source="measured on one thread"
     )
+
+
+def slow_runs(rows_of: Callable) -> list[list[dict]]:
+    """Return the rows of several runs of the slow step, each over the same batches."""
+    model, state = begin()
+    todo = list(batches(state["images"].names, 32, seed=1))[: demo_size(8, 3)]
+    runs = []
+    with on_threads(1):
+        slow_step(model, todo[0], state)  # once, to warm up
+        for _ in range(demo_size(5, 2)):
+            runs.append(rows_of(lambda: [slow_step(model, batch, state) for batch in todo[1:]]))
+            state["losses"].clear()
+    return runs
 
 
 def diagnosed(
@@ -260,6 +273,22 @@ def in_blocks(pieces: Sequence[int | None]) -> dict[int | None, noise.Measured]:
     return {piece: noise.measured(times) for piece, times in found.items()}
 
 
+def draw_pieces(ms: dict[int | None, noise.Measured]) -> Picture:
+    """Draw what in_blocks measured."""
+    named = {f"{piece:,} numbers" if piece else "whole arrays": t for piece, t in ms.items()}
+    title = "Four elementwise ops, in pieces"
+    return bars(named, unit="ms", title=title, show="{:.0f} ms".format)
+
+
+# ── one token at a time ──────────────────────────────────────────────────────────────────────
+
+
+def generating(rows_of: Callable, model: Any, start: Tensor, cached: bool) -> list[dict]:
+    """Return the rows of a model that generates tokens on one thread."""
+    with on_threads(1):
+        return rows_of(lambda: model.generate(start, demo_size(32, 4), cached))
+
+
 # ── fixes ────────────────────────────────────────────────────────────────────────────────────
 
 WAYS = {  # what is fixed: the faults that are put back into the step without any
@@ -331,6 +360,25 @@ def time_fixes(
     them all this while: some 17 MB a round.
     """
     steps = {"slow": slow_step} | {n: with_faults(fixed_step, put) for n, put in WAYS.items()}
+    times = _time_steps(steps, rounds, run_order, clock)
+    slow = times.pop("slow")
+    return [{"name": n, **speedup_interval(slow, found)} for n, found in times.items()]
+
+
+def speedup(
+    fixed_step: Callable, run_order: Callable, speedup_interval: Callable
+) -> noise.Measured:
+    """Return how many times as fast as slow_step a step is: six rounds, as in time_fixes."""
+    steps = {"slow": slow_step, "fixed": fixed_step}
+    times = _time_steps(steps, 6, run_order, time.perf_counter)
+    found = speedup_interval(times["slow"], times["fixed"])
+    return noise.Measured(found["speedup"], found["low"], found["high"], noise.is_busy())
+
+
+def _time_steps(
+    steps: dict[str, Callable], rounds: int, run_order: Callable, clock: Callable[[], float]
+) -> dict[str, list[float]]:
+    """Return the ms of each step, round by round, on three batches that it has met before."""
     runs = {name: (step, *begin()) for name, step in steps.items()}
     times: dict[str, list[float]] = {name: [] for name in runs}
     rounds = max(6, rounds) + max(6, rounds) % 2
@@ -342,9 +390,7 @@ def time_fixes(
             start = clock()
             step(model, batch, state)
             times[name].append((clock() - start) * 1e3)
-    times = {name: found[len(given) :] for name, found in times.items()}
-    slow = times.pop("slow")
-    return [{"name": n, **speedup_interval(slow, found)} for n, found in times.items()]
+    return {name: found[len(given) :] for name, found in times.items()}
 
 
 def waterfall(rows: Sequence[dict[str, Any]], title: str, caption: str = "") -> Picture:

@@ -28,7 +28,9 @@ def linear_parameters(in_features, out_features, bias=True):
 
     in_features, out_features: ints, at least 1. (Sizes of other types are not tested.)
     bias: True if the layer has a bias. The default is that of torch.nn.Linear.
-    Raises ValueError when a size is below 1.
+
+    >>> linear_parameters(10, 4, bias=False)
+    40
     """
     if min(in_features, out_features) < 1:
         raise ValueError(f"sizes must be at least 1, not {in_features} and {out_features}")
@@ -41,8 +43,11 @@ def conv2d_parameters(in_channels, out_channels, kernel_size, bias=True, groups=
     in_channels, out_channels, groups: ints, at least 1.
     kernel_size: an int for a square kernel, or a tuple or list (height, width); each at least 1.
     bias: True if each output channel has a bias. The defaults are those of torch.nn.Conv2d.
-    Raises ValueError when one of these numbers is below 1, when a tuple or list does not hold
-    exactly two sizes, and when groups does not divide both in_channels and out_channels.
+    Raises ValueError also when a tuple or list does not hold exactly two sizes, and when groups
+    does not divide both in_channels and out_channels.
+
+    >>> conv2d_parameters(3, 8, (1, 5))
+    128
     """
     pair = kernel_size if isinstance(kernel_size, (tuple, list)) else (kernel_size, kernel_size)
     if len(pair) != 2 or min(in_channels, out_channels, groups, *pair) < 1:
@@ -59,7 +64,9 @@ def attention_parameters(d_model, bias=True):
     These are the parameters of its four linear layers: query, key, value and output.
     d_model: int, at least 1, the width of a token's vector.
     bias: True if each of the four layers has a bias.
-    Raises ValueError when d_model is below 1.
+
+    >>> attention_parameters(2)
+    24
     """
     return 4 * linear_parameters(d_model, d_model, bias)
 
@@ -73,6 +80,9 @@ def count_parameters(model, trainable_only=False):
     trainable_only: True leaves out frozen parameters, those whose requires_grad is False.
     Leave the model as it is, and store nothing: it may have changed at the next call.
     Raises ValueError for anything else without .parameters().
+
+    >>> count_parameters(nn.Linear(3, 2))
+    8
     """
     if isinstance(model, Tensor):
         return 0
@@ -91,6 +101,9 @@ def parameter_memory_mb(model, dtype=None):
         them would be stored, in any form that numpy takes: "float16", np.float16, np.dtype("int8").
     Raises ValueError for a dtype that numpy does not know ("float17"), and for anything that is
     not a model.
+
+    >>> parameter_memory_mb(nn.Linear(1023, 1024), "int8")
+    1.0
     """
     try:
         itemsize = np.dtype(dtype).itemsize if dtype is not None else None
@@ -111,6 +124,9 @@ def parameter_table(model):
         to 1: the part of all parameters, not rounded). Rows with equal counts stay in the order in
         which the model yields them. Frozen tensors have rows, too.
     Raises ValueError for anything else without .named_parameters().
+
+    >>> parameter_table(nn.Linear(4, 1, bias=False))
+    [{'name': 'weight', 'shape': (1, 4), 'count': 4, 'share': 1.0}]
     """
     if isinstance(model, Tensor):
         return []
@@ -130,7 +146,9 @@ def gpt2_parameters(vocab_size, context, d_model, layers):
 
     vocab_size, context (positions), d_model (width), layers (blocks): ints, at least 1.
     The matrix that token vectors and output layer share counts once.
-    Raises ValueError when a size is below 1.
+
+    >>> gpt2_parameters(1, 1, 2, 1)
+    82
     """
     if min(vocab_size, context, d_model, layers) < 1:
         raise ValueError("vocab_size, context, d_model and layers must be at least 1")
@@ -147,7 +165,9 @@ def reflect_deployment(parameters, bytes_per_parameter, memory_gb):
     memory_gb: above 0, in GB of 1024³ bytes.
     The dict's keys are model_mb (a float, in MB of 1024² bytes, not rounded) and fits (a bool, also
         True when the weights fill the memory to the last byte).
-    Raises ValueError for an argument out of range.
+
+    >>> reflect_deployment(2**20, 2, 1)
+    {'model_mb': 2.0, 'fits': True}
     """
     if parameters < 1 or bytes_per_parameter <= 0 or memory_gb <= 0:
         raise ValueError("parameters, bytes_per_parameter and memory_gb must be positive")

@@ -12,7 +12,7 @@ import pstats
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from cProfile import Profile
 from itertools import product
@@ -83,6 +83,44 @@ def first_calls(calls: int = 20) -> list[float]:
     path = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     program = [sys.executable, "-c", _FIRST_CALLS.format(calls=calls)]
     return [float(line) for line in subprocess.check_output(program, env=path).split()]
+
+
+def ns_a_call(
+    timer: AbstractContextManager, call: Callable[[], Any], calls: int, samples: int = 25
+) -> list[float]:
+    """Return the ns of one call in each of `samples` samples of `calls` calls."""
+    found = []
+    for _ in range(samples):
+        with timer:
+            for _ in range(calls):
+                call()
+        found.append(1e6 * timer.elapsed_ms / calls)
+    return found
+
+
+def token_times(
+    timer: AbstractContextManager, size: Sequence[int], rounds: Iterable[int]
+) -> tuple[dict[str, list[float]], dict[str, list[float]], bool]:
+    """Return the ms to the first token and of a further one, by way, and if both write the same.
+
+    size: vocabulary, context, width, blocks and heads of a GPT-2; its prompt has 32 tokens.
+    """
+    gpt2 = models.GPT2(*size)
+    prompt, written = example_input(gpt2, (1, 32)), set()
+    first: dict[str, list[float]] = {"with a cache": [], "without": []}
+    further: dict[str, list[float]] = {"with a cache": [], "without": []}
+    for _ in rounds:
+        for way in first:
+            cached = way != "without"
+            with timer:
+                gpt2.generate(prompt, 1, use_cache=cached)
+            one = timer.elapsed_ms
+            with timer:
+                tokens = gpt2.generate(prompt, 5, use_cache=cached)
+            written.add(str(tokens.tolist()))
+            first[way].append(one)
+            further[way].append((timer.elapsed_ms - one) / 4)
+    return first, further, len(written) == 1
 
 
 # ── on the scripted clock ────────────────────────────────────────────────────────────────────

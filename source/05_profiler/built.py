@@ -79,7 +79,9 @@ def linear_parameters(in_features, out_features, bias=True):
 
     in_features, out_features: ints, at least 1. (Sizes of other types are not tested.)
     bias: True if the layer has a bias. The default is that of torch.nn.Linear.
-    Raises ValueError when a size is below 1.
+
+    >>> linear_parameters(10, 4, bias=False)
+    40
     """
     if min(in_features, out_features) < 1:
         raise ValueError(f"sizes must be at least 1, not {in_features} and {out_features}")
@@ -92,8 +94,11 @@ def conv2d_parameters(in_channels, out_channels, kernel_size, bias=True, groups=
     in_channels, out_channels, groups: ints, at least 1.
     kernel_size: an int for a square kernel, or a tuple or list (height, width); each at least 1.
     bias: True if each output channel has a bias. The defaults are those of torch.nn.Conv2d.
-    Raises ValueError when one of these numbers is below 1, when a tuple or list does not hold
-    exactly two sizes, and when groups does not divide both in_channels and out_channels.
+    Raises ValueError also when a tuple or list does not hold exactly two sizes, and when groups
+    does not divide both in_channels and out_channels.
+
+    >>> conv2d_parameters(3, 8, (1, 5))
+    128
     """
     pair = kernel_size if isinstance(kernel_size, (tuple, list)) else (kernel_size, kernel_size)
     if len(pair) != 2 or min(in_channels, out_channels, groups, *pair) < 1:
@@ -110,7 +115,9 @@ def attention_parameters(d_model, bias=True):
     These are the parameters of its four linear layers: query, key, value and output.
     d_model: int, at least 1, the width of a token's vector.
     bias: True if each of the four layers has a bias.
-    Raises ValueError when d_model is below 1.
+
+    >>> attention_parameters(2)
+    24
     """
     return 4 * linear_parameters(d_model, d_model, bias)
 
@@ -124,6 +131,9 @@ def count_parameters(model, trainable_only=False):
     trainable_only: True leaves out frozen parameters, those whose requires_grad is False.
     Leave the model as it is, and store nothing: it may have changed at the next call.
     Raises ValueError for anything else without .parameters().
+
+    >>> count_parameters(nn.Linear(3, 2))
+    8
     """
     if isinstance(model, Tensor):
         return 0
@@ -142,6 +152,9 @@ def parameter_memory_mb(model, dtype=None):
         them would be stored, in any form that numpy takes: "float16", np.float16, np.dtype("int8").
     Raises ValueError for a dtype that numpy does not know ("float17"), and for anything that is
     not a model.
+
+    >>> parameter_memory_mb(nn.Linear(1023, 1024), "int8")
+    1.0
     """
     try:
         itemsize = np.dtype(dtype).itemsize if dtype is not None else None
@@ -162,6 +175,9 @@ def parameter_table(model):
         to 1: the part of all parameters, not rounded). Rows with equal counts stay in the order in
         which the model yields them. Frozen tensors have rows, too.
     Raises ValueError for anything else without .named_parameters().
+
+    >>> parameter_table(nn.Linear(4, 1, bias=False))
+    [{'name': 'weight', 'shape': (1, 4), 'count': 4, 'share': 1.0}]
     """
     if isinstance(model, Tensor):
         return []
@@ -181,7 +197,9 @@ def gpt2_parameters(vocab_size, context, d_model, layers):
 
     vocab_size, context (positions), d_model (width), layers (blocks): ints, at least 1.
     The matrix that token vectors and output layer share counts once.
-    Raises ValueError when a size is below 1.
+
+    >>> gpt2_parameters(1, 1, 2, 1)
+    82
     """
     if min(vocab_size, context, d_model, layers) < 1:
         raise ValueError("vocab_size, context, d_model and layers must be at least 1")
@@ -198,7 +216,9 @@ def reflect_deployment(parameters, bytes_per_parameter, memory_gb):
     memory_gb: above 0, in GB of 1024³ bytes.
     The dict's keys are model_mb (a float, in MB of 1024² bytes, not rounded) and fits (a bool, also
         True when the weights fill the memory to the last byte).
-    Raises ValueError for an argument out of range.
+
+    >>> reflect_deployment(2**20, 2, 1)
+    {'model_mb': 2.0, 'fits': True}
     """
     if parameters < 1 or bytes_per_parameter <= 0 or memory_gb <= 0:
         raise ValueError("parameters, bytes_per_parameter and memory_gb must be positive")
@@ -212,7 +232,10 @@ def reflect_deployment(parameters, bytes_per_parameter, memory_gb):
 def matmul_flops(m, k, n):
     """Return the FLOPs of a matrix product, (m, k) times (k, n).
 
-    m, k, n: ints, at least 1. Returns an int. Raises ValueError when a size is below 1.
+    m, k, n: ints, at least 1. Returns an int.
+
+    >>> matmul_flops(4, 6, 5)
+    240
     """
     if min(m, k, n) < 1:
         raise ValueError(f"sizes must be at least 1, not {m}, {k} and {n}")
@@ -224,7 +247,10 @@ def linear_flops(input_shape, out_features):
 
     input_shape: (..., in_features), a tuple or a list with any number of leading dimensions, also
         none; all are counted. out_features: int, at least 1. Returns an int.
-    Raises ValueError when the shape is empty, or a size is below 1.
+    Raises ValueError for an empty shape.
+
+    >>> linear_flops((2, 3, 4), 5)
+    240
     """
     *leading, in_features = input_shape or (0,)
     if min(in_features, out_features, *leading) < 1:
@@ -245,9 +271,11 @@ def conv2d_output_shape(input_shape, out_channels, kernel_size, stride=1, paddin
 
     input_shape: (batch, channels, height, width), a tuple or a list. kernel_size, stride, padding,
         dilation: ints, or pairs (vertical, horizontal), tuples or lists. Returns a tuple of ints.
-    Raises ValueError when input_shape does not have four sizes; when one of them, out_channels, a
-    kernel size, a stride or a dilation is below 1; when padding is negative; when a tuple or list
-    is not a pair; and when the window does not fit into the padded image.
+    Raises ValueError for what is no pair, or has not four sizes, and when the window does not fit
+    into the padded image. Padding may be 0.
+
+    >>> conv2d_output_shape((1, 3, 8, 8), 4, 3, stride=2, padding=1)
+    (1, 4, 4, 4)
     """
     if len(input_shape) != 4:
         raise ValueError(f"{input_shape} is not (batch, channels, height, width)")
@@ -270,7 +298,11 @@ def conv2d_flops(input_shape, out_channels, kernel_size, stride=1, padding=0, di
     """Return the FLOPs of a 2-d convolution on an input of this shape, batch included, no bias.
 
     Arguments as for conv2d_output_shape; groups: int, at least 1, divides both channel numbers.
-    Returns an int. Raises ValueError as conv2d_output_shape does, and for groups that do not fit.
+    Returns an int. Raises ValueError as conv2d_output_shape does, and for groups that do not divide
+    the channels.
+
+    >>> conv2d_flops((1, 3, 8, 8), 4, 3, stride=2, padding=1)
+    3456
     """
     output = conv2d_output_shape(input_shape, out_channels, kernel_size, stride, padding, dilation)
     channels = input_shape[1]
@@ -282,9 +314,12 @@ def conv2d_flops(input_shape, out_channels, kernel_size, stride=1, padding=0, di
 def attention_flops(batch, seq, d_model, heads, causal=False):
     """Return the FLOPs of multi-head self-attention: four projections, scores, and mix.
 
-    batch, seq (tokens), d_model (width), heads: ints, at least 1; heads divides d_model.
+    batch, seq (tokens), d_model (width), heads: ints, at least 1.
     causal: of scores and mix count only the pairs of a token with itself and those before it.
-    Returns an int; no bias, no softmax. Raises ValueError unless all sizes are as said above.
+    Returns an int; no bias, no softmax. Raises ValueError if heads does not divide d_model.
+
+    >>> attention_flops(1, 4, 6, 2)
+    1536
     """
     if min(batch, seq, d_model, heads) < 1 or d_model % heads:
         raise ValueError(f"{heads} heads do not divide a width of {d_model}, or a size is below 1")
@@ -310,7 +345,10 @@ def elementwise_flops(op, shape):
     """Return the FLOPs of an elementwise op whose result has this shape, by the table ELEMENTWISE.
 
     op: a key of the table. shape: a tuple of ints, at least 1; () is a single number.
-    Returns an int. Raises ValueError for an op that is not in the table, and for a size below 1.
+    Returns an int.
+
+    >>> elementwise_flops("gelu", (2, 3))
+    48
     """
     if op not in ELEMENTWISE or any(size < 1 for size in shape):
         raise ValueError(f"{op!r} on {shape}: the table has {', '.join(ELEMENTWISE)}")
@@ -323,6 +361,9 @@ def einsum_flops(equation, shapes):
     equation: labels with "->", no spaces, no "...", no label twice in one part: "bij,jk->bik".
     shapes: a list of as many shapes as there are operands. Returns an int: 0 for one operand, and
     where no label that both have is summed. Raises ValueError for more than two operands.
+
+    >>> einsum_flops("ij,jk->ik", [(4, 6), (6, 5)])
+    240
     """
     operands, out = equation.split("->")
     first, *others = operands.split(",")
@@ -366,6 +407,9 @@ def op_flops(op, shapes, attributes):
         key, value, perhaps mask; counted in full also where it is causal.
     Returns an int, 0 for the ops in NO_PRODUCTS. Raises NotImplementedError with a message that
     names the op for any other.
+
+    >>> op_flops("linear", [(2, 3), (4, 3)], {})
+    48
     """
     if op in NO_PRODUCTS:
         return 0
@@ -406,6 +450,9 @@ def count_flops(model, input_shape, per_sample=True):
     per_sample: count one sample: each input has a batch of 1. False: count the whole batch.
     Returns an int. The model stays as it is. Raises NotImplementedError with a message that names
     an op for which there is no rule; ValueError if `model` or `input_shape` is not what it says.
+
+    >>> count_flops(nn.Linear(6, 5), (4, 6))
+    60
     """
     if isinstance(model, Tensor):
         return model.numel()
@@ -426,9 +473,12 @@ def gradient_flops(op, shapes, attributes, wanted):
     """Return the FLOPs of computing the gradients of one op's inputs.
 
     op, shapes, attributes: as for op_flops. wanted: a list of bools, one for each input, True if
-        its gradient is computed. A bias and a mask have no product of their own; a mask that is
-        wanted makes the scores of fused attention need a gradient.
+        its gradient is computed. A bias and a mask have no product of their own; but where a mask
+        is wanted, any(wanted[3:]), the scores of fused attention need a gradient.
     Returns an int. Raises NotImplementedError as op_flops does, whatever is wanted.
+
+    >>> gradient_flops("linear", [(2, 3), (4, 3)], {}, [False, True])
+    48
     """
     if op == "scaled_dot_product_attention":
         first, second = as_matmuls(shapes)
@@ -466,6 +516,9 @@ def backward_flops(model, input_shape, input_grad=False, per_sample=True):
         larger model; integer inputs have none.
     An op that runs forward during the backward pass counts as op_flops says.
     Returns an int. The model stays as it is. Raises as count_flops does.
+
+    >>> backward_flops(nn.Linear(6, 5), (4, 6))
+    60
     """
     if isinstance(model, Tensor):
         return 0
@@ -491,6 +544,9 @@ def training_flops(model, input_shape, input_grad=False, per_sample=True):
     """Return the FLOPs of a forward and a backward pass; all arguments as for backward_flops.
 
     Returns an int. Raises as count_flops does.
+
+    >>> training_flops(nn.Linear(6, 5), (4, 6))
+    120
     """
     forward = count_flops(model, input_shape, per_sample)
     return forward + backward_flops(model, input_shape, input_grad, per_sample)
@@ -500,7 +556,9 @@ def reflect_6nd(parameters, tokens):
     """Return the FLOPs of training a language model by the 6 · N · D rule.
 
     parameters (N), tokens (D): ints, at least 1. Returns an int, exact.
-    Raises ValueError when one is below 1.
+
+    >>> reflect_6nd(100, 2_000)
+    1200000
     """
     if min(parameters, tokens) < 1:
         raise ValueError(f"parameters and tokens must be at least 1, not {parameters}, {tokens}")
@@ -514,6 +572,10 @@ class Timer:
     """Measure time: `with Timer() as timer: …`, or start and stop by hand; then timer.elapsed_ms.
 
     A timer can be used again, and then measures anew. The time is right even if the body raises.
+
+    >>> clock, timer = doubles.Clock(), Timer()
+    >>> clock.run(lambda: doubles.timed(timer, doubles.Model(clock, ms=[250.0])))
+    250.0
     """
 
     elapsed_ms = 0.0  # the last time measured, in milliseconds
@@ -543,7 +605,10 @@ def timer_resolution_ms(samples=100):
     """Return the smallest step by which the clock was seen to move, in ms: a float above 0.
 
     samples: int, at least 1: how many steps to look at. Two equal readings are no step, so that
-    many steps may take many more readings. Raises ValueError when samples is below 1.
+    many steps may take many more readings.
+
+    >>> doubles.Clock(tick_ns=50_000).run(timer_resolution_ms)
+    0.05
     """
     if samples < 1:
         raise ValueError(f"at least one step must be looked at, not {samples}")
@@ -561,7 +626,11 @@ def calibrate(fn, min_time_ms):
 
     It is the first of 1, 2, 4, 8, … for which that many calls in a row took min_time_ms or more.
     fn: a function without arguments. It is called once, untimed, before the first sample, because
-    its first call is cold. Raises ValueError when min_time_ms is not above 0.
+    its first call is cold. A min_time_ms of 0 raises ValueError, too.
+
+    >>> clock = doubles.Clock()
+    >>> clock.run(calibrate, doubles.Model(clock, ms=[2.0]), 5.0)
+    4
     """
     if not min_time_ms > 0:
         raise ValueError(f"min_time_ms must be above 0, not {min_time_ms}")
@@ -581,7 +650,12 @@ def measure_latency(model, x, warmup=10, iterations=100):
 
     model: called with x exactly warmup + iterations times. Its mode (train or eval) stays as it is.
     warmup: how many calls to make first, untimed; at least 0. iterations: how many calls to time;
-    at least 1. Raises ValueError when one of the two is too small.
+    at least 1. What is out of range is refused before any call.
+
+    >>> clock = doubles.Clock()
+    >>> model = doubles.Model(clock, ms=[125.0, 250.0, 4000.0], cold_ms=[9000.0])
+    >>> clock.run(measure_latency, model, "x", warmup=1, iterations=3)
+    250.0
     """
     if warmup < 0 or iterations < 1:
         raise ValueError(f"a warm-up of {warmup} and {iterations} timed calls cannot be made")
@@ -600,7 +674,10 @@ def latency_statistics(times_ms):
 
     times_ms: a list of times in ms, at least one, in any order. The function does not change it.
     All values are floats in ms, not rounded. std divides by n − 1, and is 0.0 for a single time;
-    percentiles are interpolated as above. Raises ValueError when there is no time.
+    percentiles are interpolated as above, which is how np.percentile does it.
+
+    >>> latency_statistics([30, 10, 50, 20, 40])["p95"]
+    48.0
     """
     if len(times_ms) == 0:
         raise ValueError("there are no times to sum up")
@@ -624,6 +701,9 @@ def confidence_interval(times_ms, confidence=0.95):
     Returns (low, high), the l-th smallest and the l-th largest time, for the largest l that
     suffices by the exact binomial distribution. Raises ValueError when no l suffices (fewer than 6
     times at 95 %), and when confidence is out of range.
+
+    >>> confidence_interval([2.5, 2.9, 2.4, 2.6, 9.0, 2.7, 2.8, 2.3])
+    (2.3, 9.0)
     """
     if not 0 < confidence < 1:
         raise ValueError(f"a confidence lies between 0 and 1, which {confidence} does not")
@@ -663,8 +743,10 @@ def measurement_warnings(times_ms, resolution_ms):
     times_ms: a list of times in ms, in the order of measurement. resolution_ms: the clock's step.
     The thirds for `drift` are the first and the last n // 3 of n times; the difference of their
     medians is compared with the median of the first. Fewer than 3 times show no drift.
-    Returns a list of str, empty if all is well. Raises ValueError when there are no times, and
-    when the step is not above 0.
+    Returns a list of str, empty if all is well. A step of 0 raises ValueError, too.
+
+    >>> measurement_warnings([10.0, 10.5, 10.0, 16.0, 10.2, 10.1, 10.4], 0.0001)
+    ['spread', 'outliers']
     """
     if not resolution_ms > 0:
         raise ValueError(f"a clock's step is above 0, not {resolution_ms}")
@@ -682,8 +764,11 @@ def measurement_warnings(times_ms, resolution_ms):
 def throughput(batch_size, latency_ms):
     """Return the number of samples processed in a second, a float.
 
-    batch_size: int, at least 1. latency_ms: how long the whole batch takes, above 0.
-    Raises ValueError when an argument is out of range.
+    batch_size: int, at least 1. latency_ms: how long the whole batch takes. A latency of 0 raises
+    ValueError, too.
+
+    >>> throughput(8, 4.0)
+    2000.0
     """
     if batch_size < 1 or not latency_ms > 0:
         raise ValueError(f"{batch_size} samples in {latency_ms} ms is not possible")
@@ -696,8 +781,10 @@ def best_batch(sizes, latencies_ms, rule):
     sizes: a list of batch sizes, in any order. latencies_ms: how long each takes.
     rule: "throughput" chooses the most samples a second, "latency" the shortest time, "efficiency"
     the smallest size that reaches 90 % of the best throughput. A tie goes to the smallest size.
-    Raises ValueError for empty lists, lists of different lengths, an unknown rule, and a size or a
-    time that throughput does not accept. The lists stay as they are.
+    A time of 0 raises ValueError, too. The lists stay as they are.
+
+    >>> best_batch([16, 32], [14, 26], "efficiency")
+    16
     """
     if len(sizes) == 0 or len(sizes) != len(latencies_ms):
         raise ValueError(f"{len(sizes)} sizes and {len(latencies_ms)} latencies do not match")
@@ -726,6 +813,11 @@ class MemoryTracker:
     Trackers may be nested, to any depth, the inner one stops first: each finds what it would find
     alone. They may be used again. Tracing that was on stays on; if it was off, it is off again.
     frames: how many frames of the call stack tracemalloc records with each block.
+
+    >>> with MemoryTracker() as tracker:
+    ...     kept = [doubles.block(3), doubles.block(5)].pop(0)
+    >>> round(tracker.peak_mb), round(tracker.current_mb)
+    (8, 3)
     """
 
     running = []  # the trackers that have started and not yet stopped, the outermost first
@@ -753,7 +845,7 @@ class MemoryTracker:
         self.running.append(self)
 
     def stop(self):
-        """Stop measuring: set peak_mb and current_mb; stop tracing if this tracker started it."""
+        """Set peak_mb and current_mb, and leave `running`; end the tracing that `start` began."""
         current, peak = tracemalloc.get_traced_memory()
         for tracker in self.running:
             tracker.peak = max(tracker.peak, peak)
@@ -767,16 +859,20 @@ class MemoryTracker:
 def measure_memory(model, input_shape):
     """Return what one forward pass of a model takes, measured.
 
-    model: a Module with data; it is called once, in the mode (train or eval) that it is in.
-    input_shape: batch first, or what else example_input takes (it returns a Tensor, or a tuple
-        if the model has several inputs). The inputs themselves do not count.
+    model: a Module with data; it is called once, in its mode (train or eval).
+    input_shape: batch first, or what else example_input takes (for several inputs it returns a
+        tuple). Inputs do not count.
     Returns a dict of floats, not rounded, the first three in MB of 1024² bytes:
         parameter_memory_mb: all of the model's parameters (lesson 01), frozen ones too
-        activation_memory_mb: what is allocated after the pass, over what was allocated before,
-            while the output is held, and through it the graph for the backward pass
+        activation_memory_mb: what is allocated after the pass over what was before it, while
+            the output is held, and with it the graph
         peak_memory_mb: the parameters, plus the pass's peak over what was allocated before
         memory_efficiency: parameters and activations together, divided by the peak
     Raises ValueError for what is not a model and for what is not a shape.
+
+    >>> model = doubles.Allocating(parameters_mb=1, graph_mb=2, output_mb=3, scratch_mb=5)
+    >>> round(measure_memory(model, (8, 8))["peak_memory_mb"])
+    11
     """
     parameters, inputs = parameter_memory_mb(model), example_input(model, input_shape)
     inputs = inputs if isinstance(inputs, tuple) else (inputs,)
@@ -801,6 +897,9 @@ def saved_activations(model, input_shape):
     inputs and of the model's parameters, frozen or not, and buffers do not count.
     Returns an int. Runs on meta inputs (lesson 02's meta_inputs, per_sample=False), so that
     nothing is computed. Raises ValueError for what cannot be called and for what is not a shape.
+
+    >>> saved_activations(nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1)), (10, 4))
+    320
     """
     inputs = meta_inputs(model, input_shape, per_sample=False)
     known = {tensor.storage for tensor in inputs}
@@ -824,6 +923,9 @@ def optimizer_memory_mb(model, optimizer):
         that are trained (requires_grad) have a state, each once, at its own dtype.
     optimizer: "sgd" (no state), "momentum" (the parameters once), "adam" or "adamw" (twice).
     Returns a float. Raises ValueError for any other optimizer and for what is not a model.
+
+    >>> optimizer_memory_mb(nn.Linear(1023, 256), "adam")  # 1 MB of parameters
+    2.0
     """
     copies = {"sgd": 0, "momentum": 1, "adam": 2, "adamw": 2}
     if optimizer not in copies:
@@ -844,6 +946,9 @@ def training_memory(model, input_shape, optimizer, activation_mb=None):
     Returns a dict of floats in MB of 1024² bytes: parameter_mb (of all parameters), gradient_mb
     (of those that are trained), optimizer_mb, activation_mb, and total_mb, their sum.
     Raises ValueError as these two functions do, and for a negative activation_mb.
+
+    >>> training_memory(nn.Linear(1023, 256), None, "adam", activation_mb=3)["total_mb"]
+    7.0
     """
     if activation_mb is None:
         activation_mb = saved_activations(model, input_shape) / MB
@@ -859,7 +964,13 @@ def training_memory(model, input_shape, optimizer, activation_mb=None):
 
 
 class MemoryProfiler:
-    """Record this process's resident memory at moments that have a name."""
+    """Record this process's resident memory at moments that have a name. (Optional.)
+
+    >>> profiler, resident = MemoryProfiler(), fake.Resident()
+    >>> resident.each(profiler.snapshot, [("start", 20), ("loaded", 35)])
+    >>> resident.told(profiler.report, "start", "loaded")  # labels, and each line's numbers
+    [('start', ['20.0', '0.0']), ('loaded', ['35.0', '15.0'])]
+    """
 
     def __init__(self):
         self.snapshots = []
@@ -898,6 +1009,10 @@ def find_leak(step, steps):
     whose allocations grew most, all its lines together, or None if less than a page, 4,096 bytes,
     is left in a step. Raises ValueError for steps below 1. Tracing that was off is off afterwards,
     even when step raises; if it was on, it goes on, also for a tracker around the call.
+
+    >>> step = fake.LeakyStep(kept={"remember": 1}, freed={"work": 9})  # two functions, in MB
+    >>> find_leak(step, 4)["function"]
+    'remember'
     """
     if steps < 1:
         raise ValueError(f"a leak shows over at least one step, not over {steps}")
@@ -924,6 +1039,10 @@ def recomputed_gradients(run, x, parameters, grad):
     Returns a list of Tensors: the gradient of x, then those of the parameters, in order; None for
     each tensor that requires none or that run does not use. Every `.grad` stays as it is. Works
     also where nothing is recorded, as in a backward pass, and leaves that as it is.
+
+    >>> x = Tensor([3.0], requires_grad=True)
+    >>> recomputed_gradients(lambda x: x * x, x, [], grad=Tensor([1.0]))[0].tolist()
+    [6.0]
     """
     tensors = [x, *parameters]
     wanted = [tensor for tensor in tensors if tensor.requires_grad]
@@ -960,6 +1079,10 @@ def checkpointed(layers, every):
     which runs each segment once more. The gradients are those that the layers give without it, for
     whatever requires one: parameters, and the input. (So each segment's parameters go to
     Recompute, each of them once.) Raises ValueError if there are no layers or `every` is below 1.
+
+    >>> run = checkpointed([nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 2)], every=2)
+    >>> run(proflab.ones(3, 4)).shape
+    (3, 2)
     """
     if every < 1 or not len(layers):
         raise ValueError(f"{len(layers)} layers cannot be run {every} at a time")
@@ -981,6 +1104,9 @@ def reflect_training_mb(parameters, copies, activation_mb, unit=1024**2, rounded
     copies: int, at least 1: 4 for Adam (parameter, gradient, two of state).
     activation_mb: at least 0, in the report's own MB, added as it is. unit: int, at least 1.
     Returns a float, not rounded. Raises ValueError for any argument that is out of range.
+
+    >>> reflect_training_mb(2_600_000, 4, 10, unit=10**6, rounded_to=10**6)
+    58.0
     """
     if min(parameters, copies, unit, rounded_to) < 1 or activation_mb < 0:
         raise ValueError("activation_mb must be at least 0, and all others at least 1")

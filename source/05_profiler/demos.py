@@ -7,13 +7,14 @@ drawn come from the functions that you write in the lesson.
 from __future__ import annotations
 
 import functools
+import json
 import os
 import sys
 import threading
 import time
 from bisect import bisect
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any
 
@@ -22,6 +23,8 @@ import numpy as np
 from proflab import Tensor, example_input, models, no_grad
 from proflab.lesson import noise, plot
 from proflab.lesson.demo import demo_size, rounds
+from proflab.lesson.hardware import Hardware, read_hardware
+from proflab.lesson.noise import show_load  # noqa: F401  for demo cells
 from proflab.lesson.plot import COLOURS, FAINT, INK, QUIET, Picture, canvas
 
 _FRAMES = ("module", "region")
@@ -37,6 +40,32 @@ _FAMILIES = {
     "softmax": "activations",
 }
 _VIEWS = {"time, ms": "self_ms", "FLOPs": "matmul_flops", "bytes read": "bytes_read"}
+
+
+# ── rows, as text ────────────────────────────────────────────────────────────────────────────
+
+
+def print_facts(facts: Mapping[str, Any]) -> None:
+    """Print what is known of one op, a line a key."""
+    for key, value in facts.items():
+        print(f"{key:<18} {value:,}" if isinstance(value, int) else f"{key:<18} {value}")
+
+
+def print_rows(rows: Sequence[dict], most: int) -> None:
+    """Print the first rows of a recording and the last one, and where each stands in time."""
+    print(f"{'op':<8}{'module':<20}{'phase':<10}{'start_ms':>9}{'ms':>8}{'self_ms':>9}{'depth':>7}")
+    for row in [*rows[:most], *rows[-1:]]:
+        times = f"{row['start_ms']:>9.3f}{row['ms']:>8.3f}{row['self_ms']:>9.3f}"
+        print(f"{row['op']:<8}{row['module']:<20}{row['phase']:<10}{times}{row['depth']:>7}")
+
+
+def print_architectures(table: Sequence[dict]) -> None:
+    """Print the rows of compare_architectures below one another."""
+    print(f"{'':<12} parameters            FLOPs        ms        MB   GFLOP/s")
+    for row in table:
+        counted = f"{row['name']:<12}{row['parameters']:>11,}{row['flops']:>17,}"
+        measured = f"{row['latency_ms']:>10.2f}{row['peak_memory_mb']:>10.1f}"
+        print(f"{counted}{measured}{row['gflops_per_second']:>10.1f}")
 
 
 # ── what ran when ────────────────────────────────────────────────────────────────────────────
@@ -200,6 +229,18 @@ def two_passes() -> dict[str, Callable[[], Any]]:
     return passes
 
 
+def vision_transformer() -> tuple[Any, Tensor]:
+    """Return a ViT-Ti/16 and an image for it."""
+    vit = models.VisionTransformer(layers=demo_size(12, 1))
+    return vit, example_input(vit, (1, 3, 224, 224))
+
+
+def machines() -> list[Hardware]:
+    """Return what machines.json has: two cores of a server, a T4, an A100 and an H100."""
+    with open("machines.json", encoding="utf-8") as file:
+        return [read_hardware("machines.json", name) for name in json.load(file)]
+
+
 def answer_request() -> list[int]:
     """Return the most likely token at each place of a text, as somebody's first version does."""
     gpt2, text = _service()
@@ -266,6 +307,15 @@ def family_sums(rows: Sequence[dict], key: str) -> dict[str, float]:
     for row in rows:
         sums[_FAMILIES.get(row["op"], "others")] += row[key]
     return sums
+
+
+def percent_of(recordings: Iterable[Sequence[dict]], family: str) -> float:
+    """Return the percentage of the time that a kind of ops has, from several recordings."""
+    parts = []
+    for rows in recordings:
+        times = family_sums(rows, "self_ms")
+        parts.append(100 * times[family] / sum(times.values()))
+    return noise.measured(parts)
 
 
 def attention_shares(
@@ -339,6 +389,25 @@ def compare_ways(
         for name, run in programs(calibrate).items()
         for way, watch in ways.items()
     }
+
+
+def tell_ratios(ratios: Mapping[tuple[str, str], list[float]]) -> dict[tuple[str, str], float]:
+    """Print each (program, way) with its ratios' spread; return what was measured."""
+    noise.show_load()
+    return {
+        (name, way): noise.tell(f"{name:<15} {way:<9}", found, "times", ratio=True)
+        for (name, way), found in ratios.items()
+    }
+
+
+def samples_of_the_loop() -> float:
+    """Print how often a sampler sees a Python loop and matrix products; return the loop's part."""
+    noise.show_load()
+    counts, seconds = [], demo_size(full=0.4, small=0.1)
+    for half in (run_a_loop, multiply_matrices):
+        samples = [sampled(functools.partial(half, seconds)).total() for _ in range(3)]
+        counts.append(noise.tell(half.__name__, [n / seconds for n in samples], "samples a second"))
+    return 100 * counts[0] / (counts[0] + counts[1])
 
 
 def overheads(

@@ -16,9 +16,9 @@ import tracemalloc
 from proflab import Tensor, autograd, dispatch, example_input, nn
 from proflab.lesson.hardware import Hardware
 from proflab.lesson.recording import (
-    Recorder, as_model, column, dtype_name, elementwise_kind, row_name, work_and_traffic,
+    Recorder, as_model, column, elementwise_kind, row_name, work_and_traffic,
 )
-from proflab.lesson.tensor_memory import TABLES, bytes_by_memory, memory_of, present
+from proflab.lesson.tensor_memory import TABLES, bytes_by_memory, memory_of
 from proflab.lesson.tracebacks import own_function
 
 __all__ = [
@@ -77,6 +77,7 @@ __all__ = [
     "op_bytes",
     "op_elementwise",
     "op_facts",
+    "self_times",
     "add_row",
     "record",
     "OpRecorder",
@@ -87,11 +88,13 @@ __all__ = [
     "ARGS",
     "chrome_trace",
     "find_bottleneck",
+    "rows_at_ridge",
+    "hot_functions",
+    "profiling_overhead",
+    "samples_needed",
     "profile_forward_pass",
     "profile_layer",
     "profile_backward_pass",
-    "hot_functions",
-    "profiling_overhead",
     "compare_architectures",
     "SUPPOSED",
     "Profiler",
@@ -108,7 +111,9 @@ def linear_parameters(in_features, out_features, bias=True):
 
     in_features, out_features: ints, at least 1. (Sizes of other types are not tested.)
     bias: True if the layer has a bias. The default is that of torch.nn.Linear.
-    Raises ValueError when a size is below 1.
+
+    >>> linear_parameters(10, 4, bias=False)
+    40
     """
     if min(in_features, out_features) < 1:
         raise ValueError(f"sizes must be at least 1, not {in_features} and {out_features}")
@@ -121,8 +126,11 @@ def conv2d_parameters(in_channels, out_channels, kernel_size, bias=True, groups=
     in_channels, out_channels, groups: ints, at least 1.
     kernel_size: an int for a square kernel, or a tuple or list (height, width); each at least 1.
     bias: True if each output channel has a bias. The defaults are those of torch.nn.Conv2d.
-    Raises ValueError when one of these numbers is below 1, when a tuple or list does not hold
-    exactly two sizes, and when groups does not divide both in_channels and out_channels.
+    Raises ValueError also when a tuple or list does not hold exactly two sizes, and when groups
+    does not divide both in_channels and out_channels.
+
+    >>> conv2d_parameters(3, 8, (1, 5))
+    128
     """
     pair = kernel_size if isinstance(kernel_size, (tuple, list)) else (kernel_size, kernel_size)
     if len(pair) != 2 or min(in_channels, out_channels, groups, *pair) < 1:
@@ -139,7 +147,9 @@ def attention_parameters(d_model, bias=True):
     These are the parameters of its four linear layers: query, key, value and output.
     d_model: int, at least 1, the width of a token's vector.
     bias: True if each of the four layers has a bias.
-    Raises ValueError when d_model is below 1.
+
+    >>> attention_parameters(2)
+    24
     """
     return 4 * linear_parameters(d_model, d_model, bias)
 
@@ -153,6 +163,9 @@ def count_parameters(model, trainable_only=False):
     trainable_only: True leaves out frozen parameters, those whose requires_grad is False.
     Leave the model as it is, and store nothing: it may have changed at the next call.
     Raises ValueError for anything else without .parameters().
+
+    >>> count_parameters(nn.Linear(3, 2))
+    8
     """
     if isinstance(model, Tensor):
         return 0
@@ -171,6 +184,9 @@ def parameter_memory_mb(model, dtype=None):
         them would be stored, in any form that numpy takes: "float16", np.float16, np.dtype("int8").
     Raises ValueError for a dtype that numpy does not know ("float17"), and for anything that is
     not a model.
+
+    >>> parameter_memory_mb(nn.Linear(1023, 1024), "int8")
+    1.0
     """
     try:
         itemsize = np.dtype(dtype).itemsize if dtype is not None else None
@@ -191,6 +207,9 @@ def parameter_table(model):
         to 1: the part of all parameters, not rounded). Rows with equal counts stay in the order in
         which the model yields them. Frozen tensors have rows, too.
     Raises ValueError for anything else without .named_parameters().
+
+    >>> parameter_table(nn.Linear(4, 1, bias=False))
+    [{'name': 'weight', 'shape': (1, 4), 'count': 4, 'share': 1.0}]
     """
     if isinstance(model, Tensor):
         return []
@@ -210,7 +229,9 @@ def gpt2_parameters(vocab_size, context, d_model, layers):
 
     vocab_size, context (positions), d_model (width), layers (blocks): ints, at least 1.
     The matrix that token vectors and output layer share counts once.
-    Raises ValueError when a size is below 1.
+
+    >>> gpt2_parameters(1, 1, 2, 1)
+    82
     """
     if min(vocab_size, context, d_model, layers) < 1:
         raise ValueError("vocab_size, context, d_model and layers must be at least 1")
@@ -227,7 +248,9 @@ def reflect_deployment(parameters, bytes_per_parameter, memory_gb):
     memory_gb: above 0, in GB of 1024³ bytes.
     The dict's keys are model_mb (a float, in MB of 1024² bytes, not rounded) and fits (a bool, also
         True when the weights fill the memory to the last byte).
-    Raises ValueError for an argument out of range.
+
+    >>> reflect_deployment(2**20, 2, 1)
+    {'model_mb': 2.0, 'fits': True}
     """
     if parameters < 1 or bytes_per_parameter <= 0 or memory_gb <= 0:
         raise ValueError("parameters, bytes_per_parameter and memory_gb must be positive")
@@ -241,7 +264,10 @@ def reflect_deployment(parameters, bytes_per_parameter, memory_gb):
 def matmul_flops(m, k, n):
     """Return the FLOPs of a matrix product, (m, k) times (k, n).
 
-    m, k, n: ints, at least 1. Returns an int. Raises ValueError when a size is below 1.
+    m, k, n: ints, at least 1. Returns an int.
+
+    >>> matmul_flops(4, 6, 5)
+    240
     """
     if min(m, k, n) < 1:
         raise ValueError(f"sizes must be at least 1, not {m}, {k} and {n}")
@@ -253,7 +279,10 @@ def linear_flops(input_shape, out_features):
 
     input_shape: (..., in_features), a tuple or a list with any number of leading dimensions, also
         none; all are counted. out_features: int, at least 1. Returns an int.
-    Raises ValueError when the shape is empty, or a size is below 1.
+    Raises ValueError for an empty shape.
+
+    >>> linear_flops((2, 3, 4), 5)
+    240
     """
     *leading, in_features = input_shape or (0,)
     if min(in_features, out_features, *leading) < 1:
@@ -274,9 +303,11 @@ def conv2d_output_shape(input_shape, out_channels, kernel_size, stride=1, paddin
 
     input_shape: (batch, channels, height, width), a tuple or a list. kernel_size, stride, padding,
         dilation: ints, or pairs (vertical, horizontal), tuples or lists. Returns a tuple of ints.
-    Raises ValueError when input_shape does not have four sizes; when one of them, out_channels, a
-    kernel size, a stride or a dilation is below 1; when padding is negative; when a tuple or list
-    is not a pair; and when the window does not fit into the padded image.
+    Raises ValueError for what is no pair, or has not four sizes, and when the window does not fit
+    into the padded image. Padding may be 0.
+
+    >>> conv2d_output_shape((1, 3, 8, 8), 4, 3, stride=2, padding=1)
+    (1, 4, 4, 4)
     """
     if len(input_shape) != 4:
         raise ValueError(f"{input_shape} is not (batch, channels, height, width)")
@@ -299,7 +330,11 @@ def conv2d_flops(input_shape, out_channels, kernel_size, stride=1, padding=0, di
     """Return the FLOPs of a 2-d convolution on an input of this shape, batch included, no bias.
 
     Arguments as for conv2d_output_shape; groups: int, at least 1, divides both channel numbers.
-    Returns an int. Raises ValueError as conv2d_output_shape does, and for groups that do not fit.
+    Returns an int. Raises ValueError as conv2d_output_shape does, and for groups that do not divide
+    the channels.
+
+    >>> conv2d_flops((1, 3, 8, 8), 4, 3, stride=2, padding=1)
+    3456
     """
     output = conv2d_output_shape(input_shape, out_channels, kernel_size, stride, padding, dilation)
     channels = input_shape[1]
@@ -311,9 +346,12 @@ def conv2d_flops(input_shape, out_channels, kernel_size, stride=1, padding=0, di
 def attention_flops(batch, seq, d_model, heads, causal=False):
     """Return the FLOPs of multi-head self-attention: four projections, scores, and mix.
 
-    batch, seq (tokens), d_model (width), heads: ints, at least 1; heads divides d_model.
+    batch, seq (tokens), d_model (width), heads: ints, at least 1.
     causal: of scores and mix count only the pairs of a token with itself and those before it.
-    Returns an int; no bias, no softmax. Raises ValueError unless all sizes are as said above.
+    Returns an int; no bias, no softmax. Raises ValueError if heads does not divide d_model.
+
+    >>> attention_flops(1, 4, 6, 2)
+    1536
     """
     if min(batch, seq, d_model, heads) < 1 or d_model % heads:
         raise ValueError(f"{heads} heads do not divide a width of {d_model}, or a size is below 1")
@@ -339,7 +377,10 @@ def elementwise_flops(op, shape):
     """Return the FLOPs of an elementwise op whose result has this shape, by the table ELEMENTWISE.
 
     op: a key of the table. shape: a tuple of ints, at least 1; () is a single number.
-    Returns an int. Raises ValueError for an op that is not in the table, and for a size below 1.
+    Returns an int.
+
+    >>> elementwise_flops("gelu", (2, 3))
+    48
     """
     if op not in ELEMENTWISE or any(size < 1 for size in shape):
         raise ValueError(f"{op!r} on {shape}: the table has {', '.join(ELEMENTWISE)}")
@@ -352,6 +393,9 @@ def einsum_flops(equation, shapes):
     equation: labels with "->", no spaces, no "...", no label twice in one part: "bij,jk->bik".
     shapes: a list of as many shapes as there are operands. Returns an int: 0 for one operand, and
     where no label that both have is summed. Raises ValueError for more than two operands.
+
+    >>> einsum_flops("ij,jk->ik", [(4, 6), (6, 5)])
+    240
     """
     operands, out = equation.split("->")
     first, *others = operands.split(",")
@@ -395,6 +439,9 @@ def op_flops(op, shapes, attributes):
         key, value, perhaps mask; counted in full also where it is causal.
     Returns an int, 0 for the ops in NO_PRODUCTS. Raises NotImplementedError with a message that
     names the op for any other.
+
+    >>> op_flops("linear", [(2, 3), (4, 3)], {})
+    48
     """
     if op in NO_PRODUCTS:
         return 0
@@ -435,6 +482,9 @@ def count_flops(model, input_shape, per_sample=True):
     per_sample: count one sample: each input has a batch of 1. False: count the whole batch.
     Returns an int. The model stays as it is. Raises NotImplementedError with a message that names
     an op for which there is no rule; ValueError if `model` or `input_shape` is not what it says.
+
+    >>> count_flops(nn.Linear(6, 5), (4, 6))
+    60
     """
     if isinstance(model, Tensor):
         return model.numel()
@@ -455,9 +505,12 @@ def gradient_flops(op, shapes, attributes, wanted):
     """Return the FLOPs of computing the gradients of one op's inputs.
 
     op, shapes, attributes: as for op_flops. wanted: a list of bools, one for each input, True if
-        its gradient is computed. A bias and a mask have no product of their own; a mask that is
-        wanted makes the scores of fused attention need a gradient.
+        its gradient is computed. A bias and a mask have no product of their own; but where a mask
+        is wanted, any(wanted[3:]), the scores of fused attention need a gradient.
     Returns an int. Raises NotImplementedError as op_flops does, whatever is wanted.
+
+    >>> gradient_flops("linear", [(2, 3), (4, 3)], {}, [False, True])
+    48
     """
     if op == "scaled_dot_product_attention":
         first, second = as_matmuls(shapes)
@@ -495,6 +548,9 @@ def backward_flops(model, input_shape, input_grad=False, per_sample=True):
         larger model; integer inputs have none.
     An op that runs forward during the backward pass counts as op_flops says.
     Returns an int. The model stays as it is. Raises as count_flops does.
+
+    >>> backward_flops(nn.Linear(6, 5), (4, 6))
+    60
     """
     if isinstance(model, Tensor):
         return 0
@@ -520,6 +576,9 @@ def training_flops(model, input_shape, input_grad=False, per_sample=True):
     """Return the FLOPs of a forward and a backward pass; all arguments as for backward_flops.
 
     Returns an int. Raises as count_flops does.
+
+    >>> training_flops(nn.Linear(6, 5), (4, 6))
+    120
     """
     forward = count_flops(model, input_shape, per_sample)
     return forward + backward_flops(model, input_shape, input_grad, per_sample)
@@ -529,7 +588,9 @@ def reflect_6nd(parameters, tokens):
     """Return the FLOPs of training a language model by the 6 · N · D rule.
 
     parameters (N), tokens (D): ints, at least 1. Returns an int, exact.
-    Raises ValueError when one is below 1.
+
+    >>> reflect_6nd(100, 2_000)
+    1200000
     """
     if min(parameters, tokens) < 1:
         raise ValueError(f"parameters and tokens must be at least 1, not {parameters}, {tokens}")
@@ -543,6 +604,10 @@ class Timer:
     """Measure time: `with Timer() as timer: …`, or start and stop by hand; then timer.elapsed_ms.
 
     A timer can be used again, and then measures anew. The time is right even if the body raises.
+
+    >>> clock, timer = doubles.Clock(), Timer()
+    >>> clock.run(lambda: doubles.timed(timer, doubles.Model(clock, ms=[250.0])))
+    250.0
     """
 
     elapsed_ms = 0.0  # the last time measured, in milliseconds
@@ -572,7 +637,10 @@ def timer_resolution_ms(samples=100):
     """Return the smallest step by which the clock was seen to move, in ms: a float above 0.
 
     samples: int, at least 1: how many steps to look at. Two equal readings are no step, so that
-    many steps may take many more readings. Raises ValueError when samples is below 1.
+    many steps may take many more readings.
+
+    >>> doubles.Clock(tick_ns=50_000).run(timer_resolution_ms)
+    0.05
     """
     if samples < 1:
         raise ValueError(f"at least one step must be looked at, not {samples}")
@@ -590,7 +658,11 @@ def calibrate(fn, min_time_ms):
 
     It is the first of 1, 2, 4, 8, … for which that many calls in a row took min_time_ms or more.
     fn: a function without arguments. It is called once, untimed, before the first sample, because
-    its first call is cold. Raises ValueError when min_time_ms is not above 0.
+    its first call is cold. A min_time_ms of 0 raises ValueError, too.
+
+    >>> clock = doubles.Clock()
+    >>> clock.run(calibrate, doubles.Model(clock, ms=[2.0]), 5.0)
+    4
     """
     if not min_time_ms > 0:
         raise ValueError(f"min_time_ms must be above 0, not {min_time_ms}")
@@ -610,7 +682,12 @@ def measure_latency(model, x, warmup=10, iterations=100):
 
     model: called with x exactly warmup + iterations times. Its mode (train or eval) stays as it is.
     warmup: how many calls to make first, untimed; at least 0. iterations: how many calls to time;
-    at least 1. Raises ValueError when one of the two is too small.
+    at least 1. What is out of range is refused before any call.
+
+    >>> clock = doubles.Clock()
+    >>> model = doubles.Model(clock, ms=[125.0, 250.0, 4000.0], cold_ms=[9000.0])
+    >>> clock.run(measure_latency, model, "x", warmup=1, iterations=3)
+    250.0
     """
     if warmup < 0 or iterations < 1:
         raise ValueError(f"a warm-up of {warmup} and {iterations} timed calls cannot be made")
@@ -629,7 +706,10 @@ def latency_statistics(times_ms):
 
     times_ms: a list of times in ms, at least one, in any order. The function does not change it.
     All values are floats in ms, not rounded. std divides by n − 1, and is 0.0 for a single time;
-    percentiles are interpolated as above. Raises ValueError when there is no time.
+    percentiles are interpolated as above, which is how np.percentile does it.
+
+    >>> latency_statistics([30, 10, 50, 20, 40])["p95"]
+    48.0
     """
     if len(times_ms) == 0:
         raise ValueError("there are no times to sum up")
@@ -653,6 +733,9 @@ def confidence_interval(times_ms, confidence=0.95):
     Returns (low, high), the l-th smallest and the l-th largest time, for the largest l that
     suffices by the exact binomial distribution. Raises ValueError when no l suffices (fewer than 6
     times at 95 %), and when confidence is out of range.
+
+    >>> confidence_interval([2.5, 2.9, 2.4, 2.6, 9.0, 2.7, 2.8, 2.3])
+    (2.3, 9.0)
     """
     if not 0 < confidence < 1:
         raise ValueError(f"a confidence lies between 0 and 1, which {confidence} does not")
@@ -692,8 +775,10 @@ def measurement_warnings(times_ms, resolution_ms):
     times_ms: a list of times in ms, in the order of measurement. resolution_ms: the clock's step.
     The thirds for `drift` are the first and the last n // 3 of n times; the difference of their
     medians is compared with the median of the first. Fewer than 3 times show no drift.
-    Returns a list of str, empty if all is well. Raises ValueError when there are no times, and
-    when the step is not above 0.
+    Returns a list of str, empty if all is well. A step of 0 raises ValueError, too.
+
+    >>> measurement_warnings([10.0, 10.5, 10.0, 16.0, 10.2, 10.1, 10.4], 0.0001)
+    ['spread', 'outliers']
     """
     if not resolution_ms > 0:
         raise ValueError(f"a clock's step is above 0, not {resolution_ms}")
@@ -711,8 +796,11 @@ def measurement_warnings(times_ms, resolution_ms):
 def throughput(batch_size, latency_ms):
     """Return the number of samples processed in a second, a float.
 
-    batch_size: int, at least 1. latency_ms: how long the whole batch takes, above 0.
-    Raises ValueError when an argument is out of range.
+    batch_size: int, at least 1. latency_ms: how long the whole batch takes. A latency of 0 raises
+    ValueError, too.
+
+    >>> throughput(8, 4.0)
+    2000.0
     """
     if batch_size < 1 or not latency_ms > 0:
         raise ValueError(f"{batch_size} samples in {latency_ms} ms is not possible")
@@ -725,8 +813,10 @@ def best_batch(sizes, latencies_ms, rule):
     sizes: a list of batch sizes, in any order. latencies_ms: how long each takes.
     rule: "throughput" chooses the most samples a second, "latency" the shortest time, "efficiency"
     the smallest size that reaches 90 % of the best throughput. A tie goes to the smallest size.
-    Raises ValueError for empty lists, lists of different lengths, an unknown rule, and a size or a
-    time that throughput does not accept. The lists stay as they are.
+    A time of 0 raises ValueError, too. The lists stay as they are.
+
+    >>> best_batch([16, 32], [14, 26], "efficiency")
+    16
     """
     if len(sizes) == 0 or len(sizes) != len(latencies_ms):
         raise ValueError(f"{len(sizes)} sizes and {len(latencies_ms)} latencies do not match")
@@ -755,6 +845,11 @@ class MemoryTracker:
     Trackers may be nested, to any depth, the inner one stops first: each finds what it would find
     alone. They may be used again. Tracing that was on stays on; if it was off, it is off again.
     frames: how many frames of the call stack tracemalloc records with each block.
+
+    >>> with MemoryTracker() as tracker:
+    ...     kept = [doubles.block(3), doubles.block(5)].pop(0)
+    >>> round(tracker.peak_mb), round(tracker.current_mb)
+    (8, 3)
     """
 
     running = []  # the trackers that have started and not yet stopped, the outermost first
@@ -782,7 +877,7 @@ class MemoryTracker:
         self.running.append(self)
 
     def stop(self):
-        """Stop measuring: set peak_mb and current_mb; stop tracing if this tracker started it."""
+        """Set peak_mb and current_mb, and leave `running`; end the tracing that `start` began."""
         current, peak = tracemalloc.get_traced_memory()
         for tracker in self.running:
             tracker.peak = max(tracker.peak, peak)
@@ -796,16 +891,20 @@ class MemoryTracker:
 def measure_memory(model, input_shape):
     """Return what one forward pass of a model takes, measured.
 
-    model: a Module with data; it is called once, in the mode (train or eval) that it is in.
-    input_shape: batch first, or what else example_input takes (it returns a Tensor, or a tuple
-        if the model has several inputs). The inputs themselves do not count.
+    model: a Module with data; it is called once, in its mode (train or eval).
+    input_shape: batch first, or what else example_input takes (for several inputs it returns a
+        tuple). Inputs do not count.
     Returns a dict of floats, not rounded, the first three in MB of 1024² bytes:
         parameter_memory_mb: all of the model's parameters (lesson 01), frozen ones too
-        activation_memory_mb: what is allocated after the pass, over what was allocated before,
-            while the output is held, and through it the graph for the backward pass
+        activation_memory_mb: what is allocated after the pass over what was before it, while
+            the output is held, and with it the graph
         peak_memory_mb: the parameters, plus the pass's peak over what was allocated before
         memory_efficiency: parameters and activations together, divided by the peak
     Raises ValueError for what is not a model and for what is not a shape.
+
+    >>> model = doubles.Allocating(parameters_mb=1, graph_mb=2, output_mb=3, scratch_mb=5)
+    >>> round(measure_memory(model, (8, 8))["peak_memory_mb"])
+    11
     """
     parameters, inputs = parameter_memory_mb(model), example_input(model, input_shape)
     inputs = inputs if isinstance(inputs, tuple) else (inputs,)
@@ -830,6 +929,9 @@ def saved_activations(model, input_shape):
     inputs and of the model's parameters, frozen or not, and buffers do not count.
     Returns an int. Runs on meta inputs (lesson 02's meta_inputs, per_sample=False), so that
     nothing is computed. Raises ValueError for what cannot be called and for what is not a shape.
+
+    >>> saved_activations(nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1)), (10, 4))
+    320
     """
     inputs = meta_inputs(model, input_shape, per_sample=False)
     known = {tensor.storage for tensor in inputs}
@@ -853,6 +955,9 @@ def optimizer_memory_mb(model, optimizer):
         that are trained (requires_grad) have a state, each once, at its own dtype.
     optimizer: "sgd" (no state), "momentum" (the parameters once), "adam" or "adamw" (twice).
     Returns a float. Raises ValueError for any other optimizer and for what is not a model.
+
+    >>> optimizer_memory_mb(nn.Linear(1023, 256), "adam")  # 1 MB of parameters
+    2.0
     """
     copies = {"sgd": 0, "momentum": 1, "adam": 2, "adamw": 2}
     if optimizer not in copies:
@@ -873,6 +978,9 @@ def training_memory(model, input_shape, optimizer, activation_mb=None):
     Returns a dict of floats in MB of 1024² bytes: parameter_mb (of all parameters), gradient_mb
     (of those that are trained), optimizer_mb, activation_mb, and total_mb, their sum.
     Raises ValueError as these two functions do, and for a negative activation_mb.
+
+    >>> training_memory(nn.Linear(1023, 256), None, "adam", activation_mb=3)["total_mb"]
+    7.0
     """
     if activation_mb is None:
         activation_mb = saved_activations(model, input_shape) / MB
@@ -888,7 +996,13 @@ def training_memory(model, input_shape, optimizer, activation_mb=None):
 
 
 class MemoryProfiler:
-    """Record this process's resident memory at moments that have a name."""
+    """Record this process's resident memory at moments that have a name. (Optional.)
+
+    >>> profiler, resident = MemoryProfiler(), fake.Resident()
+    >>> resident.each(profiler.snapshot, [("start", 20), ("loaded", 35)])
+    >>> resident.told(profiler.report, "start", "loaded")  # labels, and each line's numbers
+    [('start', ['20.0', '0.0']), ('loaded', ['35.0', '15.0'])]
+    """
 
     def __init__(self):
         self.snapshots = []
@@ -927,6 +1041,10 @@ def find_leak(step, steps):
     whose allocations grew most, all its lines together, or None if less than a page, 4,096 bytes,
     is left in a step. Raises ValueError for steps below 1. Tracing that was off is off afterwards,
     even when step raises; if it was on, it goes on, also for a tracker around the call.
+
+    >>> step = fake.LeakyStep(kept={"remember": 1}, freed={"work": 9})  # two functions, in MB
+    >>> find_leak(step, 4)["function"]
+    'remember'
     """
     if steps < 1:
         raise ValueError(f"a leak shows over at least one step, not over {steps}")
@@ -953,6 +1071,10 @@ def recomputed_gradients(run, x, parameters, grad):
     Returns a list of Tensors: the gradient of x, then those of the parameters, in order; None for
     each tensor that requires none or that run does not use. Every `.grad` stays as it is. Works
     also where nothing is recorded, as in a backward pass, and leaves that as it is.
+
+    >>> x = Tensor([3.0], requires_grad=True)
+    >>> recomputed_gradients(lambda x: x * x, x, [], grad=Tensor([1.0]))[0].tolist()
+    [6.0]
     """
     tensors = [x, *parameters]
     wanted = [tensor for tensor in tensors if tensor.requires_grad]
@@ -989,6 +1111,10 @@ def checkpointed(layers, every):
     which runs each segment once more. The gradients are those that the layers give without it, for
     whatever requires one: parameters, and the input. (So each segment's parameters go to
     Recompute, each of them once.) Raises ValueError if there are no layers or `every` is below 1.
+
+    >>> run = checkpointed([nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 2)], every=2)
+    >>> run(proflab.ones(3, 4)).shape
+    (3, 2)
     """
     if every < 1 or not len(layers):
         raise ValueError(f"{len(layers)} layers cannot be run {every} at a time")
@@ -1010,6 +1136,9 @@ def reflect_training_mb(parameters, copies, activation_mb, unit=1024**2, rounded
     copies: int, at least 1: 4 for Adam (parameter, gradient, two of state).
     activation_mb: at least 0, in the report's own MB, added as it is. unit: int, at least 1.
     Returns a float, not rounded. Raises ValueError for any argument that is out of range.
+
+    >>> reflect_training_mb(2_600_000, 4, 10, unit=10**6, rounded_to=10**6)
+    58.0
     """
     if min(parameters, copies, unit, rounded_to) < 1 or activation_mb < 0:
         raise ValueError("activation_mb must be at least 0, and all others at least 1")
@@ -1023,15 +1152,18 @@ def reflect_training_mb(parameters, copies, activation_mb, unit=1024**2, rounded
 def op_bytes(call, result):
     """Return the bytes that one op has to move: (read, written), two ints.
 
+    >>> each_op(op_bytes, lambda: Tensor([1.0, 2.0]) + Tensor([3.0, 4.0]))
+    [(16, 8)]
+
     call: what a hook gets. result: what call() returned, a Tensor or a tuple of Tensors and None.
     written: the bytes of the result, without memory that is read. If it is 0, so is read.
     read: forward, the bytes of call.inputs, but an op in TABLES reads as much of its table as it
         writes. Backward, the bytes of call.grad (like result, one or several) and call.saved.
     """
     forward = call.phase == "forward"
-    read = bytes_by_memory(call.inputs if forward else present(call.grad) + call.saved)
+    read = bytes_by_memory(call.inputs if forward else tensors_in(call.grad) + call.saved)
     written = 0
-    for memory, size in bytes_by_memory(present(result)).items():
+    for memory, size in bytes_by_memory(tensors_in(result)).items():
         if memory not in read:
             written += size
     if not written:
@@ -1057,6 +1189,9 @@ def op_elementwise(call, shape):
 def op_facts(call, result):
     """Return what is known of one op apart from its time, as a dict of plain data.
 
+    >>> each_op(op_facts, lambda: Tensor([1.0, 2.0]).exp())[0]["output_shape"]
+    (2,)
+
     call, result: as for op_bytes. The keys are op, module (call.module_path), phase: strings;
     input_shapes: a list of tuples; output_shape, dtype: a tuple, and a string such as "float32", of
         the result, or backward of call.grad; of several, those of the first that is a Tensor;
@@ -1066,10 +1201,10 @@ def op_facts(call, result):
     """
     shapes = [t.shape for t in call.inputs]
     if call.phase == "forward":
-        output = present(result)[0]
+        output = tensors_in(result)[0]
         flops = op_flops(call.op, shapes, call.attributes)
     else:
-        output = present(call.grad)[0]
+        output = tensors_in(call.grad)[0]
         wanted = [t.requires_grad for t in call.inputs]
         flops = gradient_flops(call.op, shapes, call.attributes, wanted)
     shape = output.shape
@@ -1080,7 +1215,7 @@ def op_facts(call, result):
         "phase": call.phase,
         "input_shapes": shapes,
         "output_shape": shape,
-        "dtype": dtype_name(output.dtype),
+        "dtype": str(output.dtype),
         "matmul_flops": flops,
         "elementwise_flops": op_elementwise(call, shape),
         "bytes_read": read,
@@ -1088,50 +1223,79 @@ def op_facts(call, result):
     }
 
 
-def add_row(rows, first, start, end, facts):
-    """Append to `rows` the row of something that has ended; return nothing.
+def self_times(spans):
+    """Return what is left of each span's time without the spans directly inside it.
 
-    rows: a Rows, whose depth no longer counts it. first: len(rows) when it began.
-    start, end: what time.perf_counter_ns() showed when it began and ended: ints, in ns.
-    facts: a dict, which stays as it is. The row has its keys and values, and start_ms, the ms from
-        rows.start to start; ms, from start to end; self_ms, ms less the ms of what ran directly
-        inside: of the rows since `first`, those one deeper; depth, how many things ran around it.
+    >>> self_times([(1, 4), (6, 8), (0, 9)])
+    [3.0, 2.0, 4.0]
+
+    spans: (start, end) pairs of numbers, in any order, of what ran in one thread: any two lie
+        apart, touch, or one holds the other. Of two equal ones the first holds the second.
+    Returns floats in the order of spans, in the same unit; their sum is the time in which anything
+    ran. Raises ValueError if a span ends before it starts, and if two cross, as (0, 5) and (3, 8).
     """
-    ms, depth, inside = (end - start) / 1e6, rows.depth, 0
-    for row in rows[first:]:
-        if row["depth"] == depth + 1:
-            inside += row["ms"]
-    start_ms = (start - rows.start) / 1e6
-    rows.append(dict(facts, start_ms=start_ms, ms=ms, self_ms=ms - inside, depth=depth))
+    own, running = [], []
+    for start, end in spans:
+        if end < start:
+            raise ValueError(f"the span from {start} to {end} ends before it starts")
+        own.append(float(end - start))
+    for i in sorted(range(len(spans)), key=lambda i: (spans[i][0], -spans[i][1])):
+        start, end = spans[i]
+        while running and spans[running[-1]][1] <= start:
+            running.pop()
+        if running:
+            around = spans[running[-1]]
+            if end > around[1]:
+                raise ValueError(f"{around} and {(start, end)} cross: neither holds the other")
+            own[running[-1]] -= end - start
+        running.append(i)
+    return own
+
+
+def add_row(rows, start, end, facts):
+    """Append the row of something that has ended, and note its span; return nothing.
+
+    rows: a Rows, whose depth no longer counts it. start, end: what time.perf_counter_ns() showed.
+    """
+    times = {"start_ms": (start - rows.start) / 1e6, "ms": (end - start) / 1e6, "self_ms": None}
+    rows.append({**facts, **times, "depth": rows.depth})
+    rows.spans.append((round(start), round(end)))  # whole ns, so that no rounding makes two cross
 
 
 def record(call, rows):
     """Run call() as a hook, add its row to `rows`, and return what call() returned.
+
+    >>> profiled.recorded(record, lambda: Tensor([1.0]).exp().log())[1]["op"]
+    'log'
 
     rows: a Rows. Its depth is 1 more while call() runs, and as before afterwards, also if call()
         raises; then no row is added, and the exception goes on.
     The row is that of add_row, with the facts of op_facts, and the time of call() alone, by
     time.perf_counter_ns. Raises NotImplementedError as op_facts does.
     """
-    first, start = len(rows), time.perf_counter_ns()
+    start = time.perf_counter_ns()
     rows.depth += 1
     try:
         result = call()
     finally:
         end = time.perf_counter_ns()
         rows.depth -= 1
-    add_row(rows, first, start, end, op_facts(call, result))
+    add_row(rows, start, end, op_facts(call, result))
     return result
 
 
 class OpRecorder(Recorder):
     """Record each op inside `with OpRecorder() as recorder:`, and each `with region("a name"):`."""
 
-    def watch(self, call):
+    def watch(self, call):  # each op
         return record(call, self.rows)
 
     def end_region(self, first, start, end, facts):
-        add_row(self.rows, first, start, end, facts)
+        add_row(self.rows, start, end, facts)
+
+    def finish(self):  # the recording has ended
+        for row, ns in zip(self.rows, self_times(self.rows.spans), strict=True):
+            row["self_ms"] = ns / 1e6
 
 
 def rows_of(function):
@@ -1145,6 +1309,9 @@ MEASURES = ("ms", "matmul_flops", "elementwise_flops", "bytes_read", "bytes_writ
 
 def top_operations(rows, n, by="ms"):
     """Return the n names with the largest shares, as a list of dicts, the largest share first.
+
+    >>> top_operations(doubles.made_up("op self_ms", ("exp", 1.0), ("tanh", 3.0)), 1)
+    [{'name': 'tanh', 'ms': 3.0, 'share': 0.75}]
 
     by: one of MEASURES, of which the shares are. "ms" means self_ms, so that no time counts twice.
     The keys are name (row_name), ms (the name's sum of self_ms, whatever `by` is) and share (the
@@ -1176,6 +1343,10 @@ ARGS = ("module", "matmul_flops", "elementwise_flops", "bytes_read", "bytes_writ
 def chrome_trace(rows):
     """Return a recording in the trace event format: {"traceEvents": [...]}, an event for each row.
 
+    >>> rows = doubles.made_up("op start_ms ms", ("exp", 0.25, 1.5))
+    >>> [(event["ts"], event["dur"]) for event in chrome_trace(rows)["traceEvents"]]
+    [(250.0, 1500.0)]
+
     An event has name (row_name), cat (phase), ph ("X"), ts and dur (start_ms and ms, as floats in
     µs), pid and tid (both 1), and args: a dict of the row's values for the keys in ARGS. Events are
     ordered by ts; of those that begin together, the one of less depth is first.
@@ -1202,6 +1373,9 @@ def chrome_trace(rows):
 def find_bottleneck(flops, bytes_moved, hardware):
     """Return what limits work of so many FLOPs and bytes: "compute" or "memory".
 
+    >>> find_bottleneck(3e9, 5e8, Hardware(peak_flops=2e11, bandwidth=2e10))
+    'memory'
+
     hardware: a Hardware, with peak_flops in FLOP/s and bandwidth in bytes/s; or None.
     It is "compute" if calculating at the peak takes at least as long as moving at full bandwidth,
     else "memory"; and None if hardware is None.
@@ -1215,8 +1389,94 @@ def find_bottleneck(flops, bytes_moved, hardware):
     return "compute" if slower else "memory"
 
 
+def rows_at_ridge(in_features, out_features, hardware, itemsize=4):
+    """Return the least number of rows from which on calculation limits a linear layer.
+
+    >>> rows_at_ridge(768, 3072, Hardware(peak_flops=2e11, bandwidth=2e10))
+    21
+
+    The layer has no bias. It reads n rows and all weights and writes n rows, of numbers that have
+    itemsize bytes; a multiply-add is two FLOPs. Calculation limits if it takes at least as long as
+    moving, as for find_bottleneck. The result is an int, or None if memory limits any n.
+    Raises ValueError for in_features, out_features or itemsize below 1.
+    """
+    if min(in_features, out_features, itemsize) < 1:
+        raise ValueError(f"no layer from {in_features} to {out_features}, {itemsize} bytes each")
+    weights, peak, bandwidth = in_features * out_features, hardware.peak_flops, hardware.bandwidth
+    gain = 2 * weights * bandwidth - itemsize * (in_features + out_features) * peak
+    return math.ceil(itemsize * weights * peak / gain) if gain > 0 else None
+
+
+def hot_functions(stats, n, by="tottime"):
+    """Return the n functions with the most of `by` in a cProfile run, as dicts, largest first.
+
+    >>> stats = pstats.Stats()
+    >>> stats.stats = {("/a/f.py", 7, "f"): (1, 2, 0.5, 0.75, {})}
+    >>> hot_functions(stats, 1)[0]["function"]
+    'f.py:7(f)'
+
+    stats: a pstats.Stats, whose own `stats` maps (file, line, name) to (calls that were not
+        recursive, all calls, tottime, cumtime, callers); a file "~" is not Python's.
+    by: "calls", "tottime" or "cumtime"; equal ones stay in the order in which stats has them.
+    The keys are function: "file.py:12(name)", the file without its folders, or the name alone for
+    a file "~"; calls: int, with recursive ones; tottime, cumtime: floats, in s.
+    Raises ValueError for n below 1, for any other `by`, and for stats without functions.
+    """
+    import os
+
+    if n < 1 or by not in ("calls", "tottime", "cumtime") or not stats.stats:
+        raise ValueError(f"no top {n} by {by!r} of {len(stats.stats)} functions")
+    rows = []
+    for (file, line, name), (_, calls, tottime, cumtime, _) in stats.stats.items():
+        place = name if file == "~" else f"{os.path.basename(file)}:{line}({name})"
+        rows.append({"function": place, "calls": calls, "tottime": tottime, "cumtime": cumtime})
+    return sorted(rows, key=lambda row: row[by], reverse=True)[:n]
+
+
+def profiling_overhead(fn, profiled, rounds=11):
+    """Return how many times as long profiled() takes as fn(): 1.05 is an overhead of 5 %.
+
+    >>> clock = doubles.Clock()
+    >>> bare, watched = doubles.Model(clock, ms=[2.0]), doubles.Model(clock, ms=[2.5])
+    >>> round(clock.run(profiling_overhead, bare, watched, 3), 6)
+    1.25
+
+    In each round fn() is called once, then profiled() once, and both are timed; one more round
+    before these warms up and does not count. The float is the median time of profiled divided by
+    the median time of fn. Raises ValueError for rounds below 1.
+    """
+    if rounds < 1:
+        raise ValueError(f"nothing can be compared in {rounds} rounds")
+    times = ([], [])
+    for _ in range(rounds + 1):
+        for function, taken in zip((fn, profiled), times, strict=True):
+            with Timer() as timer:
+                function()
+            taken.append(timer.elapsed_ms)
+    bare, watched = (statistics.median(taken[1:]) for taken in times)
+    return watched / bare
+
+
+def samples_needed(share, error):
+    """Return how many samples find a function's share of the time within ±error in 95 of 100 runs.
+
+    >>> samples_needed(0.2, 0.05)
+    246
+
+    It is the least n with 1.96·√(share·(1 − share) / n) ≤ error, an int. share, error: floats, of
+    the whole time; samples are independent.
+    Raises ValueError unless both are above 0 and below 1.
+    """
+    if not (0 < share < 1 and 0 < error < 1):
+        raise ValueError(f"a share of {share} within ±{error}: both lie between 0 and 1")
+    return math.ceil(share * (1 - share) * (1.96 / error) ** 2)
+
+
 def profile_forward_pass(model, x, hardware, warmup=3, iterations=10):
     """Return what one forward pass, model(x), costs, as a dict.
+
+    >>> profile_forward_pass(nn.Linear(8, 4), Tensor(np.ones((16, 8))), None)["flops"]
+    1024
 
     model: a Module, or a bare Tensor, which counts as in lessons 01 and 02 and runs as
         as_model(tensor). x: its input, a Tensor, batch first. hardware: a Hardware, or None.
@@ -1243,6 +1503,9 @@ def profile_forward_pass(model, x, hardware, warmup=3, iterations=10):
 def profile_layer(layer, input_shape, hardware=None):
     """Return what a forward pass through one layer costs: the dict of profile_forward_pass.
 
+    >>> profile_layer(nn.Linear(8, 4), (16, 8))["flops"]
+    1024
+
     input_shape: batch first, all of it is run; example_input makes the input.
     Raises ValueError for an impossible shape.
     """
@@ -1250,7 +1513,11 @@ def profile_layer(layer, input_shape, hardware=None):
 
 
 def profile_backward_pass(model, x, hardware, warmup=1, iterations=5):
-    """Return what a forward and a backward pass cost, from the sum of all elements of all outputs.
+    """Return what a forward and a backward pass cost, from the sum of all outputs. (Optional.)
+
+    >>> layer, x = nn.Linear(8, 4, bias=False), Tensor(np.ones((16, 8)))
+    >>> profile_backward_pass(layer, x, None)["flops"]
+    2048
 
     model: a Module; its own .grad stay as they are. Others: as for profile_forward_pass.
     forward_memory_mb, gradient_memory_mb, total_memory_mb: measure_memory's peak_memory_mb, the
@@ -1284,46 +1551,11 @@ def profile_backward_pass(model, x, hardware, warmup=1, iterations=5):
     }
 
 
-def hot_functions(stats, n, by="tottime"):
-    """Return the n functions with the most of `by` in a cProfile run, as dicts, largest first.
-
-    by: "calls", "tottime" or "cumtime"; equal ones stay in the order in which stats has them.
-    The keys are function: "file.py:12(name)", the file without its folders, or the name alone for
-    a file "~"; calls: int, with recursive ones; tottime, cumtime: floats, in s.
-    Raises ValueError for n below 1, for any other `by`, and for stats without functions.
-    """
-    import os
-
-    if n < 1 or by not in ("calls", "tottime", "cumtime") or not stats.stats:
-        raise ValueError(f"no top {n} by {by!r} of {len(stats.stats)} functions")
-    rows = []
-    for (file, line, name), (_, calls, tottime, cumtime, _) in stats.stats.items():
-        place = name if file == "~" else f"{os.path.basename(file)}:{line}({name})"
-        rows.append({"function": place, "calls": calls, "tottime": tottime, "cumtime": cumtime})
-    return sorted(rows, key=lambda row: row[by], reverse=True)[:n]
-
-
-def profiling_overhead(fn, profiled, rounds=11):
-    """Return how many times as long profiled() takes as fn(): 1.05 is an overhead of 5 %.
-
-    In each round fn() is called once, then profiled() once, and both are timed; one more round
-    before these warms up and does not count. The float is the median time of profiled divided by
-    the median time of fn. Raises ValueError for rounds below 1.
-    """
-    if rounds < 1:
-        raise ValueError(f"nothing can be compared in {rounds} rounds")
-    times = ([], [])
-    for _ in range(rounds + 1):
-        for function, taken in zip((fn, profiled), times, strict=True):
-            with Timer() as timer:
-                function()
-            taken.append(timer.elapsed_ms)
-    bare, watched = (statistics.median(taken[1:]) for taken in times)
-    return watched / bare
-
-
 def compare_architectures(models, inputs):
     """Return what a forward pass of each model costs: a row each, in the order of `models`.
+
+    >>> compare_architectures({"fc": nn.Linear(8, 4)}, {"fc": (16, 8)})[0]["flops"]
+    1024
 
     models: a dict from names to Modules. inputs: one with the same names, of what example_input
         takes.

@@ -28,15 +28,20 @@ def noting_kinds(work: Callable, seen: list) -> Callable:
 def noting_copies(work: Callable, seen: list) -> Callable:
     """Return `work(destination, source)` that first appends to `seen` what the arrays are.
 
-    It is a list: the source's bytes, whether both are one-dimensional and of the same size and
-    dtype, whether they share no memory, whether the source is not all 0, and the destination.
+    It is a dict: the source's bytes, whether both are one-dimensional and of the same size and
+    dtype (alike), share no memory (apart), and whether each was written: it is not all 0.
     """
 
     def noted(destination: np.ndarray, source: np.ndarray) -> Any:
         alike = (destination.shape, destination.dtype) == ((source.size,), source.dtype)
-        apart = not np.shares_memory(destination, source)
-        written = [bool(array.any()) for array in (source, destination)]
-        seen.append([source.nbytes, alike and source.ndim == 1, apart, *written])
+        noted = {
+            "bytes": source.nbytes,
+            "alike": alike and source.ndim == 1,
+            "apart": not np.shares_memory(destination, source),
+            "source_written": bool(source.any()),
+            "destination_written": bool(destination.any()),
+        }
+        seen.append(noted)
         return work(destination, source)
 
     return noted
