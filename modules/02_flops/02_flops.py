@@ -1793,6 +1793,13 @@ mark_guess(plot.curves(ratios, log="x", show="{:.2f}".format, **look), guess_6nd
 # A figure counts with its unit and its calculation alone.
 # ### END SOLUTION
 
+# %% tags=["milestone"]
+# You can count any model to the last FLOP, without running it.
+(
+    f"MobileNetV2 takes {count_flops(*ZOO['MobileNetV2']):,} FLOPs for an image by your count,"
+    f" GPT-2 small {count_flops(*ZOO['GPT-2 small']):,} for a text of 128 tokens."
+)
+
 # %% [markdown]
 # ## Summary
 #

@@ -61,7 +61,7 @@ import time
 
 import numpy as np
 
-from proflab import no_grad
+from proflab import example_input, models, no_grad
 from proflab.lesson import doubles, expect, expect_raises, expect_table, guesses, noise, plot
 from proflab.lesson.demo import demo_size, rounds
 
@@ -73,8 +73,8 @@ class Timer:
     A timer can be used again, and then measures anew. The time is right even if the body raises.
 
     >>> clock, timer = doubles.Clock(), Timer()
-    >>> clock.run(lambda: doubles.timed(timer, doubles.Model(clock, ms=[8.0])))
-    8.0
+    >>> clock.run(lambda: doubles.timed(timer, doubles.Model(clock, ms=[250.0])))
+    250.0
     """
 
     elapsed_ms = 0.0  # the last time measured, in milliseconds
@@ -497,9 +497,9 @@ def measure_latency(model, x, warmup=10, iterations=100):
     at least 1. What is out of range is refused before any call.
 
     >>> clock = doubles.Clock()
-    >>> model = doubles.Model(clock, ms=[4.0, 5.0, 30.0], cold_ms=[90.0])
+    >>> model = doubles.Model(clock, ms=[125.0, 250.0, 4000.0], cold_ms=[9000.0])
     >>> clock.run(measure_latency, model, "x", warmup=1, iterations=3)
-    5.0
+    250.0
     """
     ### BEGIN SOLUTION
     if warmup < 0 or iterations < 1:
@@ -1682,6 +1682,16 @@ after = [59.2, 46.9, 47.2, 47.0, 46.8, 47.1, 47.3, 46.7, 71.5, 47.0]
 # - *1 point:* both programs in turns, repeated in fresh processes.
 # - *1 point:* machine, versions and load written down, so that a colleague can repeat it.
 # ### END SOLUTION
+
+# %% tags=["milestone"]
+# You can time any model, and say how sure you are of the result.
+(
+    "One image takes LeNet-5 {:.3f} to {:.3f} ms here, with a confidence of 95 %.".format(
+        *confidence_interval(
+            latencies(models.LeNet5(), example_input(models.LeNet5(), (1, 1, 32, 32)), 200)
+        )
+    )
+)
 
 # %% [markdown]
 # ## Summary

@@ -178,8 +178,8 @@ expect("only what lies in the window is busy", gpu_busy(work, (8, 11))["busy"], 
 others = [
     fake.op("conv2d", 2, 30),
     fake.launch(4, 1, 5),
-    fake.memcpy("HtoD", 6, 4, 5),
-    fake.gpu_annotation("step", 7, 20),
+    fake.kernel("HtoD", 6, 4, 5, cat="gpu_memcpy"),
+    fake.kernel("step", 7, 20, cat="gpu_user_annotation"),
     fake.kernel("a", 10, 8),
 ]
 found = gpu_busy(fake.trace(*others)["traceEvents"])
@@ -195,7 +195,11 @@ expect(
     gpu_busy(many, (34, 52)),
     {"busy": 8.0, "idle": 10.0, "gaps": [(40.0, 50.0)]},
 )
-late = [fake.kernel("a", 12.5, 2.25), fake.op("relu", 9.5, 1.0), fake.memcpy("HtoD", 13.0, 7.0)]
+late = [
+    fake.kernel("a", 12.5, 2.25),
+    fake.op("relu", 9.5, 1.0),
+    fake.kernel("HtoD", 13.0, 7.0, cat="gpu_memcpy"),
+]
 expect(
     "without a window the trace is as long as all of its events",
     gpu_busy(late),
@@ -482,7 +486,7 @@ host = [
 ]
 read = fake.launch(65, 100, 3, name="cudaMemcpyAsync")  # waits 75 µs for the kernels, copies
 gemm, clamp = fake.kernel("implicit_gemm", 25, 90, 1), fake.kernel("clamp", 115, 25, 2)
-copied = fake.memcpy("Memcpy DtoH", 140, 20, 3)
+copied = fake.kernel("Memcpy DtoH", 140, 20, 3, cat="gpu_memcpy")
 given = fake.trace(*reversed(host), copied, clamp, read, gemm)
 rows = ops_table(given)
 found = [row["name"] for row in rows]
@@ -569,13 +573,13 @@ other = [fake.op("a", 0, 9), fake.op("b", 1, 4) | {"pid": 77}, fake.launch(2, 1,
 found = own("cpu", *other, fake.kernel("k", 9, 2, 3))
 expect("the same tid in two processes", found, {"a": 9.0, "b": 4.0})
 marked = [
-    fake.annotation("step", 0, 90),
+    fake.op("step", 0, 90, cat="user_annotation"),
     fake.op("add_", 10, 5),
     fake.launch(14, 1, 1),
     fake.kernel("add", 50, 6, 1),
     fake.launch(40, 1, 2, name="cuLaunchKernel"),
     fake.kernel("triton", 60, 8, 2),
-    fake.gpu_annotation("step", 50, 18),
+    fake.kernel("step", 50, 18, cat="gpu_user_annotation"),
 ]
 expect(
     "your own marks are ops, their shadow no work", own("gpu", *marked), {"add_": 6.0, "step": 8.0}
@@ -597,7 +601,7 @@ expect("rounded: it ends 0.001 µs after its parent", found, 1.499, rel=1e-6)
 side = [
     fake.op("a", 0, 10),
     fake.op("b", 10, 10),
-    fake.memset("zero", 30, 2, 5),
+    fake.kernel("zero", 30, 2, 5, cat="gpu_memset"),
     fake.launch(10, 2, 5),
 ]
 expect("one after another, a memset", own("gpu", *side), {"a": 0.0, "b": 2.0})
@@ -609,7 +613,7 @@ within = [
     fake.op("item", 2, 5),
     fake.op("item", 3, 5, tid=4),
     fake.launch(4, 1, 6, tid=4, name="cudaMemcpyAsync"),
-    fake.memcpy("DtoH", 5, 2, 6),
+    fake.kernel("DtoH", 5, 2, 6, cat="gpu_memcpy"),
 ]
 expect(
     "an op inside its own name counts each time",
@@ -1838,6 +1842,18 @@ record.save()
 # *2 points:* (9) the MFU, with its peak; (10) a second card by allreduce_ms or overlapped, on a named link.
 # A figure of the constructed document that is called a measurement does not count.
 # ### END SOLUTION
+
+# %% tags=["milestone"]
+# You can say of any trace for how long the card idled, and what it waited for.
+"; ".join(
+    f"{row['name']}: {found['busy'] / (found['busy'] + found['idle']):.0%} busy, "
+    f"longest gap {(gap[1] - gap[0]) / 1e3:.1f} ms, mostly {max(causes, key=causes.get)}"
+    for row in record.rows("trace")
+    for found in [gpu_busy(row["trace"]["traceEvents"])]
+    for gap in [max(found["gaps"], key=lambda gap: gap[1] - gap[0])]
+    for _, host in cuda.timeline.with_host([gap], cuda.timeline.host_spans(row["trace"]))
+    for causes in [gap_causes(gap, host)]
+)
 
 # %% [markdown]
 # ## Summary

@@ -22,7 +22,7 @@ _TYPED = re.compile(r" *· *\d+ min\b")
 
 def write_minutes(lesson: Lesson, tracks: Tracks, track: Track) -> None:
     """Write into the heading of each section, but the Summary, the minutes that a track needs."""
-    if not tracks.times[lesson.name].declared:
+    if not tracks.times[lesson.name].listed:
         return
     parts = {section.heading: section for section in sections(split_at_headings(lesson))}
     for section in sections(lesson):

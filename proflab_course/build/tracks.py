@@ -78,21 +78,25 @@ def _mistakes(tracks: Tracks, lessons: Iterable[Lesson]) -> Iterator[str]:
             yield f"{PUBLIC} gives no minutes for {exercise}, an exercise of {name}"
         for exercise in (each for each in listed if each not in exercises):
             yield f"{PUBLIC} gives minutes for {exercise}, which {name} does not have"
-        for section in sections(lesson) if tracks.times[name].declared else ():
-            if (place := section.place) is not None and section.minutes is not None:
-                what = f"the heading `{section.heading}` types its minutes"
-                yield f"{place.where}: {what}; the build computes them from {PUBLIC}"
+        yield from _typed_minutes(lesson) if tracks.times[name].listed else ()
         if set(listed) == set(exercises) and listed != exercises:
             yield f"{PUBLIC} lists the exercises of {name} in another order than the lesson"
     for track in tracks.tracks.values():
         where = f"{track.file}, track {track.name}"
         for name in (name for name in track.show if name in known):
             there = {section.name for section in sections(split_at_headings(known[name]))}
-            for section in (each for each in track.show[name] if each not in there):
-                yield f"{where}: {name} has no section {section!r} to show"
+            for shown in (each for each in track.show[name] if each not in there):
+                yield f"{where}: {name} has no section {shown!r} to show"
         for name in sorted(track.essays & known.keys()) if not track.whole else ():
             if not known[name].named("manual"):
                 yield f"{where}: {name} has no essay"
+
+
+def _typed_minutes(lesson: Lesson) -> Iterator[str]:
+    for section in sections(lesson):
+        if (place := section.place) is not None and section.minutes is not None:
+            what = f"the heading `{section.heading}` types its minutes"
+            yield f"{place.where}: {what}; the build computes them from {PUBLIC}"
 
 
 def apply_track(lesson: Lesson, tracks: Tracks, track: Track) -> Taken:
@@ -184,12 +188,13 @@ class _Work:
                     ahead.append(provider)
 
     def trim_text(self) -> None:
-        """Take hints for what is given out of the text, and breaks, which a track does not need."""
+        """Take hints for what is given out of the text, and a short track's breaks."""
         for number in sorted(self.kept):
             cell = self.all[number]
             if cell.role == "text":
-                kept = (p for p in _paragraphs(cell.source) if not p.startswith(_BREAK))
-                cell.node.source = "\n\n".join(kept)
+                if not self.track.whole:
+                    kept = (p for p in _paragraphs(cell.source) if not p.startswith(_BREAK))
+                    cell.node.source = "\n\n".join(kept)
             elif cell.role == "exercise" and cell.name not in self.written:
                 for above in self._introduction(number):
                     above.node.source = _HINT.sub("", above.source).strip()
