@@ -44,8 +44,8 @@ from proflab.lesson import doubles, expect, expect_table, guesses
 # %% [markdown]
 # ## 1 · What an op moves
 #
-# The hook of lesson 02 sees every op, and added up FLOPs.
-# It sees tensors, too, whose bytes decide the time as often.
+# The hook of lesson 02 sees every op, and there it added up FLOPs.
+# It also sees tensors, whose bytes decide the time as often.
 # Forward, an op reads its inputs.
 # Backward, it reads the gradient of its result (`call.grad`) and what it kept in the forward pass (`call.saved`, a list of Tensors; lesson 04).
 # In both it writes what `call()` returns.
@@ -1215,6 +1215,7 @@ expect_table(
 )
 expect("FLOPs alone are work", find_bottleneck(1, 0, machine), "compute")
 expect("and bytes alone", find_bottleneck(0, 7, machine), "memory")
+expect("a machine with a lower ridge", find_bottleneck(3, 2, Hardware(1.0, 1.0)), "compute")
 ### END HIDDEN TESTS
 
 # %% [markdown]
