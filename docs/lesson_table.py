@@ -2,7 +2,8 @@
 
     python docs/lesson_table.py
 
-Minutes are the sum of a lesson's headings; needed are the lessons whose functions it imports.
+Minutes are the sum of a lesson's headings in the default track; needed are the lessons whose
+functions it imports.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ import re
 from pathlib import Path
 
 from proflab_course.build.sections import sections
+from proflab_course.build.tracks import apply_track, read_tracks
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import Lesson, read_module
+from proflab_course.course.tracks import DEFAULT
 
 ROOT = Path(__file__).parents[1]
 _TABLE = re.compile(r"^\| lesson \|.*\n(?:\|.*\n)+", re.MULTILINE)
@@ -23,12 +26,15 @@ _HEAD = ["| lesson | what the student builds | time | needs |", "|---|---|--:|--
 def columns(course: Course) -> dict[str, tuple[str, str]]:
     """Return for each lesson its time, as `6 h 05`, and the numbers of the lessons it needs."""
     found, owner = {}, {}
-    for name in course.lessons():
-        lesson = read_module(course.module(name), name)
+    lessons = {name: read_module(course.module(name), name) for name in course.lessons()}
+    tracks = read_tracks(course.root, lessons.values())
+    for name, lesson in lessons.items():
+        if tracks is not None:  # which give the minutes
+            lesson = apply_track(lesson, tracks, tracks.track(DEFAULT)).lesson
         hours, minutes = divmod(sum(s.minutes or 0 for s in sections(lesson)), 60)
         needs = sorted({owner[used] for used in _imported(lesson) if used in owner})
         found[name] = (f"{hours} h {minutes:02}", ", ".join(needs) or "–")
-        owner |= {cell.name: name[:2] for cell in lesson.named("exercise")}
+        owner |= {cell.name: name[:2] for cell in lessons[name].named("exercise")}
     return found
 
 

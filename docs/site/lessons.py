@@ -18,6 +18,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 from PIL import Image
 
+from proflab_course.build.map_cell import MAP_TAG, first_heading
 from proflab_course.build.stamp import LAST_CELL
 from proflab_course.build.trial import Trial
 from proflab_course.course.layout import Course, CourseError
@@ -26,6 +27,7 @@ from proflab_course.grading.limits import Limits
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 
 _DRAWN = re.compile(r'src="data:image/png;base64,([^"]+)"')
+_LINK_TO_CELL = re.compile(r"\]\(#cell-id=([\w-]+)\)")
 _COLOURS = 128  # of a picture: a plot has few, and its file is a third as large
 _SIZE = 'import os\n\nos.environ["PROFLAB_DEMO"] = "{}"'
 _LIMITS = Limits(cell_seconds=300, notebook_seconds=1_200, memory=8 * 2**30, idle_seconds=60)
@@ -40,7 +42,12 @@ def lesson_page(course: Course, lesson: str, shown: list[list[dict]], files: Pat
     cells = [Cell(node, "") for node in notebook.cells]
     kept = [cell for cell in cells if cell.role != "setup" and cell.name != LAST_CELL]
     outputs = iter(shown)
+    headings = {cell.node.id: first_heading(cell.node) for cell in kept}
     for cell in kept:
+        if MAP_TAG in cell.tags:
+            cell.node.source = _LINK_TO_CELL.sub(
+                lambda link: f"](#{_anchor(headings[link[1]])})", cell.source
+            )
         cell.node.metadata["tags"] = _tags(cell)
         if cell.node.cell_type == "code":
             of_demo = next(outputs, []) if cell.role == "demo" else []
@@ -107,6 +114,15 @@ def _to_page(output: dict, name: str, files: Path) -> dict:
         return f'loading="lazy" src="{name}.png"'
 
     return {**output, "data": {"text/html": _DRAWN.sub(store, output["data"]["text/html"])}}
+
+
+def _anchor(heading: str) -> str:
+    """Return the name by which MyST knows a heading.
+
+    >>> _anchor("1 · A `matrix` · 10 min")
+    '1--a-matrix--10-min'
+    """
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
 
 
 def _tags(cell: Cell) -> list[str]:

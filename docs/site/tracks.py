@@ -28,7 +28,8 @@ that every lesson still runs to its end. Each track has in it all that the one a
 {tracks}
 
 Writing is what the exercises take; with it, *in all* counts what there is to read and to run, and
-essays. The minutes are estimates. They leave a reserve to the planned time.
+essays. {minutes} The short tracks leave a
+reserve to the planned time.
 
 ## What students write
 
@@ -55,12 +56,23 @@ def tracks_page(course: Course) -> tuple[str, str]:
                       if b_s)  # fmt: skip
     page = _PAGE.format(
         tracks=_overview(tracks, lessons),
+        minutes=_estimated(tracks),
         exercises=_exercises(tracks, lessons),
         needs=_needs(tracks, lessons),
         alternative=f"Which lesson needs which: {edges}.",
         picture=PICTURE,
     )
     return page, graph(arrows)
+
+
+def _estimated(tracks: Tracks) -> str:
+    """Return a sentence on where the minutes come from."""
+    measured = {name: times.measured for name, times in tracks.times.items() if times.measured}
+    if not measured:
+        return "The minutes are estimated."
+    listed = ", ".join(f"{name[:2]} ({count} students)" for name, count in measured.items())
+    others = ", the others are estimated" if len(measured) < len(tracks.times) else ""
+    return f"The minutes of {listed} follow what students say{others}."
 
 
 def _overview(tracks: Tracks, lessons: Mapping[str, Lesson]) -> str:

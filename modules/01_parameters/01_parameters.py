@@ -48,7 +48,7 @@ from proflab import Tensor, meta, models, nn
 from proflab.lesson import doubles, expect, expect_raises, expect_table, guesses, plot
 
 # %% [markdown]
-# ## 1 · A matrix and a bias · 10 min
+# ## 1 · A matrix and a bias
 #
 # A *parameter* is a number that training adjusts.
 # A linear layer computes each of its outputs from all of its inputs.
@@ -164,7 +164,7 @@ plot.bars(counts, title="One linear layer each", log=True, guess={small: guess_l
 # A single layer of GPT-3 has three times as many parameters as AlexNet and VGG-16 have together, with all their layers.
 # And hardly any of these parameters are biases: in GPT-2's layer, one in 769.
 #
-# ## 2 · A filter that slides · 20 min
+# ## 2 · A filter that slides
 #
 # A convolution has one small filter for each output channel.
 # The filter is as deep as the input has channels, and the *same* filter is applied at every position of the image, so the size of the image does not matter.
@@ -304,7 +304,7 @@ plot.bars(counts, title=f"AlexNet: {total:,} parameters")
 #
 # To see what groups are worth, call your function for 256 channels to 256, 3 × 3, with 1 group and with 256.
 #
-# ## 3 · Attention · 10 min
+# ## 3 · Attention
 #
 # A block of a Transformer has two parts: *attention*, in which each token looks at the others, and a *feed-forward* part, in which each token is worked on by itself.
 #
@@ -391,7 +391,7 @@ plot.curves(block, x="d_model", y="parameters", title="A block, ViT-Ti to GPT-3"
 # The weights grow with the square of the width, the biases with the width itself, so twice the width gives not quite four times the parameters.
 # On two logarithmic axes, a power of d is a straight line, and its slope is the exponent: here, ten times the width is a hundred times the parameters.
 #
-# ## 4 · Any model · 20 min
+# ## 4 · Any model
 #
 # A formula fits one kind of layer.
 # But every model knows its own tensors: `model.parameters()` yields them one by one, and each such tensor `p` has `p.shape`, `p.numel()` (its number of elements), `p.dtype` and `p.requires_grad`.
@@ -596,7 +596,7 @@ plot.bars(counts, title="Whole models", log=True, show="{:,.0f}".format)
 # %% [markdown]
 # **Take a break here.** What follows needs only `linear_parameters`, `attention_parameters` and `count_parameters`.
 #
-# ## 5 · From numbers to bytes · 15 min
+# ## 5 · From numbers to bytes
 #
 # A parameter's *dtype* (data type) says how many bytes it takes: four for float32, two for float16, one for int8.
 # A model may mix them.
@@ -749,7 +749,7 @@ lines = {f"{name}, {gb:g} GB": gb * 1024 for name, gb in memory_gb.items()}
 demos.ladder(sizes, lines, unit="MB of 1024² bytes", title="Weights against memory")
 
 # %% [markdown]
-# ## 6 · Where are they? · 15 min
+# ## 6 · Where are they?
 #
 # A total does not tell you what to do about it.
 # To make a model smaller, look at its tensors, the largest first.
@@ -894,7 +894,7 @@ plot.bars(shares, unit=unit, title="ResNet-18", show="{:.0%}".format, guess=gues
 # | the widest stage | ResNet-18: 72 % | groups and *depthwise convolutions*, as in [MobileNetV2](https://arxiv.org/abs/1801.04381); fewer channels there |
 # | blocks, evenly | GPT-2 XL: 95 % | fewer bytes per parameter (section 5); fewer or narrower blocks |
 #
-# ## 7 · A model from four numbers · 20 min
+# ## 7 · A model from four numbers
 #
 # GPT-2 is so regular that four numbers tell its size: its vocabulary, its context (how many positions it can tell apart), its width d, and its number of blocks.
 # It consists of ([Radford et al. 2019](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf), section 2.3, with sizes as in the [released code](https://github.com/openai/gpt-2)):
@@ -1045,7 +1045,7 @@ for size, millions in {"small": 117, "medium": 345, "large": 762, "xl": 1542}.it
 # You will still find the old names in use.
 # A published count is a claim, and it takes one line to check.
 #
-# ## 8 · Whose megabyte? · 10 min
+# ## 8 · Whose megabyte?
 #
 # Published sizes are claims, too: 240 MB for AlexNet and 4.8 MB for SqueezeNet ([SqueezeNet paper](https://arxiv.org/abs/1602.07360), table 2), 528 MB for VGG-16 ([Keras](https://keras.io/api/applications/), list of applications), 44.7 MB for ResNet-18 ([torchvision](https://docs.pytorch.org/vision/stable/models.html), list of weights), 548 MB for GPT-2 small ([Hugging Face](https://huggingface.co/openai-community/gpt2/tree/main), file of weights).
 # All are for float32.
@@ -1098,7 +1098,7 @@ print(f"the file's table of contents   {left - masks:>11,} bytes")
 # That is a tenth of the download, and not one parameter.
 # An exact count finds such things; "about 500 MB" never does.
 #
-# ## Reflect · 25 min
+# ## Reflect
 #
 # Will it fit?
 # Write a function that answers, then try it on your own phone and a model that you would like to have on it.

@@ -48,7 +48,7 @@ from proflab.lesson.demo import demo_size
 from proflab.nn import functional as F
 
 # %% [markdown]
-# ## 1 · Rows times columns · 20 min
+# ## 1 · Rows times columns
 #
 # A *FLOP* is one floating-point multiplication or addition.
 # Nearly all FLOPs of a neural network are in matrix products.
@@ -134,7 +134,7 @@ guesses.compare("GPT-2's wider layer at 100 GFLOP/s", guess_product_seconds, sec
 # A product of two (n, n) matrices has 2 · n³ FLOPs for 3 · n² numbers.
 # The larger the matrices, the more work there is for each number that has to be fetched: this is why large products run fast (lesson 06).
 #
-# ## 2 · A linear layer and its rows · 20 min
+# ## 2 · A linear layer and its rows
 #
 # A linear layer multiplies along the last dimension of its input.
 # All others, such as the texts of a batch, the tokens of a text or the patches of an image, only add rows: an input of shape (32, 512, 768) is a matrix of 32 · 512 rows and 768 columns.
@@ -206,7 +206,7 @@ expect_raises(
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# ## 3 · How many places a window has · 30 min
+# ## 3 · How many places a window has
 #
 # A convolution applies its filters at many places of an image.
 #
@@ -402,7 +402,7 @@ guesses.compare("places along a side of ResNet-18's first layer", guess_places, 
 # %% [markdown]
 # A stride of 2 halves the places along each side, and so leaves a quarter of the work.
 #
-# ## 4 · A filter at each place · 30 min
+# ## 4 · A filter at each place
 #
 # At each place, each filter multiplies and adds everything that its window covers, in the channels of its group. The same few parameters are used at every place of every image, so a small layer can be a lot of work.
 # LeNet-5's first layer has 6 filters of 25 weights and 28 · 28 places: 117,600 multiply-adds, or 235,200 FLOPs.
@@ -540,7 +540,7 @@ plot.shares(both, unit="parameters or FLOPs", title="AlexNet, layer by layer")
 # 4 % of the parameters do 92 % of the work.
 # To make AlexNet's file smaller, prune its linear layers; to make it faster, change its convolutions.
 #
-# ## 5 · Attention, and a formula to distrust · 30 min
+# ## 5 · Attention, and a formula to distrust
 #
 # Self-attention consists of four linear layers from d to d, *the projections*, and of two products between tokens.
 # The d features of a token are divided among h *heads*.
@@ -707,7 +707,7 @@ mark_guess(picture, guess_attention_tokens)
 # %% [markdown]
 # Scores and mix are half of the work at s = 2 · d, however many heads there are. "Attention is quadratic" is true, and yet in a wide model the quadratic part is usually the smaller one.
 #
-# ## 6 · Elementwise work · 20 min
+# ## 6 · Elementwise work
 #
 # The rest of a model works element by element: it adds a bias, applies a ReLU, normalizes a row.
 # How many FLOPs is a `gelu`?
@@ -808,7 +808,7 @@ plot.bars(products | rest, unit="FLOPs", title="A block of GPT-2 small, 1,024 to
 #
 # **Take a break here.** What follows needs only `matmul_flops`, `linear_flops` and `conv2d_flops`.
 #
-# ## 7 · Letters for dimensions · 40 min
+# ## 7 · Letters for dimensions
 #
 # `einsum` describes a product by naming its dimensions.
 # In `"ij,jk->ik"`, a matrix product, j stands in both operands and not in the result: numbers are multiplied along j and *summed*.
@@ -918,7 +918,7 @@ for equation, shapes in equations.items():
     print(f"{equation:<18}{einsum_flops(equation, shapes):>16,} FLOPs of {shapes}")
 
 # %% [markdown]
-# ## 8 · Any model, by watching it · 65 min
+# ## 8 · Any model, by watching it
 #
 # A formula for a whole model would have to know the model.
 # Instead, watch it run.
@@ -1275,7 +1275,7 @@ expect_raises(
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# ## 9 · Seven tools and yours · 15 min
+# ## 9 · Seven tools and yours
 #
 # The file `counters.json` holds what seven tools printed for six models, with batches of 1 and of 8.
 #
@@ -1364,7 +1364,7 @@ for name, off in deviations().items():
 # It hides that an op without a formula adds 0.
 
 # %% [markdown]
-# ## 10 · And back · 55 min
+# ## 10 · And back
 #
 # Training also needs gradients.
 # For y = a @ b, let g be the gradient of y.
@@ -1692,7 +1692,7 @@ guesses.compare("forward passes in a step of frozen ResNet-18", guess_frozen_ste
 # Where torch's counts are recorded (`forward_backward` in the file), these agree with them. "Three times forward" is the limit for deep models: the gradient of the data, at the first layer, is missing.
 # MobileNetV2 is not in the file, for torch 2.13.0 reports 12.28 · 10⁹: its rule for a grouped convolution's weight forgets the groups.
 #
-# ## Reflect · 35 min
+# ## Reflect
 #
 # For language models there is a shorter rule.
 # Each parameter meets each token in one multiply-add, or 2 FLOPs, and the backward pass costs twice as much.

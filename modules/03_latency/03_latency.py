@@ -38,7 +38,7 @@
 # **You will not build** the clock's resolution, the warnings and the throughput: they are given, in folded cells that you may read.
 
 # %% [markdown]
-# ## 1 · A stopwatch · 25 min
+# ## 1 · A stopwatch
 #
 # To time a call, read a clock before and after it, and subtract.
 # Python has clocks for different questions:
@@ -253,7 +253,7 @@ guesses.compare("slowest over fastest call", guess_slowest_call, max(times) / mi
 demos.runs(series, title="The same call, 40 times")
 
 # %% [markdown]
-# ## 2 · How fine a clock is · 20 min
+# ## 2 · How fine a clock is
 #
 # A clock moves in steps and tells you nothing about the time between two steps.
 # While it stands still, two readings in a row are equal.
@@ -350,7 +350,7 @@ demos.estimates(ways, truth=0.4, limits=(-0.5, 16.5), title="A call of 0.4 ms on
 # %% [markdown]
 # On a coarse clock each single time is wrong, by up to a whole step. Only the mean of many times is right.
 #
-# ## 3 · Things that are over too soon · 20 min
+# ## 3 · Things that are over too soon
 #
 # Some calls are shorter than the clock's steps, or shorter than the work of the Timer itself.
 # Such a call is made many times between two readings, and the time is divided by the number of calls.
@@ -477,7 +477,7 @@ demos.spans(samples, "25 samples", log="xy", guess=guess_additions, **look)
 # %% [markdown]
 # Timed alone, an addition also pays for the work of the Timer.
 #
-# ## 4 · The latency of a model · 30 min
+# ## 4 · The latency of a model
 #
 # *Latency* is how long a user waits for an answer.
 # Two things distort it:
@@ -708,7 +708,7 @@ calls, title = dict(enumerate(zip(*starts, strict=True), start=1)), "LeNet-5 in 
 demos.spans(calls, f"{len(starts)} starts", x="call", y="ms", log="y", title=title)
 
 # %% [markdown]
-# ## 5 · More than one number · 20 min
+# ## 5 · More than one number
 #
 # The median is what an ordinary user waits.
 # But a page that asks a model 20 times waits for the slowest of 20 answers, so the *tail* counts too.
@@ -834,7 +834,7 @@ guesses.compare("pages with a slow answer in 20", guess_slow_pages, 100 * (1 - 0
 #
 # **Take a break here.** What follows needs only `Timer`, `timer_resolution_ms`, `measure_latency`, `latencies` and `latency_statistics` from above.
 #
-# ## 6 · How sure are you? · 40 min
+# ## 6 · How sure are you?
 #
 # Measure again, and you get another median.
 # How far is yours from the *true* median, the one of infinitely many calls?
@@ -1123,7 +1123,7 @@ for name, times in orders.items():
 # In order, at best about one interval in five keeps its promise of 95 %, and longer windows do not help. So more calls in one run make the interval narrower, but not truer.
 # Repeat the *run*: start the program at least six times, preferably at different hours, take the median of each run, and compute the interval of these medians (lesson 08).
 #
-# ## 7 · A measurement that criticises itself · 25 min
+# ## 7 · A measurement that criticises itself
 #
 # Times carry traces of what went wrong.
 # Four simple checks find them; the first two have the limits of [`pyperf`](https://pyperf.readthedocs.io/):
@@ -1291,7 +1291,7 @@ demos.runs(series, title="Measured here, in order")
 # The second cell's come from your machine, and may well earn a code.
 # If so, close other programs, and repeat in fresh processes on several days.
 #
-# ## 8 · Many at once · 15 min
+# ## 8 · Many at once
 #
 # *Throughput* is the number of samples processed in a second: a batch of 8 that takes 4 ms makes 8 / 0.004 = 2,000 a second.
 # Samples that go through a model together, as a *batch*, pay its overhead only once.
@@ -1368,7 +1368,7 @@ demos.trade_off(rows, x="latency in ms", y="images a second", title="LeNet-5, by
 # They wait for each other, and they wait long if another program holds a core.
 # What you see is true of this machine at this hour.
 #
-# ## 9 · The first token, and the next · 10 min
+# ## 9 · The first token, and the next
 #
 # A language model has two latencies.
 # Before the *first token* it must read the whole prompt, all tokens at once.
@@ -1405,7 +1405,7 @@ demos.tokens(first, further, title="GPT-2, a prompt of 32 tokens, a dot for each
 # The weights are random, and so is the text, but the work is that of a trained model.
 # A cache costs memory; lesson 04 says how much.
 #
-# ## 10 · Where the time goes, a first look · 10 min
+# ## 10 · Where the time goes, a first look
 #
 # So far each call was one number.
 # Python's own `cProfile` notes when each function starts and ends, and adds up its *own time*, without that of the functions it calls.
@@ -1448,7 +1448,7 @@ plot.bars(demos.own_time(profile), unit="share of own time", title=title, show=s
 # It hides the tail, because each sample is an average over many calls, and it measures one run in one process, so the interquartile range is no confidence interval.
 
 # %% [markdown]
-# ## Reflect · 35 min
+# ## Reflect
 #
 # Which batch size should a server use?
 # That depends on what its users need, so the rule is an argument.

@@ -46,7 +46,7 @@ from proflab.lesson import demo, doubles, expect, expect_raises, expect_table, g
 from proflab.lesson.hardware import Hardware, this_machine
 
 # %% [markdown]
-# ## 1 · Two walls make a roof · 30 min
+# ## 1 · Two walls make a roof
 #
 # A processor computes, and it moves numbers between its memory and itself.
 # It can do both at once, so a computation takes at least the longer of two times:
@@ -244,7 +244,7 @@ demos.lines(lines, "FLOPs a byte", "FLOP/s at best", "Four data sheets, 16-bit",
 # %% [markdown]
 # The peak grew faster than the bandwidth, so the ridge moved to the right: what was limited by computing on the older card is limited by memory on the newer one.
 #
-# ## 2 · Bytes · 40 min
+# ## 2 · Bytes
 #
 # You can count FLOPs.
 # You can count bytes, too, if you say which:
@@ -500,7 +500,7 @@ plot.curves(lines, x="tokens", y="FLOPs a byte", log="xy", title="Attention, hea
 # Unfused attention stays below head_dim / itemsize = 32 FLOPs a byte at any length, left of every ridge in the first plot.
 # Fused attention does the same FLOPs with the same result; only the scores are kept elsewhere.
 #
-# ## 3 · The ceiling, measured · 30 min
+# ## 3 · The ceiling, measured
 #
 # A data sheet's peak assumes all cores, a clock that the processor may not hold, and instructions that your program may not use.
 # So **roofs are measured, never assumed**, each with the best program for its purpose.
@@ -671,7 +671,7 @@ demos.ranges(peaks, unit="FLOP/s", title="Products of matrices: best of each rou
 #
 # **Take a break here.** What follows needs only `elementwise_bytes`, `arithmetic_intensity`, `attainable_flops` and `measure_peak_flops`.
 #
-# ## 4 · The slope, measured · 35 min
+# ## 4 · The slope, measured
 #
 # For the slope, the purest program is a copy: no FLOPs, each byte read once and written once.
 # Its *working set* is all the memory that it goes through again and again.
@@ -914,7 +914,7 @@ print("copy {:.1f}, x · 1 {:.1f}, x + y {:.1f} GB/s".format(*(rate / 1e9 for ra
 print(f"by these rates, the copy's stores are {write_allocate(*rates)}")
 
 # %% [markdown]
-# ## 5 · Your operations under your roof · 30 min
+# ## 5 · Your operations under your roof
 #
 # Each operation becomes a point: its intensity across, the FLOP/s that it reached up. The distance to the roof is what could be gained without changing what is computed.
 # The rows of lesson 05's recorder hold everything that you need.
@@ -1103,7 +1103,7 @@ demos.operations(points, roofs, demos.title_of("ResNet-18", rows))
 # A point *above* the slope is no mistake: its data came from a cache, where the operation before had left it.
 # And most operations cannot use the roof of all threads: numpy multiplies matrices on all of them, but does everything else on one.
 #
-# ## 6 · The third wall · 30 min
+# ## 6 · The third wall
 #
 # Many points are far below both walls.
 # The roofline does not say why.
@@ -1464,7 +1464,7 @@ for name in ("GPT-2", "ResNet-18"):
 
 
 # %% [markdown]
-# ## Reflect · 45 min
+# ## Reflect
 #
 # How much of a machine does a program use?
 # For training large models the answer is called *model FLOPs utilization* (*MFU*): the FLOPs that the model needs, divided by the time and by the peak.

@@ -52,7 +52,7 @@ from proflab.lesson.hardware import Hardware
 # %% [markdown]
 # **Part one: prediction**
 #
-# ## 1 · By which power does it grow? · 20 min
+# ## 1 · By which power does it grow?
 #
 # If a cost goes from v₁ to v₂ while the size goes from s₁ to s₂, then
 #
@@ -211,7 +211,7 @@ noise.show_load()
 # FLOPs come closest where a pass is limited by computing, bytes where it mostly reads weights.
 # With its s × s scores, what the block saves for its backward pass turns quadratic long before its FLOPs do.
 #
-# ## 2 · A cost as a sum of powers · 30 min
+# ## 2 · A cost as a sum of powers
 #
 # You often know which powers a program has: a call costs the same each time (n⁰), a linear layer is paid by the token (n¹), attention by the pair of tokens (n²).
 # What you do not know are the prices c:
@@ -391,7 +391,7 @@ guesses.compare("part that the line promises", guess_line_promises, round(line /
 # %% [markdown]
 # All three pass the four points within three percent, and two of them promise less than half of what comes.
 #
-# ## 3 · May you believe it? · 15 min
+# ## 3 · May you believe it?
 #
 # With enough powers a curve passes through all the points that made it.
 # Ask it for a point that it has not seen: leave out the largest size, fit the rest, and compare.
@@ -527,7 +527,7 @@ for powers in ((1,), (0, 1), (1, 2), (0, 1, 2)):
 # Take the powers that the program has.
 # If the held-out size disagrees, distrust the measurements first and repeat them in turns, as the cell above does.
 #
-# ## 4 · What a batch shares · 15 min
+# ## 4 · What a batch shares
 #
 # For the latency of batches (lesson 03) the prices have names: c₀ is the *overhead*, paid once a batch, and c₁ is the price of one more sample.
 # It follows:
@@ -662,7 +662,7 @@ batches(measured, cost, guess_half_batch)
 # Where points lie above the line, the batch has left a cache and a sample costs more: `holdout_error` says by how much.
 
 # %% [markdown]
-# ## 5 · Predict a model without loading it · 45 min
+# ## 5 · Predict a model without loading it
 #
 # **Predict.** GPT-2 XL has 1.6 billion parameters in float32.
 # An NVIDIA T4 does 8.1 TFLOP/s in float32 and reads 320 GB/s (NVIDIA's product brief; its data sheet says 300).
@@ -930,7 +930,7 @@ diagonal(points)
 # **Part two: locality**, for which lesson 06's idea of a cache is enough.
 # Take a break.
 #
-# ## 6 · The same product, six ways · 30 min
+# ## 6 · The same product, six ways
 #
 # Three nested loops multiply two n × n matrices: for each i, j and k, add A[i, k] · B[k, j] to C[i, j].
 # All six orders of the loops do the same FLOPs on the same numbers, yet some take many times as long.
@@ -1086,7 +1086,7 @@ expect(
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# ## 7 · A cache of your own · 45 min
+# ## 7 · A cache of your own
 #
 # A cache holds a few lines.
 # If a number's line is there when the processor asks for it, that is a *hit*.
@@ -1289,7 +1289,7 @@ plot.curves(lines, x="KB", y="ns a read", log="xy", title="Reads at random place
 # A memory of 100 ns that is to deliver 20 GB/s must have 2,000 bytes, 31 lines, in flight; one line at a time gives 0.6 GB/s.
 # If the cell finds 100 lines or more: no core has so many misses of its own under way, but a stream is *prefetched* before anyone asks.
 #
-# ## 8 · The least that must move · 15 min
+# ## 8 · The least that must move
 #
 # The best order fetches 4,352 lines, and 384 would do if all fitted.
 # How far can one go with a cache of 256 numbers?
@@ -1443,7 +1443,7 @@ noise.show_load()
 # %% [markdown]
 # The cure is *padding*: make rows a little longer than a power of two.
 #
-# ## 9 · A ladder of causes · 25 min
+# ## 9 · A ladder of causes
 #
 # "100 times faster" is a product of steps.
 # If a program takes 12 s, then 6 s, then 2 s, its steps are 2 and 3, and the whole is 6.
@@ -1639,7 +1639,7 @@ ladder(rows, title=f"Here, {n} × {n}")
 # | slow along columns, or beyond a certain size | cache lines | exchange the loops, cut tiles |
 # | slow at powers of two alone | sets of a cache | padding |
 #
-# ## Reflect · 45 min
+# ## Reflect
 #
 # From which length on does attention deserve its reputation?
 # A block does 24·s·d² FLOPs in its linear layers and 4·s²·d in the scores and the mix, masked pairs included.
@@ -1732,6 +1732,16 @@ for pairs, count in (("all pairs of tokens", 4), ("only the pairs that a causal 
 # - *1 point:* at 8 × 8 a call, or starting threads, costs more than the product.
 # - *1 point:* a measurement that would show it before anything is rewritten: the ladder at n = 8, a fit with the power 0, or n½.
 # ### END SOLUTION
+
+# %% tags=["milestone"]
+# You can predict a model that fits no machine of yours, and count why the order of loops matters.
+"GPT-3 on a T4 that could hold its 700 GB: at least {:.1f} s a token. ".format(
+    predict_ms(rows_on_meta(lambda: models.GPT2(50_257, 2048, 12_288, 96, 96), (1, 1)), T4, 0.005)
+    / 1000
+) + "A product down the columns misses {:.1f} times as often as along the rows.".format(
+    cache_misses(matmul_addresses(32, "jki"), 8, 32)
+    / cache_misses(matmul_addresses(32, "ikj"), 8, 32)
+)
 
 # %% [markdown]
 # ## Summary

@@ -6,6 +6,7 @@ Nothing here does what an exercise asks for.
 from __future__ import annotations
 
 import json
+import math
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +18,7 @@ import numpy as np
 
 from proflab import example_input
 from proflab import models as zoo
+from proflab.lesson import noise
 from proflab.lesson.measuring import on_threads
 from proflab.lesson.plot import COLOURS, INK, QUIET, Picture, canvas
 
@@ -47,6 +49,81 @@ def recorded_calls(path: str | Path = "../03_latency/calls.json") -> np.ndarray 
     """Return the µs of lesson 03's recorded calls, in order; None where its folder is not there."""
     path = Path(path)
     return np.array(json.loads(path.read_text("utf-8"))) if path.exists() else None
+
+
+# ── rules on calls of one program ────────────────────────────────────────────────────────────
+
+# What disturbs the call at each place: the ms that it takes more.
+DISTURBANCES: dict[str, Callable[[int], float]] = {
+    "1 ms more each call": lambda place: 1.0 * place,
+    "every 2nd call 5 ms more": lambda place: 5.0 * (place % 2 == 0),
+    "every 4th call 5 ms more": lambda place: 5.0 * (place % 4 == 0),
+}
+
+
+def gap(order: Sequence[str], more_ms: Callable[[int], float]) -> float:
+    """Return how many ms B seems to take more than A, two equal programs, called in this order."""
+    ms: dict[str, list[float]] = {"A": [], "B": []}
+    for place, program in enumerate(order):
+        ms[program].append(50 + more_ms(place))
+    return float(np.mean(ms["B"]) - np.mean(ms["A"]))
+
+
+def count_alarms(
+    series: Sequence[float],
+    rounds: int,
+    run_order: Callable,
+    confidence_interval: Callable,
+    rank_test: Callable,
+    speedup_interval: Callable,
+) -> dict[str, int]:
+    """Return how often each rule finds a difference, though all calls are of one program.
+
+    Each experiment takes the next 2 * rounds calls of the series, and gives them two names.
+    """
+    draw, turns = np.random.default_rng(4), ["A", "B"]
+    orders = {"ABAB": np.array(turns * rounds), "mirrored": np.array(run_order(turns, rounds))}
+    rules = ["median 2 % smaller", "intervals apart", "rank test"]
+    alarms = dict.fromkeys([*rules, "pairs, ABAB", "pairs, mirrored", "pairs, drawn"], 0)
+    for start in range(0, len(series), 2 * rounds):
+        part = np.array(series[start : start + 2 * rounds])
+        one, two = part[:rounds].tolist(), part[rounds:].tolist()
+        (low, high), (other_low, other_high) = confidence_interval(one), confidence_interval(two)
+        alarms["median 2 % smaller"] += bool(abs(np.median(one) / np.median(two) - 1) > 0.02)
+        alarms["intervals apart"] += low > other_high or other_low > high
+        alarms["rank test"] += rank_test(one, two)["p"] < 0.05
+        orders["drawn"] = np.concatenate([draw.permutation(turns) for _ in range(rounds)])
+        for name, order in orders.items():
+            paired = speedup_interval(part[order == "A"].tolist(), part[order == "B"].tolist())
+            alarms[f"pairs, {name}"] += paired["low"] > 1 or paired["high"] < 1
+    return alarms
+
+
+def verdicts(
+    gate: Callable, rng: np.random.Generator, gain: float, rounds: int, comparisons: int
+) -> list[str]:
+    """Return 1,000 verdicts on programs that differ by `gain`, whose times spread by 3 %."""
+    times = np.exp(rng.normal(0, 0.03, (1000, 2, rounds)))
+    return [gate((gain * b).tolist(), a.tolist(), 0.05, comparisons) for b, a in times]
+
+
+def windows_held(
+    runs: Mapping[str, np.ndarray], sizes: Sequence[int], interval: Callable
+) -> dict[str, noise.Measured]:
+    """Return the percentage of windows of so many calls whose interval holds the run's median."""
+    return {
+        f"{size} calls, {name}".rstrip(", "): _share_held(times, size, interval)
+        for size in sizes
+        for name, times in runs.items()
+    }
+
+
+def _share_held(times: np.ndarray, size: int, interval: Callable) -> noise.Measured:
+    truth, starts = np.median(times), range(0, len(times) - size + 1, size)
+    ends = [interval(times[at : at + size].tolist()) for at in starts]
+    share = 100 * float(np.mean([low <= truth <= high for low, high in ends]))
+    off = 2 * math.sqrt(share * (100 - share) / len(ends))  # of so few windows
+    return noise.Measured(share, max(0, share - off), min(100, share + off), noise.is_busy())
 
 
 # ── the classifier and its versions ──────────────────────────────────────────────────────────
@@ -134,6 +211,51 @@ def look_up(images: np.ndarray, digits: Digits, cache: dict[bytes, int]) -> np.n
         found = classify(images[new], digits.weights, digits.biases)
         cache.update({keys[at]: int(digit) for at, digit in zip(new, found, strict=True)})
     return np.array([cache[key] for key in keys])
+
+
+def time_versions(
+    versions: Mapping[str, Version], digits: Digits, order: Callable
+) -> dict[str, list[float]]:
+    """Return the ms of each version on the test images, and of the cache on images that are new.
+
+    order: returns the order of the calls for the names of all.
+    """
+    ways = {name: version.classify for name, version in versions.items()}
+    ways["new images"] = lambda images: look_up(images, digits, {})  # each time an empty cache
+    ms: dict[str, list[float]] = {name: [] for name in ways}
+    for way in ways.values():
+        way(digits.images)  # once, to warm up, and to fill the cache of "cached"
+    for name in order(list(ways)):
+        ms[name] += time_calls(ways[name], digits.images, count=1)
+    return ms
+
+
+def times_of_pruned(run_order: Callable, rounds: int) -> tuple[list[float], list[float]]:
+    """Return the ms of the classifier and of its pruned version, from so many rounds."""
+    digits = load_digits()
+    weights = {"all weights": digits.weights}
+    weights["pruned"] = [prune(weight, 0.5) for weight in digits.weights]
+    ms: dict[str, list[float]] = {name: [] for name in weights}
+    for name in run_order(list(weights), rounds):
+        ms[name] += time_calls(classify, digits.images, weights[name], digits.biases, count=1)
+    return ms["all weights"], ms["pruned"]
+
+
+def compared(
+    versions: Mapping[str, Version],
+    digits: Digits,
+    ms: Mapping[str, Sequence[float]],
+    speedup_interval: Callable,
+    gate: Callable,
+) -> list[dict[str, Any]]:
+    """Return a row for each version: its ms, bytes and accuracy, and its speed-up and verdict."""
+    rows, before = [], ms["baseline"]
+    for name, version in versions.items():
+        right = 100 * float(np.mean(version.classify(digits.images) == digits.labels))
+        row = {"name": name, "ms": float(np.median(ms[name])), "bytes": version.bytes}
+        row |= {"accuracy": right, "verdict": gate(before, ms[name], 0.05, comparisons=3)}
+        rows.append(row | speedup_interval(before, ms[name], 1 - 0.05 / 3))
+    return rows
 
 
 def intervals(rows: Sequence[Mapping[str, Any]], title: str, caption: str = "") -> Picture:

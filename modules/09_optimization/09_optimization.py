@@ -49,7 +49,7 @@ from proflab.lesson import doubles, expect, expect_between, expect_table, guesse
 from proflab.lesson.demo import demo_size
 
 # %% [markdown]
-# ## 1 · Where would it pay? · 25 min
+# ## 1 · Where would it pay?
 #
 # Amdahl's law (lesson 06) says what the whole gains if a part becomes faster.
 # But how much faster *can* the part become?
@@ -256,7 +256,7 @@ print(f"a step leaves {leak['bytes_per_step'] / 1024**2:.1f} MB, allocated in {l
 # An op at its roof may still be superfluous: several of these rows belong to one attention.
 # Sections 5 and 6 are about ops that need not exist.
 #
-# ## 2 · Feed the model · 45 min
+# ## 2 · Feed the model
 #
 # While the main program loads a batch, the model waits; while the model computes, nothing is loaded.
 # *Workers*, separate threads or processes, load the next batches meanwhile. torch's `DataLoader` has by default a simple rule (`in_order=False` gives it up): worker w of W loads the batches w, w + W, w + 2W and so on.
@@ -286,15 +286,15 @@ print(f"a step leaves {leak['bytes_per_step'] / 1024**2:.1f} MB, allocated in {l
 
 # %% nbgrader={"grade": false, "grade_id": "simulate_loader", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def simulate_loader(load_ms, step_ms, workers, prefetch=2):
-    """Return how long an epoch takes, and how much of that the training waits for data, as a dict.
+    """Return how long an epoch takes, and how long the training waits for data, as a dict.
 
-    load_ms: of each batch. step_ms: of each step. All are above 0.
+    load_ms: the ms that each batch takes to load. step_ms: those of a step. Above 0.
     workers: at least 0; with 0 the main program loads each batch itself, before its step.
-    prefetch: int, at least 1.
-    Worker w of W loads batch w and each W-th after it, in order, one at a time, once it is asked
-    for: the first W * prefetch batches at the start, one more each time that the main program takes
-    one. It takes them in order, as soon as each is loaded and the step before has ended.
-    Keys: total_ms, until the last step ends; wait_ms, of it without a step.
+    prefetch: at least 1.
+    Worker w of W loads batch w and each W-th after it, in order, one at a time, once asked for:
+    the first W * prefetch batches at the start, one more each time that the main program
+    takes one. It takes them in order, each as soon as it is loaded and the step before has ended.
+    Keys: total_ms, until the last step ends; wait_ms, in which no step runs.
     Numbers out of range raise ValueError.
 
     >>> simulate_loader([30, 30], 10, workers=1)
@@ -472,7 +472,7 @@ for row in demos.formats(demo_size(1500, 60)):
 # For shuffled training, one array mapped into memory is hard to beat: an image costs only its own pages.
 # Compression pays where the disk or the network is slower than unpacking.
 #
-# ## 3 · Half the bits · 50 min
+# ## 3 · Half the bits
 #
 # float16 halves the bytes, and a GPU's tensor cores multiply it several times as fast.
 # It has 1 bit for the sign, 5 for the exponent and 10 for the fraction.
@@ -727,10 +727,11 @@ half_bits.draw(half_bits.half_training(half_gradients, scale_after, demo_size(30
 # With a scale that grows until something overflows, the curve is that of float32.
 # A cross ends the training that skipped no step: infinity reached the weights, and then each loss is NaN.
 #
-# ## 4 · A large batch in small pieces · 20 min
+# ## 4 · A large batch in small pieces
 #
 # The batch that trains best may not fit into memory.
 # *Accumulation* runs small batches one after the other, so that only one graph exists at a time, and adds up their gradients; then the optimizer steps once.
+# But beware of averages of averages.
 # One batch has three samples, whose gradients are 1, 2 and 3; another has one sample, with 10.
 # The mean of the means is (2 + 10)/2 = 6; the mean over all four is 4.
 # Weight each batch by its share of the samples.
@@ -751,7 +752,7 @@ def accumulate(model, loss, batches):
 
     >>> one, model = Tensor([[1.0]]), nn.Linear(1, 1)
     >>> pairs = [(Tensor([[1.0], [2.0]]), 6 * one), (Tensor([[3.0]]), 3 * one)]
-    >>> accumulate(model, lambda output, y: (0 * output + y).mean(), pairs)
+    >>> accumulate(model, lambda output, y: 0 * output.mean() + y.mean(), pairs)
     5.0
     """
     ### BEGIN SOLUTION
@@ -952,7 +953,7 @@ expect(
 # %% [markdown]
 # **Take a break here.** What follows needs only what section 1 printed.
 #
-# ## 5 · Fewer trips to memory · 45 min
+# ## 5 · Fewer trips to memory
 #
 # An elementwise op computes next to nothing.
 # Its time goes into reading its inputs and writing its result (lesson 06).
@@ -1005,8 +1006,8 @@ def fuse(graph):
         computed. inputs: names of tensors computed before or from outside, such as weights. kind:
         "elementwise" or another word.
     An elementwise node joins the group of its first input that a node computes and no other node
-    reads (reading a tensor twice makes no second user). Any other node begins a group,
-    which later nodes may join.
+    reads (reading a tensor twice makes no second user). Any other node begins a group, which later
+    nodes may join.
     Returns lists of names in the graph's order; the groups in that of their first nodes.
     Raises ValueError also for a name that is there twice, and for an input that only the node
     itself or a later one computes.
@@ -1271,7 +1272,7 @@ demos.draw_pieces(ms)
 # Large pieces do not fit into the cache; small ones cost the interpreter's time.
 # A compiler avoids both: it writes one loop.
 #
-# ## 6 · Attention in tiles · 65 min
+# ## 6 · Attention in tiles
 #
 # Fusion stops at the softmax, which needs the largest score and the sum of a whole row.
 # For 1,024 tokens that row is long, and the scores are a million numbers for each head.
@@ -1443,7 +1444,7 @@ def tiled_attention(memory, block_q, block_k, causal=False):
     memory: has seq and width; load(name, low, high) returns the rows low to high - 1 of "q", "k" or
         "v"; store("o", low, rows) puts rows there. At most block_q rows of q and o and block_k rows
         of k and v pass at a time.
-    block_q, block_k: need not divide seq.
+    block_q, block_k: they need not divide seq.
     causal: row i sees the keys 0 to i. A wholly masked tile is not loaded.
     Tiles begin at row 0. Each tile of q is loaded once, and with it once each tile of k and v that
     it needs. No array of scores is larger than (block_q, block_k). The result is right to float32's
@@ -1622,7 +1623,7 @@ print(f"all scores written, read, written and read: {4 * 1024 * 64 + 4 * 1024 * 
 # Fast memory limits their size.
 # Lesson 06's count, every input once, is a lower bound that needs fast memory for all keys and values.
 #
-# ## 7 · One token at a time · 25 min
+# ## 7 · One token at a time
 #
 # **Optional.** A decoder generates text token by token.
 # Without a *KV cache* it runs all tokens so far through the model for each new one; with one, it runs only the newest token, and looks up the keys and values of the others.
@@ -1743,7 +1744,7 @@ expect_table(
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# ## 8 · The slow script · 45 min
+# ## 8 · The slow script
 #
 # Name the three bottlenecks of `slow_training.py`, and the lines that cause them, from what section 1 printed.
 # Then rewrite the step. The result must stay the same: five steps on the same batches give the same five losses, within 10⁻⁵.
@@ -1921,10 +1922,11 @@ demos.waterfall(found, title="One training step, and what each fix gave")
 # ```
 #
 # [`torch.amp`](https://docs.pytorch.org/docs/stable/amp.html) chooses the type of each op, scales the loss, and follows the rule of `scale_after`.
-# It hides which steps were skipped.  For the rest: `DataLoader(num_workers=…, pin_memory=True)`, `torch.utils.checkpoint`, `torch.compile`, and `scaled_dot_product_attention`.
+# It hides which steps were skipped.
+# For the rest: `DataLoader(num_workers=…, pin_memory=True)`, `torch.utils.checkpoint`, `torch.compile`, and `scaled_dot_product_attention`.
 
 # %% [markdown]
-# ## Reflect · 35 min
+# ## Reflect
 #
 # **Essay** (10 points, read by a person; 150 to 250 words in the next cell; add cells to calculate).
 #
@@ -1941,6 +1943,14 @@ demos.waterfall(found, title="One training step, and what each fix gave")
 # *2 points:* (9) one quick win is chosen for a reason in the writer's own program; (10) a measurement is named that could come out against it.
 # The third fix gives memory, and what the waterfall shows in time: a number for either is right.
 # ### END SOLUTION
+
+# %% tags=["milestone"]
+# You can find what slows a program down, fix it, and say how much that gave.
+(
+    "In six pairs your step is"
+    f" {noise.shown(demos.speedup(fixed_step, run_order, speedup_interval), 'times')}"
+    " as fast as the slow one, and learns the same."
+)
 
 # %% [markdown]
 # ## Summary

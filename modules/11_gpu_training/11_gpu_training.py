@@ -78,7 +78,7 @@ for kind in ("trace", "memory"):
     record.measure(kind, MEASURES[kind])
 
 # %% [markdown]
-# ## 1 · Is the card at work? · 30 min
+# ## 1 · Is the card at work?
 #
 # `nvidia-smi` says 98 % when hardly a moment passes without *some* kernel.
 # A trace says which one ran when.
@@ -178,8 +178,8 @@ expect("only what lies in the window is busy", gpu_busy(work, (8, 11))["busy"], 
 others = [
     fake.op("conv2d", 2, 30),
     fake.launch(4, 1, 5),
-    fake.memcpy("HtoD", 6, 4, 5),
-    fake.gpu_annotation("step", 7, 20),
+    fake.kernel("HtoD", 6, 4, 5, cat="gpu_memcpy"),
+    fake.kernel("step", 7, 20, cat="gpu_user_annotation"),
     fake.kernel("a", 10, 8),
 ]
 found = gpu_busy(fake.trace(*others)["traceEvents"])
@@ -195,7 +195,11 @@ expect(
     gpu_busy(many, (34, 52)),
     {"busy": 8.0, "idle": 10.0, "gaps": [(40.0, 50.0)]},
 )
-late = [fake.kernel("a", 12.5, 2.25), fake.op("relu", 9.5, 1.0), fake.memcpy("HtoD", 13.0, 7.0)]
+late = [
+    fake.kernel("a", 12.5, 2.25),
+    fake.op("relu", 9.5, 1.0),
+    fake.kernel("HtoD", 13.0, 7.0, cat="gpu_memcpy"),
+]
 expect(
     "without a window the trace is as long as all of its events",
     gpu_busy(late),
@@ -236,7 +240,7 @@ guesses.compare(
 )
 
 # %% [markdown]
-# ## 2 · What did the host do meanwhile? · 35 min
+# ## 2 · What did the host do meanwhile?
 #
 # The cause of a gap lies with the *host*, the Python program that should have queued the next kernel.
 # Four things keep it from that:
@@ -389,7 +393,7 @@ demos.streams(record.rows("trace"), title=record.title("Three runs"))
 # It queues three steps and then waits, and the card is hardly ever without work.
 
 # %% [markdown]
-# ## 3 · Which op is it? · 45 min
+# ## 3 · Which op is it?
 #
 #     host    |----------- conv2d, 40 -----------|   |-- relu, 12 --|
 #                 |-- cudnn_convolution, 30 --|            |
@@ -482,7 +486,7 @@ host = [
 ]
 read = fake.launch(65, 100, 3, name="cudaMemcpyAsync")  # waits 75 µs for the kernels, copies
 gemm, clamp = fake.kernel("implicit_gemm", 25, 90, 1), fake.kernel("clamp", 115, 25, 2)
-copied = fake.memcpy("Memcpy DtoH", 140, 20, 3)
+copied = fake.kernel("Memcpy DtoH", 140, 20, 3, cat="gpu_memcpy")
 given = fake.trace(*reversed(host), copied, clamp, read, gemm)
 rows = ops_table(given)
 found = [row["name"] for row in rows]
@@ -569,13 +573,13 @@ other = [fake.op("a", 0, 9), fake.op("b", 1, 4) | {"pid": 77}, fake.launch(2, 1,
 found = own("cpu", *other, fake.kernel("k", 9, 2, 3))
 expect("the same tid in two processes", found, {"a": 9.0, "b": 4.0})
 marked = [
-    fake.annotation("step", 0, 90),
+    fake.op("step", 0, 90, cat="user_annotation"),
     fake.op("add_", 10, 5),
     fake.launch(14, 1, 1),
     fake.kernel("add", 50, 6, 1),
     fake.launch(40, 1, 2, name="cuLaunchKernel"),
     fake.kernel("triton", 60, 8, 2),
-    fake.gpu_annotation("step", 50, 18),
+    fake.kernel("step", 50, 18, cat="gpu_user_annotation"),
 ]
 expect(
     "your own marks are ops, their shadow no work", own("gpu", *marked), {"add_": 6.0, "step": 8.0}
@@ -597,7 +601,7 @@ expect("rounded: it ends 0.001 µs after its parent", found, 1.499, rel=1e-6)
 side = [
     fake.op("a", 0, 10),
     fake.op("b", 10, 10),
-    fake.memset("zero", 30, 2, 5),
+    fake.kernel("zero", 30, 2, 5, cat="gpu_memset"),
     fake.launch(10, 2, 5),
 ]
 expect("one after another, a memset", own("gpu", *side), {"a": 0.0, "b": 2.0})
@@ -609,7 +613,7 @@ within = [
     fake.op("item", 2, 5),
     fake.op("item", 3, 5, tid=4),
     fake.launch(4, 1, 6, tid=4, name="cudaMemcpyAsync"),
-    fake.memcpy("DtoH", 5, 2, 6),
+    fake.kernel("DtoH", 5, 2, 6, cat="gpu_memcpy"),
 ]
 expect(
     "an op inside its own name counts each time",
@@ -673,7 +677,7 @@ guesses.compare(what, guess_gpu_conv_share, share, unit="%", document=document)
 # [Perfetto](https://ui.perfetto.dev) draws the files.
 
 # %% [markdown]
-# ## 4 · The lab · 60 min
+# ## 4 · The lab
 #
 # 1. **As written**, three faults included. Profile it: sections 1 to 3.
 # 2. **Data loading.** `DataLoader(num_workers=4)` decodes images in other processes. `pin_memory=True` puts batches where the card can fetch them by itself, so that `.to(device, non_blocking=True)` returns at once.
@@ -939,7 +943,7 @@ demos.loader(record.rows("loader"), title=record.title("The loader alone"))
 # %% [markdown]
 # **Take a break here.** What follows needs only the lab's parts.
 #
-# ## 5 · Where is the memory? · 30 min
+# ## 5 · Where is the memory?
 #
 # "CUDA out of memory" names the allocation that failed, which is rarely the one to blame.
 # After `torch.cuda.memory._record_memory_history()` torch notes each allocation with its stack; [`_dump_snapshot`](https://docs.pytorch.org/docs/stable/torch_cuda_memory.html) saves them for a page that draws them.
@@ -1129,7 +1133,7 @@ expect(
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# ## 6 · How near to the peak? · 20 min
+# ## 6 · How near to the peak?
 #
 # Three times as fast: is that fast?
 # *Model FLOPs utilization*, MFU ([Chowdhery et al. 2022](https://arxiv.org/abs/2204.02311)), is the share of the card's peak that training uses.
@@ -1251,7 +1255,7 @@ for row in record.rows("power"):
 # [On an A100](https://www.thonking.ai/p/strangely-matrix-multiplications), in the comments of the first Python listing: 295 TFLOP/s on zeros, 257 on random numbers.
 
 # %% [markdown]
-# ## 7 · The ring · 45 min
+# ## 7 · The ring
 #
 # Several cards compute different images with the same weights.
 # Then they must sum their gradients: an *all-reduce*.
@@ -1526,7 +1530,7 @@ demos.bus_bandwidth(rows, title="An all-reduce between two processes here")
 # A loader on the wrong node sends each batch across; `numactl --cpunodebind=0 --membind=0 python train.py` keeps it at home.
 
 # %% [markdown]
-# ## 8 · Behind the backward pass · 45 min
+# ## 8 · Behind the backward pass
 #
 # The last layer's gradients are ready first.
 # Their all-reduce can run while the backward pass goes on; only what lasts longer is *exposed*.
@@ -1803,7 +1807,7 @@ expect_table(sharded_bytes, ("parameters are at least 1", (-7, 4, 1), ValueError
 record.save()
 
 # %% [markdown]
-# ## 9 · Which tool for what? · 10 min
+# ## 9 · Which tool for what?
 #
 # | tool | shows, for example | does not see |
 # |---|---|---|
@@ -1819,7 +1823,7 @@ record.save()
 # († Recorded: `train.py` with a worker, on a processor, torch 2.13. The others are made up.)
 # Go from coarse to fine: images/s, gaps, ops, kernel.
 #
-# ## Reflect · 45 min
+# ## Reflect
 #
 # **Essay** (10 points, read by a person; 200 to 300 words in the next cell; add cells to calculate).
 # Write the lab's report from the document that your notebook used, and say which one that was.
@@ -1838,6 +1842,18 @@ record.save()
 # *2 points:* (9) the MFU, with its peak; (10) a second card by allreduce_ms or overlapped, on a named link.
 # A figure of the constructed document that is called a measurement does not count.
 # ### END SOLUTION
+
+# %% tags=["milestone"]
+# You can say of any trace for how long the card idled, and what it waited for.
+"; ".join(
+    f"{row['name']}: {found['busy'] / (found['busy'] + found['idle']):.0%} busy, "
+    f"longest gap {(gap[1] - gap[0]) / 1e3:.1f} ms, mostly {max(causes, key=causes.get)}"
+    for row in record.rows("trace")
+    for found in [gpu_busy(row["trace"]["traceEvents"])]
+    for gap in [max(found["gaps"], key=lambda gap: gap[1] - gap[0])]
+    for _, host in cuda.timeline.with_host([gap], cuda.timeline.host_spans(row["trace"]))
+    for causes in [gap_causes(gap, host)]
+)
 
 # %% [markdown]
 # ## Summary

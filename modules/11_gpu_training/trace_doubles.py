@@ -26,14 +26,12 @@ def trace(*events: dict) -> dict:
     }
 
 
-def op(name: str, at: float, us: float, tid: int = 1) -> dict:
-    """Return an op of torch on the host, such as aten::conv2d."""
-    return _event("cpu_op", name, at, us, _HOST, tid, {})
+def op(name: str, at: float, us: float, tid: int = 1, cat: str = "cpu_op") -> dict:
+    """Return an op of torch on the host, such as aten::conv2d.
 
-
-def annotation(name: str, at: float, us: float, tid: int = 1) -> dict:
-    """Return a span that the user or an optimizer named, such as ProfilerStep#1."""
-    return _event("user_annotation", name, at, us, _HOST, tid, {})
+    cat: "user_annotation" for a span that the user or an optimizer named, such as ProfilerStep#1.
+    """
+    return _event(cat, name, at, us, _HOST, tid, {})
 
 
 def launch(
@@ -47,24 +45,21 @@ def launch(
     return _event(cat, name, at, us, _HOST, tid, {"correlation": correlation})
 
 
-def kernel(name: str, at: float, us: float, correlation: int = 0, stream: int = 7) -> dict:
-    """Return a kernel on the device."""
-    return _on_device("kernel", name, at, us, stream, {"correlation": correlation})
+def kernel(
+    name: str,
+    at: float,
+    us: float,
+    correlation: int = 0,
+    stream: int = 7,
+    cat: str = "kernel",
+) -> dict:
+    """Return a kernel on the device.
 
-
-def memcpy(name: str, at: float, us: float, correlation: int = 0, stream: int = 7) -> dict:
-    """Return a copy to, from or on the device, such as "Memcpy DtoH (Device -> Pageable)"."""
-    return _on_device("gpu_memcpy", name, at, us, stream, {"correlation": correlation})
-
-
-def memset(name: str, at: float, us: float, correlation: int = 0, stream: int = 7) -> dict:
-    """Return a fill of the device's memory."""
-    return _on_device("gpu_memset", name, at, us, stream, {"correlation": correlation})
-
-
-def gpu_annotation(name: str, at: float, us: float, stream: int = 7) -> dict:
-    """Return a user's span as it is drawn over the kernels started within it; it is no work."""
-    return _on_device("gpu_user_annotation", name, at, us, stream, {})
+    cat: "gpu_memcpy" for a copy to, from or on the device, "gpu_memset" for a fill of its memory,
+    "gpu_user_annotation" for a user's span as it is drawn over its kernels, which is no work.
+    """
+    args = {"device": _DEVICE, "stream": stream, "correlation": correlation}
+    return _event(cat, name, at, us, _DEVICE, stream, args)
 
 
 def alloc(addr: int, size: int, frame: str) -> dict:
@@ -81,13 +76,6 @@ def segment(*blocks: tuple[int, str]) -> dict:
     """Return a segment of blocks (size, state): "active_allocated" or "inactive"."""
     rows = [{"size": size, "state": state} for size, state in blocks]
     return {"total_size": sum(row["size"] for row in rows), "blocks": rows}
-
-
-def _on_device(
-    cat: str, name: str, at: float, us: float, stream: int, args: dict[str, Any]
-) -> dict:
-    given = {"device": _DEVICE, "stream": stream, **args}
-    return _event(cat, name, at, us, _DEVICE, stream, given)
 
 
 def _event(

@@ -7,7 +7,9 @@ overlay.py     private cases and mark schemes take the place of the public ones
 tracks.py      what a track leaves out becomes given code, or goes
 mentions.py    a link for what a track's text mentions and its class never saw
 vary.py        --seed N: other inputs in the hidden cases that may vary
-stamp.py       badges, minutes and points, and Colab's first cell
+stamp.py       badges, points, Colab's first cell, and the last one
+map_cell.py    the map below the title: what is built, how long it takes
+fold.py        demo cells and long given cells are folded
 durations.py   about how long a slow demo cell takes, in its first line
 audit.py       what can be read off a lesson: its cells, its release
 audit_demos.py what is for demo cells alone: demos.py and guesses

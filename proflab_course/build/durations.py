@@ -1,4 +1,4 @@
-"""Write above a slow demo cell about how long it takes, from what a benchmark recorded.
+"""Write into a slow demo cell's first line about how long it takes, from what a benchmark recorded.
 
 The record is docs/figures/demos.json, made by benchmarks/bench_demos.py; without it nothing is
 written.
@@ -17,6 +17,7 @@ from proflab_course.course.notebook import Lesson
 RECORD = Path("docs/figures/demos.json")
 SAID, WITH_PROGRESS = 5.0, 30.0  # seconds above which a cell says its time, and shows progress
 _ROW = re.compile(r"^(\d\d_\w+) +(\w+) +([\d.]+)$", re.MULTILINE)
+_SAYS_TIME = re.compile(r"^#.*\b\d+ (?:s|min|seconds|minutes)\b")
 _STEPS = {5: "5 s", 10: "10 s", 20: "20 s", 30: "30 s", 60: "1 min", 120: "2 min", 300: "5 min"}
 
 Durations = Mapping[tuple[str, str], float]
@@ -36,11 +37,20 @@ def read_durations(root: Path) -> dict[tuple[str, str], float]:
 
 
 def stamp_durations(lesson: Lesson, durations: Durations) -> None:
-    """Write a first line into each demo cell that takes more than 5 s."""
+    """Write it behind the first line, where that is a comment, else above it.
+
+    Only into a demo cell that takes more than 5 s and does not say so itself.
+    """
     for cell in lesson.named("demo"):
         seconds = durations.get((lesson.name, cell.name), 0.0)
-        if seconds > SAID and not cell.source.startswith("%%"):
-            cell.node.source = f"# Takes {about(seconds)}.\n{cell.node.source}"
+        first, _, rest = cell.source.partition("\n")
+        if seconds <= SAID or first.startswith("%%") or _SAYS_TIME.search(first):
+            continue
+        takes = f"Takes {about(seconds)}."
+        if first.startswith("#"):
+            cell.node.source = f"{first.rstrip(' .:')}. {takes}\n{rest}"
+        else:
+            cell.node.source = f"# {takes}\n{cell.source}"
 
 
 def about(seconds: float) -> str:

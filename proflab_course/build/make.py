@@ -31,6 +31,7 @@ from proflab_course.build.claims import Milestone, milestone_in, take_milestone
 from proflab_course.build.durations import read_durations, stamp_durations
 from proflab_course.build.leaks import leaks
 from proflab_course.build.limits import limit_mistakes, limit_note, untimed_sections
+from proflab_course.build.map_cell import Place, builders
 from proflab_course.build.measures import Measured, measured
 from proflab_course.build.mentions import Tree, lacking_ideas, track_line
 from proflab_course.build.notes import lesson_notes
@@ -156,7 +157,15 @@ class Plan:
             if taken.title:
                 lacking = lacking_ideas(name, self.tracks, self.taken, names, address)
                 line = track_line(taken, self.track, address, lacking)
-            stamp(taken.lesson, address, line, published)
+            times = self.tracks.times[name] if self.tracks else None
+            place = Place(
+                tuple(self.taken),
+                builders(self.before(name)),
+                times if times and times.listed else None,
+                taken.gone,
+                line,
+            )
+            stamp(taken.lesson, address, place, published)
             stamp_durations(taken.lesson, durations)
 
     def _limit(self, lesson: Lesson) -> None:

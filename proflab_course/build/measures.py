@@ -168,6 +168,9 @@ def _of_code(cell: Cell) -> Iterator[Measured]:
     elif cell.role in ("demo", "given"):
         if GIVEN_TAG not in cell.tags:  # given by a track, and as long as its solution
             yield Measured(f"{cell.role} lines", len(_filled(cell.source)), cell.where)
+    if cell.role == "demo" and GIVEN_TAG not in cell.tags:
+        says = cell.source.lstrip().startswith("# ")
+        yield Measured("says nothing", int(not says), cell.where)
 
 
 def _cases(test: Cell) -> list[bool]:

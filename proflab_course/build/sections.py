@@ -7,6 +7,7 @@ notebook may know of all this goes beside it, into lesson.json.
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -83,6 +84,26 @@ def heading_lines(cell: Cell) -> Iterator[tuple[int, str]]:
         match = _HEADING.match(line)
         if match and not fenced:
             yield number, match[1]
+
+
+def split_at_headings(lesson: Lesson) -> Lesson:
+    """Return the lesson with text cells that begin at their headings of the second level."""
+    cells: list[NotebookNode] = []
+    for cell in lesson.cells:
+        if cell.role == "text":
+            lines = cell.source.split("\n")
+            begins = [0, *(line for line, _ in heading_lines(cell) if line), len(lines)]
+            for begin, end in zip(begins, begins[1:], strict=False):
+                part = copy.deepcopy(cell.node)
+                part.source = "\n".join(lines[begin:end]).strip("\n")
+                cells += [part] if part.source.strip() else []
+        elif cell.role in ("test", "exercise", "manual"):
+            cells.append(cell.node)
+        else:
+            cells.append(copy.deepcopy(cell.node))
+    notebook = copy.copy(lesson.notebook)
+    notebook.cells = cells
+    return Lesson(lesson.name, lesson.place, notebook)
 
 
 def stamp_headings(lesson: Lesson) -> None:

@@ -1,4 +1,4 @@
-"""Stamp what the build adds into a lesson: badges, time and points, Colab's and the last cell.
+"""Stamp what the build adds into a lesson: badges, points, the map, Colab's and the last cell.
 
 The course's address stands in pyproject.toml, under [project.urls], and nowhere else.
 """
@@ -13,7 +13,9 @@ from string import Template
 import nbformat
 from nbformat import NotebookNode
 
-from proflab_course.build.sections import stamp_headings, total_line
+from proflab_course.build.fold import fold
+from proflab_course.build.map_cell import Place, map_cell, take_paragraphs
+from proflab_course.build.sections import stamp_headings
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import COLAB_SETUP, Lesson, set_cell_ids
 
@@ -42,6 +44,10 @@ if "google.colab" in sys.modules and os.path.basename(os.getcwd()) != "$lesson":
     sys.path.append(os.getcwd())
 """)
 
+_ASKED_MINUTES = """\
+# How many minutes did this lesson take you, without breaks? It is not graded: the course shows a
+# class's median, and corrects its estimates by it.
+"""
 LAST_CELL = "where_am_i"
 _LAST_CELL = """\
 # Where am I? Each exercise, the points so far, and what comes next.
@@ -107,26 +113,39 @@ class Address:
         )
 
 
-def stamp(lesson: Lesson, address: Address, track: str = "", published: bool = True) -> None:
-    """Put badges, time, points and glossary under the title, points into headings; add two cells.
+def stamp(
+    lesson: Lesson, address: Address, place: Place | None = None, published: bool = True
+) -> None:
+    """Put badges and glossary under the title, points into headings; fold code; add four cells.
 
-    The second cell sets up Colab, the last one says where the student is. track: a line on what a
-    track leaves out. published: whether the lesson is what the address has; else there are neither
-    badges nor Colab's cell, which would open another one.
+    The second cell is the map, the third one sets up Colab, the last but one asks for minutes,
+    the last one says where the student is.
+    place: the lesson's in its course. published: whether the lesson is what the address has; else
+    there are neither badges nor Colab's cell, which would open another one.
     """
     cells = lesson.notebook.cells
     if not cells or cells[0].cell_type != "markdown" or not cells[0].source.startswith("# "):
         raise CourseError(f"{lesson.place} must begin with a markdown cell: `# ` and the title")
+    written = take_paragraphs(lesson)
     title, _, rest = cells[0].source.partition("\n")
     words = f"A word is new to you? Look into the [glossary]({address.glossary})."
     badges = address.badges(lesson.name) if published else ""
-    below = [badges, total_line(lesson), track, rest.strip(), words]
+    below = [badges, rest.strip(), words]
     stamp_headings(lesson)
     cells[0].source = "\n\n".join(filter(None, [title, *below]))
-    if published:
-        cells.insert(1, _colab_cell(lesson.name, address))
-    cells.append(_last_cell())
     set_cell_ids(lesson.notebook)
+    cells.insert(1, map_cell(lesson, place or Place(), written))
+    if published:
+        cells.insert(2, _colab_cell(lesson.name, address))
+    fold(lesson)
+    cells += [_minutes_cell(lesson.name), _last_cell()]
+    set_cell_ids(lesson.notebook)
+
+
+def _minutes_cell(lesson: str) -> NotebookNode:
+    """Return the cell that asks how long the lesson took, which `proflab report` reads."""
+    source = f"{_ASKED_MINUTES}minutes_{lesson[:2]} = None  # such as 150"
+    return nbformat.v4.new_code_cell(source)
 
 
 def _last_cell() -> NotebookNode:

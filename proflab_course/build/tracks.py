@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import copy
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,15 +20,13 @@ from proflab.lesson.names import bound_names, used_names
 from proflab.lesson.outline import Outline, place_of
 from proflab.lesson.statements import KNOWN
 from proflab_course.build.audit_demos import GUESS_TAG, demos_imports
-from proflab_course.build.measures import prose_words
-from proflab_course.build.sections import Section, heading_lines, sections
+from proflab_course.build.minutes import write_minutes
+from proflab_course.build.sections import Section, heading_lines, sections, split_at_headings
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import GIVEN_TAG, SOLUTION, Cell, Lesson, set_cell_ids
 from proflab_course.course.tracks import PUBLIC, Track, Tracks
 
-WORDS_A_MINUTE = 50  # of a section's text, its guesses, pictures and running cells included
 SUMMARY = "Summary"
-_MINUTES = re.compile(r"· *\d+ min\b")
 _QUESTIONS, _BREAK = ("**Predict.**", "**Guess.**"), "**Take a break"
 _HINT = re.compile(r"<details>\s*<summary>Hint.*?</details>\s*", re.DOTALL)
 _DEFINE = ("exercise", "given", "setup")
@@ -80,17 +78,25 @@ def _mistakes(tracks: Tracks, lessons: Iterable[Lesson]) -> Iterator[str]:
             yield f"{PUBLIC} gives no minutes for {exercise}, an exercise of {name}"
         for exercise in (each for each in listed if each not in exercises):
             yield f"{PUBLIC} gives minutes for {exercise}, which {name} does not have"
+        yield from _typed_minutes(lesson) if tracks.times[name].listed else ()
         if set(listed) == set(exercises) and listed != exercises:
             yield f"{PUBLIC} lists the exercises of {name} in another order than the lesson"
     for track in tracks.tracks.values():
         where = f"{track.file}, track {track.name}"
         for name in (name for name in track.show if name in known):
             there = {section.name for section in sections(split_at_headings(known[name]))}
-            for section in (each for each in track.show[name] if each not in there):
-                yield f"{where}: {name} has no section {section!r} to show"
+            for shown in (each for each in track.show[name] if each not in there):
+                yield f"{where}: {name} has no section {shown!r} to show"
         for name in sorted(track.essays & known.keys()) if not track.whole else ():
             if not known[name].named("manual"):
                 yield f"{where}: {name} has no essay"
+
+
+def _typed_minutes(lesson: Lesson) -> Iterator[str]:
+    for section in sections(lesson):
+        if (place := section.place) is not None and section.minutes is not None:
+            what = f"the heading `{section.heading}` types its minutes"
+            yield f"{place.where}: {what}; the build computes them from {PUBLIC}"
 
 
 def apply_track(lesson: Lesson, tracks: Tracks, track: Track) -> Taken:
@@ -100,6 +106,7 @@ def apply_track(lesson: Lesson, tracks: Tracks, track: Track) -> Taken:
     lessons: `vary_cases` changes them for both. All other cells are copies.
     """
     if tracks.takes_all_of(track, lesson.name):
+        write_minutes(lesson, tracks, track)
         return Taken(lesson)
     work = _Work(split_at_headings(lesson), tracks, track)
     work.choose()
@@ -109,7 +116,7 @@ def apply_track(lesson: Lesson, tracks: Tracks, track: Track) -> Taken:
     notebook.metadata = copy.deepcopy(lesson.notebook.metadata)
     notebook.cells = list(work.cells())
     taken = Lesson(lesson.name, lesson.place, notebook)
-    _write_minutes(taken, tracks, track)
+    write_minutes(taken, tracks, track)
     set_cell_ids(notebook)
     return Taken(
         taken,
@@ -119,26 +126,6 @@ def apply_track(lesson: Lesson, tracks: Tracks, track: Track) -> Taken:
         True,
         "" if tracks.is_published(track) else track.title,
     )
-
-
-def split_at_headings(lesson: Lesson) -> Lesson:
-    """Return the lesson with text cells that begin at their headings of the second level."""
-    cells: list[NotebookNode] = []
-    for cell in lesson.cells:
-        if cell.role == "text":
-            lines = cell.source.split("\n")
-            begins = [0, *(line for line, _ in heading_lines(cell) if line), len(lines)]
-            for begin, end in zip(begins, begins[1:], strict=False):
-                part = copy.deepcopy(cell.node)
-                part.source = "\n".join(lines[begin:end]).strip("\n")
-                cells += [part] if part.source.strip() else []
-        elif cell.role in ("test", "exercise", "manual"):
-            cells.append(cell.node)
-        else:
-            cells.append(copy.deepcopy(cell.node))
-    notebook = copy.copy(lesson.notebook)
-    notebook.cells = cells
-    return Lesson(lesson.name, lesson.place, notebook)
 
 
 class _Work:
@@ -201,12 +188,13 @@ class _Work:
                     ahead.append(provider)
 
     def trim_text(self) -> None:
-        """Take hints for what is given out of the text, and breaks, which a track does not need."""
+        """Take hints for what is given out of the text, and a short track's breaks."""
         for number in sorted(self.kept):
             cell = self.all[number]
             if cell.role == "text":
-                kept = (p for p in _paragraphs(cell.source) if not p.startswith(_BREAK))
-                cell.node.source = "\n\n".join(kept)
+                if not self.track.whole:
+                    kept = (p for p in _paragraphs(cell.source) if not p.startswith(_BREAK))
+                    cell.node.source = "\n\n".join(kept)
             elif cell.role == "exercise" and cell.name not in self.written:
                 for above in self._introduction(number):
                     above.node.source = _HINT.sub("", above.source).strip()
@@ -377,30 +365,3 @@ def track_points(track: Track, tracks: Tracks, lessons: Iterable[Lesson]) -> flo
         if tested(cell.name, tracks.times[lesson.name].minutes)
         in track.exercises.get(lesson.name, ())
     )
-
-
-# ── minutes ──────────────────────────────────────────────────────────────────────────────────
-
-
-def _write_minutes(lesson: Lesson, tracks: Tracks, track: Track) -> None:
-    """Write into each heading that says minutes those that the track needs, to the next five."""
-    for section in sections(lesson):
-        if (place := section.place) is None or section.minutes is None:
-            continue
-        lines = place.source.split("\n")
-        minutes = section_minutes(lesson, section, tracks, track)
-        lines[section.line] = _MINUTES.sub(f"· {minutes} min", lines[section.line], count=1)
-        place.node.source = "\n".join(lines)
-
-
-def section_minutes(lesson: Lesson, section: Section, tracks: Tracks, track: Track) -> int:
-    """Return the minutes that a section takes in a track: writing, essay and reading."""
-    times = tracks.times[lesson.name]
-    written: Mapping[str, int] = {
-        name: times.minutes[name] for name in track.exercises.get(lesson.name, ())
-    }
-    minutes: float = sum(written.get(cell.name, 0) for cell in section.cells)
-    minutes += times.essay if any(cell.role == "manual" for cell in section.cells) else 0
-    part = NotebookNode(cells=[cell.node for cell in section.cells])
-    minutes += prose_words(Lesson(lesson.name, lesson.place, part)) / WORDS_A_MINUTE
-    return max(5, 5 * round(minutes / 5))

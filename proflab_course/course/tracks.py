@@ -38,13 +38,19 @@ class LessonTimes:
     """A lesson's exercises in order with their minutes of writing, its essay's, and its needs.
 
     needs: the earlier lessons whose ideas it builds on, as "02" or, with a section, "02 §8".
+    purposes: what an exercise is for, in a few words, where its docstring does not say it well.
     limited: whether it is held to the limits of build/limits.py, or only told of them.
+    measured: the students by whose median the minutes were corrected; 0: they are estimates.
+    listed: whether it has a table.
     """
 
     minutes: Mapping[str, int]
     essay: int = 0
     needs: tuple[str, ...] = ()
+    purposes: Mapping[str, str] = field(default_factory=dict)
     limited: bool = False
+    measured: int = 0
+    listed: bool = True
 
 
 @dataclass(frozen=True)
@@ -125,7 +131,9 @@ class Tracks:
         track that is declared by what it leaves out, and its writing takes 0 minutes.
         """
         new = {name: tuple(each) for name, each in exercises.items() if name not in self.times}
-        times = {name: LessonTimes(dict.fromkeys(each, 0)) for name, each in new.items()}
+        times = {
+            name: LessonTimes(dict.fromkeys(each, 0), listed=False) for name, each in new.items()
+        }
         tracks = {
             name: replace(
                 track, exercises={**track.exercises, **new}, essays=track.essays | new.keys()
@@ -201,15 +209,22 @@ def _table(data: dict[str, Any], key: str, file: str) -> dict[str, dict[str, Any
 
 def _times(name: str, entry: dict[str, Any], file: str, limited: bool) -> LessonTimes:
     where = f"{file}, lesson {name}"
-    _known(entry, {"needs", "essay", "minutes"}, where)
+    _known(entry, {"needs", "essay", "minutes", "measured", "for"}, where)
+    measured, purposes = entry.get("measured", 0), entry.get("for", {})
+    if not isinstance(purposes, dict) or not all(isinstance(p, str) for p in purposes.values()):
+        raise CourseError(f"{where}: `for` holds a few words for an exercise, in quotes")
+    if unknown := sorted(purposes.keys() - entry.get("minutes", {}).keys()):
+        raise CourseError(f"{where}: `for` names {unknown[0]}, which has no minutes")
     minutes, essay, needs = entry.get("minutes", {}), entry.get("essay", 0), entry.get("needs", [])
-    if not isinstance(minutes, dict) or not all(map(_is_minutes, (*minutes.values(), essay))):
+    if not isinstance(minutes, dict) or not all(
+        map(_is_minutes, (*minutes.values(), essay, measured))
+    ):
         raise CourseError(f"{where}: minutes are whole numbers, such as `linear_parameters = 5`")
     for need in needs if isinstance(needs, list) else [needs]:
         match = _NEED.fullmatch(str(need))
         if not match or int(match[1]) >= int(name[:2]):
             raise CourseError(f'{where}: it needs {need!r}; write an earlier lesson as "02 §8"')
-    return LessonTimes(minutes, essay, tuple(needs), limited)
+    return LessonTimes(minutes, essay, tuple(needs), purposes, limited, measured)
 
 
 def _is_minutes(value: Any) -> bool:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 import proflab_course.grading.lean  # noqa: F401  (first)
 from proflab_course.course.files import replace_file
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.report.lesson_page import read_summary, render
+from proflab_course.report.minutes import minutes_patch
 from proflab_course.report.term_page import read_term, render_term
 
 
@@ -24,12 +26,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the page to write (default: LESSON.html or term.html in reports/)",
     )
     parser.add_argument("--public", action="store_true", help="leave out names, ids, hidden cases")
+    parser.add_argument(
+        "--minutes",
+        action="store_true",
+        help="print a patch of modules/tracks.toml by the minutes that students wrote down",
+    )
     parser.add_argument("--ids", action="store_true", help="show ids of students without names")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the page and print the name of its file."""
     course = Course.find()
+    if arguments.minutes:
+        patch, told = minutes_patch(course)
+        print("\n".join(told), file=sys.stderr)
+        print(patch, end="")
+        return 0
     name, page = _make_page(course, arguments)
     output = arguments.output or course.root / "reports" / name
     try:

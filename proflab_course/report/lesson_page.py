@@ -21,6 +21,7 @@ from proflab_course.grading.grade_notebook import CaseResult
 from proflab_course.grading.pages.exercises import exercise_of
 from proflab_course.grading.pages.inert import readable
 from proflab_course.report.class_guesses import Prediction, predictions
+from proflab_course.report.minutes import minutes_taken, quartiles
 
 _BINS = 10
 _MOST_TEXT = 2_000
@@ -116,6 +117,15 @@ class Summary:
     points_by_hand: float = 0.0
     people: dict[str, str] = field(default_factory=dict)
     track: str = ""
+    minutes: list[float] = field(default_factory=list)
+
+    @property
+    def time(self) -> str:
+        """Return the median of the minutes that students wrote down, and their middle half."""
+        if not self.minutes:
+            return ""
+        low, middle, high = quartiles(self.minutes)
+        return f"{middle:.0f} min (half of them from {low:.0f} to {high:.0f})"
 
     def who(self, student: str) -> str:
         """Return a student's name and id; the id alone if no name is known or wanted."""
@@ -198,6 +208,7 @@ def summarise(key: Key, outcomes: dict, scores: dict, known: list[str], public: 
         predictions(key, [outcome.guesses for outcome in outcomes.values()]),
         key.points_by_hand,
         track=track_of(key.metadata),
+        minutes=minutes_taken(outcome.guesses for outcome in outcomes.values()),
     )
 
 

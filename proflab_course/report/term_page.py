@@ -39,6 +39,7 @@ class TermLesson:
     weight: float
     median: float
     count: int
+    time: str = ""
 
 
 @dataclass
@@ -162,7 +163,7 @@ def read_term(course: Course, ids: bool = False, essay: bool = True) -> Term:
             weight = most
             if tracks and track and track.weight == "minutes":
                 weight = _minutes(tracks, track, name)
-            term.lessons.append(TermLesson(name, most, weight, median, len(points)))
+            term.lessons.append(TermLesson(name, most, weight, median, len(points), summary.time))
             totals[name] = points
             term.track = term.track or summary.track
             exercises += [_exercise(name, exercise) for exercise in summary.exercises]

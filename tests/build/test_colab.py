@@ -147,11 +147,11 @@ def test_the_badges_stand_under_the_title_and_follow_the_address(course, server)
     page = f"release/{LESSON}/{LESSON}.ipynb"
     assert f"mybinder.org/v2/gh/someone/mini-course/v0.3.0?urlpath=lab/tree/{page})" in badges
     assert f"google.com/github/someone/mini-course/blob/v0.3.0/{page})" in badges
-    assert notebook.cells[1].id == "colab_setup"
+    assert notebook.cells[2].id == "colab_setup"
 
 
 def test_the_cell_is_locked_and_tagged(course):
-    cell = nbformat.read(course.release(LESSON), as_version=4).cells[1]
+    cell = nbformat.read(course.release(LESSON), as_version=4).cells[2]
     assert cell.metadata.nbgrader.locked and cell.metadata.tags == ["setup"]
 
 

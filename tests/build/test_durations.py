@@ -10,7 +10,7 @@ from cohort.run import ROOT
 from mini_course import FIRST, make_course
 
 from proflab_course.build.command import build
-from proflab_course.build.durations import RECORD, WITH_PROGRESS, read_durations
+from proflab_course.build.durations import RECORD, WITH_PROGRESS, read_durations, stamp_durations
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import read_module, read_notebook
 
@@ -34,6 +34,21 @@ def test_a_slow_demo_says_so_in_its_first_line_and_a_quick_one_nothing(tmp_path)
         assert cells["first_demo"].startswith("# Takes about 20 s.\nfor side in")
         assert not any("# Takes" in text for name, text in cells.items() if name != "first_demo")
     assert "Takes" not in course.module("01_first").read_text()
+
+
+def test_the_time_stands_behind_what_a_demo_says_that_it_shows(tmp_path):
+    course = make_course(tmp_path)
+    for name in course.lessons():
+        lesson = read_module(course.module(name), name)
+        for first, after in (
+            ("# Draws areas.", "# Draws areas. Takes about 20 s."),
+            ("# Draws areas", "# Draws areas. Takes about 20 s."),
+            ("# Draws areas, in about 20 s.", "# Draws areas, in about 20 s."),
+        ):
+            for cell in lesson.named("demo"):
+                cell.node.source = f"{first}\nprint()"
+                stamp_durations(lesson, {(name, cell.name): 18.4})
+                assert cell.source == f"{after}\nprint()"
 
 
 def test_a_file_that_is_no_record_is_named(tmp_path):

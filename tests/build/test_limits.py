@@ -1,5 +1,6 @@
 """Limit what a lesson may ask: words, cases, points, names, lines."""
 
+import re
 from functools import cache
 
 import pytest
@@ -61,6 +62,9 @@ def {name}(side):
 PLAIN = FIRST.replace(', "points": 60', ', "points": 8').replace(', "points": 20', ', "points": 8')
 
 
+for demo in ("for side in (1, 2, 3)", "from proflab.lesson import guesses"):
+    assert demo in PLAIN
+    PLAIN = PLAIN.replace(demo, f"# Shows areas.\n{demo}")
 for call, value in (("area(2, 5)", 10), ("circle(0)", 0.0)):
     summary = (
         f'"""The area of a {"rectangle; ValueError for a negative side" if value else "circle"}.'
@@ -130,14 +134,20 @@ AT_LIMIT = {
             "A " * 9 + "\n" + "A\n" * (n - 9),
         )
     ),
-    "demo lines": lambda n: PLAIN + given("print()\n" * n, "drawn", ("demo",)),
+    "demo lines": lambda n: PLAIN + given("# Draws.\n" + "print()\n" * (n - 1), "drawn", ("demo",)),
     "given lines": lambda n: PLAIN + given("x = 1\n\n" * n, "rows"),
     "width": lambda n: PLAIN + given(f"x = 1\ntexts = '{'a' * (n - 10)}'", "rows"),
 }
 
 
 def test_each_rule_has_a_lesson_that_breaks_it():
-    assert {*AT_LIMIT, "errors apart", "no example", "example asked"} == RULES.keys()
+    assert {
+        *AT_LIMIT,
+        "errors apart",
+        "no example",
+        "example asked",
+        "says nothing",
+    } == RULES.keys()
 
 
 @pytest.mark.parametrize("rule", AT_LIMIT)
@@ -180,6 +190,11 @@ def test_an_exercise_has_an_example_and_another_one_than_its_first_case(tmp_path
         assert "cell square: the example is the first visible case" in sentence
 
 
+def test_a_demo_says_in_its_first_line_what_it_shows(tmp_path):
+    (sentence,) = mistakes(tmp_path, changed("# Shows areas.\nfor", "for", PLAIN))
+    assert "cell first_demo: the first line does not say what a demo shows" in sentence
+
+
 def test_what_a_student_does_not_meet_may_be_wider(tmp_path):
     wide = PLAIN.replace("long_side = 7_919\n", f"long_side = 7_919\ntexts = [1, {TEXT}]\n")
     wide = wide.replace("    return surface\n", f"    text = 'ab' + {TEXT}\n    return surface\n")
@@ -220,10 +235,13 @@ circle = 10
 """
 
 
+UNTIMED = re.sub(r"(## .*) · \d+ min", r"\1", PLAIN)  # the build computes them from the table
+
+
 @pytest.fixture
 def listed(tmp_path):
     """A course whose first lesson is in modules/tracks.toml, and has no more than it may have."""
-    course = make_course(tmp_path, {"01_first": PLAIN, "02_second": SECOND})
+    course = make_course(tmp_path, {"01_first": UNTIMED, "02_second": SECOND})
     (tmp_path / "modules/tracks.toml").write_text(TRACKS)
     return course
 
@@ -243,9 +261,9 @@ def test_of_lessons_of_ones_own_and_of_other_tracks_it_is_told(listed, monkeypat
     monkeypatch.setitem(RULES, "points", limits.Rule(7, "points", "make two cells"))
     notes: list[str] = []
     build(listed, ["2"], audit="static", notes=notes)
-    assert [n for n in notes if "more than lessons of the course do: 100 points (7)" in n]
+    assert [n for n in notes if "beyond the limits of this course's lessons: 100 points (7)" in n]
     short = Plan.read(listed, track="short")
-    assert short.beyond_limits == {"01_first": []}
+    assert not any(short.beyond_limits.values())
     assert any("8 points (7)" in sentence for sentence in short.notes)
     with pytest.raises(CourseError, match="8 points, 7 at most"):
         build(listed, ["1"], audit="static")

@@ -58,7 +58,7 @@ def test_the_title_follows_the_points_that_there_are(tmp_path):
     text = changed('"points": 60', '"points": 2.5')
     assert "About 35 min · 42.5 points and 10 for the essay" in stamped(tmp_path, text)
     without_essay = text[: text.index("# %% [markdown] nbgrader")]
-    assert "About 35 min · 42.5 points\n" in stamped(tmp_path, without_essay)
+    assert "About 35 min · 42.5 points.\n" in stamped(tmp_path, without_essay)
 
 
 def test_points_are_typed_nowhere(tmp_path):
@@ -89,5 +89,5 @@ def test_students_see_them(tmp_path):
     course = make_course(tmp_path)
     build(course, ["1"], audit="static")
     release = nbformat.read(course.release("01_first"), as_version=4)
-    assert "About 35 min · 100 points and 10 for the essay" in release.cells[0].source
+    assert "About 35 min · 100 points and 10 for the essay" in release.cells[1].source
     assert any("25 min · 40 points" in cell.source for cell in release.cells)

@@ -183,7 +183,7 @@ def test_minutes_are_those_of_writing_and_reading_and_points_those_that_are_left
     [lesson] = hour.lessons
     found = {section.name: (section.heading, section.minutes) for section in sections(lesson)}
     assert found["2"] == ("2 · Sums · 15 min · 40 points", 15)
-    assert "About 15 min · 40 points" in lesson.cells[0].source
+    assert "About 15 min · 40 points" in lesson.cells[1].source
 
 
 def test_what_is_not_there_is_linked_and_what_is_there_is_not(hour, shop):
@@ -230,7 +230,7 @@ def test_an_idea_that_the_track_lacks_is_to_be_read_first(tmp_path):
     course = make_shop(tmp_path, TRACKS.replace('["01 §2"]', '["01 §3"]'))
     only = '[track.carts]\ntitle = "C"\ntext = "C."\nhours = 1\nsummary = false\n'
     declare_privately(course, f'{only}show = {{ 02_cart = ["1"] }}\n02_cart = ["cart"]\n')
-    first = Plan.read(course, track="carts").lessons[0].cells[0].source
+    first = Plan.read(course, track="carts").lessons[0].cells[1].source
     assert f"Read first: [lesson 01, section 3]({URL}/01_shop/01_shop.ipynb)." in first
 
 
@@ -240,15 +240,12 @@ def test_an_essay_stays_where_the_track_has_it(shop):
     assert plan.taken["01_shop"].gone == ("3",)
 
 
-def test_a_track_that_takes_everything_changes_no_byte(shop, tmp_path):
-    with_tracks, without = make_shop(tmp_path / "with"), make_shop(tmp_path / "without")
-    (without.root / "modules/tracks.toml").unlink()
-    for course in (with_tracks, without):
-        build(course, audit="static")
-    made = [path for path in (with_tracks.root / "release").rglob("*") if path.is_file()]
-    assert made
-    for path in made:
-        assert (without.root / path.relative_to(with_tracks.root)).read_bytes() == path.read_bytes()
+def test_a_track_that_takes_everything_is_the_whole_lesson(shop):
+    plan = Plan.read(shop)
+    for whole in plan.whole:
+        taken = plan.taken[whole.name]
+        assert not taken.partial and not taken.given and not taken.gone
+        assert taken.lesson is whole
 
 
 # ── the published course ─────────────────────────────────────────────────────────────────────
@@ -280,7 +277,7 @@ def test_what_the_default_leaves_out_is_given_and_it_links_to_no_fuller_lesson(
 
 def test_a_shorter_track_counts_what_the_published_lesson_has(tmp_path):
     plan = Plan.read(make_shop(tmp_path, SHORTER), track="hour")
-    assert "*An hour*: 1 of this lesson's 3 exercises" in plan.lessons[0].cells[0].source
+    assert "*An hour*: 1 of this lesson's 3 exercises" in plan.lessons[0].cells[1].source
     assert plan.taken["01_shop"].more == ("tax", "discount")
 
 
@@ -298,13 +295,15 @@ def tree(shop, tmp_path_factory):
 
 
 def test_the_tree_holds_the_tracks_lessons_and_no_secret(tree):
-    assert [path.name for path in (tree / "release").iterdir()] == ["01_shop"]
+    assert {path.name for path in (tree / "release").iterdir()} == {"01_shop", "given.py"}
     page = (tree / "README.md").read_text()
     assert page.startswith("# An hour: 1 hour\n\nAdd up prices.")
     assert "| [01 · A shop](release/01_shop/01_shop.ipynb) | `total` | 15 min |" in page
     text = "".join(path.read_text() for path in (tree / "release").rglob("*") if path.is_file())
-    for secret in ("price + tax(price)", "76_804", "31_337", "86_028", "price / 2", "in the end"):
+    for secret in ("price + tax(price)", "76_804", "31_337", "86_028", "in the end"):
         assert secret not in text
+    lesson = "".join(path.read_text() for path in (tree / "release/01_shop").iterdir())
+    assert "price / 2" not in lesson
     assert "sum(prices) / len(prices)" in text  # given
 
 
@@ -354,7 +353,7 @@ def test_through_cuts_a_track_short(shop, tmp_path, monkeypatch):
     monkeypatch.chdir(shop.root)
     words = ["--track", "day", "--through", "1", "-o", str(tmp_path / "tree"), "--audit", "static"]
     assert main(["build", *words]) == 0
-    assert [path.name for path in (tmp_path / "tree/release").iterdir()] == ["01_shop"]
+    assert [path.name for path in (tmp_path / "tree/release").glob("0*")] == ["01_shop"]
 
 
 def test_the_courses_own_track_is_what_the_build_makes_and_checks(tmp_path):
@@ -405,3 +404,15 @@ def test_the_grader_and_its_pages_follow_the_courses_track(tmp_path, monkeypatch
     assert main(["report", "01"]) == main(["report"]) == 0
     for name, title in {"01_shop": "01_shop, An hour", "term": "An hour"}.items():
         assert f"<h1>{title}: results</h1>" in (course.root / f"reports/{name}.html").read_text()
+
+
+def test_minutes_are_computed_where_a_table_has_them_and_typed_where_none_has(tmp_path):
+    course = make_shop(tmp_path)
+    computed = {s.name: s.minutes for s in sections(Plan.read(course).taken["01_shop"].lesson)}
+    assert computed["1"] == 10 and computed["Summary"] is None
+    make_shop(tmp_path, lesson=SHOP.replace("## 1 · Taxes", "## 1 · Taxes · 25 min"))
+    with pytest.raises(CourseError, match="the heading `1 · Taxes · 25 min` types its minutes"):
+        Plan.read(course)
+    (course.root / "modules/tracks.toml").unlink()
+    typed = {s.name: s.minutes for s in sections(Plan.read(course).taken["01_shop"].lesson)}
+    assert typed["1"] == 25

@@ -8,9 +8,9 @@ FIRST = {
     "op_bytes": """
         def size(tensors):
             return sum(t.nbytes for t in tensors)
-        written = size(present(result))
+        written = size(tensors_in(result))
         if call.phase == "backward":
-            return size([*present(call.grad), *call.saved]), written
+            return size([*tensors_in(call.grad), *call.saved]), written
         read = size(call.inputs)
         if call.op in TABLES:
             read += written - call.inputs[TABLES[call.op]].nbytes
@@ -24,7 +24,7 @@ FIRST = {
         else:
             wanted = [t.requires_grad for t in call.inputs]
             flops = gradient_flops(call.op, shapes, call.attributes, wanted)
-        first = present(result)[0]
+        first = tensors_in(result)[0]
         return {
             "op": call.op, "module": call.module_path, "phase": call.phase,
             "input_shapes": shapes, "output_shape": first.shape, "dtype": str(first.dtype),
@@ -32,21 +32,22 @@ FIRST = {
             "bytes_read": read, "bytes_written": written,
         }
     """,
-    "add_row": """
-        ms = (end - start) / 1e6
-        inside = sum(row["ms"] for row in rows[first:])
-        facts["start_ms"] = (start - rows.start) / 1e6
-        facts |= {"ms": ms, "self_ms": ms - inside, "depth": rows.depth}
-        rows.append(facts)
+    "self_times": """
+        own = []
+        for start, end in spans:
+            if end < start:
+                raise ValueError("a span ends before it starts")
+            inside = [s for s in spans if start <= s[0] and s[1] <= end and s != (start, end)]
+            own.append(float(end - start - sum(e - s for s, e in inside)))
+        return own
     """,
     "record": """
-        first = len(rows)
         rows.depth += 1
         start = time.perf_counter_ns()
         result = call()
         end = time.perf_counter_ns()
         rows.depth -= 1
-        add_row(rows, first, start, end, op_facts(call, result))
+        add_row(rows, start, end, op_facts(call, result))
         return result
     """,
     "top_operations": """
@@ -80,6 +81,24 @@ FIRST = {
             raise ValueError("nothing, or less than nothing")
         slower = flops / hardware.peak_flops > bytes_moved / hardware.bandwidth
         return "compute" if slower else "memory"
+    """,
+    "rows_at_ridge": """
+        if in_features < 1 or out_features < 1 or itemsize < 1:
+            raise ValueError("sizes")
+        n = 1
+        while True:
+            flops = 2 * n * in_features * out_features
+            numbers = n * in_features + in_features * out_features + n * out_features
+            if find_bottleneck(flops, itemsize * numbers, hardware) == "compute":
+                return n
+            n += 1
+            if n > 1000:
+                return None
+    """,
+    "samples_needed": """
+        if not 0 < share < 1:
+            raise ValueError("share")
+        return round(1.96**2 * share * (1 - share) / error**2)
     """,
     "profile_forward_pass": """
         rows = rows_of(lambda: as_model(model)(x))
@@ -151,8 +170,8 @@ SECOND = FIRST | {
     "op_bytes": """
         inputs = call.inputs
         if call.phase == "backward":
-            inputs = [*present(call.grad), *call.saved]
-        read, new = bytes_by_memory(inputs), bytes_by_memory(present(result))
+            inputs = [*tensors_in(call.grad), *call.saved]
+        read, new = bytes_by_memory(inputs), bytes_by_memory(tensors_in(result))
         written = sum(size for memory, size in new.items() if memory not in read)
         if written == 0:
             return 0, 0
@@ -165,26 +184,33 @@ SECOND = FIRST | {
         shapes = [t.shape for t in call.inputs]
         if call.phase == "forward":
             flops = op_flops(call.op, shapes, call.attributes)
-            first = present(result)[0]
+            first = tensors_in(result)[0]
         else:
             wanted = [t.requires_grad for t in call.inputs]
             flops = gradient_flops(call.op, shapes, call.attributes, wanted)
-            first = present(call.grad)[0]
+            first = tensors_in(call.grad)[0]
         return {
             "op": call.op, "module": call.module_path, "phase": call.phase,
-            "input_shapes": shapes, "output_shape": first.shape, "dtype": dtype_name(first.dtype),
+            "input_shapes": shapes, "output_shape": first.shape, "dtype": str(first.dtype),
             "matmul_flops": flops, "elementwise_flops": op_elementwise(call, first.shape),
             "bytes_read": read, "bytes_written": written,
         }
     """,
-    "add_row": """
-        ms = (end - start) / 1e6
-        inside = sum(row["ms"] for row in rows[first:] if row["depth"] == rows.depth + 1)
-        times = {"start_ms": (start - rows.start) / 1e6, "ms": ms, "self_ms": ms - inside}
-        rows.append(facts | times | {"depth": rows.depth})
+    "self_times": """
+        own, running = [float(end - start) for start, end in spans], []
+        if any(time < 0 for time in own):
+            raise ValueError("a span ends before it starts")
+        for i in sorted(range(len(spans)), key=lambda i: (spans[i][0], -spans[i][1])):
+            while running and spans[running[-1]][1] <= spans[i][0]:
+                running.pop()
+            if running:
+                if spans[i][1] > spans[running[-1]][1]:
+                    raise ValueError("two spans cross")
+                own[running[-1]] -= spans[i][1] - spans[i][0]
+            running.append(i)
+        return own
     """,
     "record": """
-        first = len(rows)
         rows.depth += 1
         try:
             start = time.perf_counter_ns()
@@ -192,7 +218,7 @@ SECOND = FIRST | {
             end = time.perf_counter_ns()
         finally:
             rows.depth -= 1
-        add_row(rows, first, start, end, op_facts(call, result))
+        add_row(rows, start, end, op_facts(call, result))
         return result
     """,
     "top_operations": """
@@ -228,6 +254,21 @@ SECOND = FIRST | {
             return None
         slower = flops / hardware.peak_flops >= bytes_moved / hardware.bandwidth
         return "compute" if slower else "memory"
+    """,
+    "rows_at_ridge": """
+        if in_features < 1 or out_features < 1 or itemsize < 1:
+            raise ValueError("sizes")
+        work = 2 * in_features * out_features / hardware.peak_flops
+        moved = itemsize * (in_features + out_features) / hardware.bandwidth
+        if work <= moved:
+            return None
+        weights = itemsize * in_features * out_features / hardware.bandwidth
+        return math.ceil(weights / (work - moved))
+    """,
+    "samples_needed": """
+        if not 0 < share < 1 or not 0 < error < 1:
+            raise ValueError("share or error")
+        return math.ceil(1.96**2 * share * (1 - share) / error**2)
     """,
     "profile_forward_pass": """
         callable_model = as_model(model)

@@ -16,7 +16,7 @@ SHOP = "\n".join([
     HEADER,
     markdown("# 01 · A shop\n\nPrices, and in lesson 02 whole carts."),
     given("from proflab.lesson import expect, guesses", "shop_imports"),
-    markdown("## 1 · Taxes · 20 min\n\nA tax is a share of a price."),
+    markdown("## 1 · Taxes\n\nA tax is a share of a price."),
     given("RATE = 0.25", "rate"),
     exercise('''
 def tax(price):
@@ -36,7 +36,7 @@ expect("of a cheap thing", tax(0.5), 0.125)
     markdown("""
 Words at the end of section 1.
 
-## 2 · Sums · 30 min
+## 2 · Sums
 
 What `tax` does, section 1 says, and section 3 more; `discount` is in lessons 01 and 02.
 
@@ -84,7 +84,7 @@ expect("one", mean([31_337]), 31_337.0)
 ''', "test_mean", 10),
     given('guesses.compare("two", guess_two, mean([total([4]), total([8])]))', "demo_sums",
           ("demo",)),
-    markdown("## 3 · Discounts · 15 min\n\nEverything is cheaper.\n\n**Predict.** By how much?"),
+    markdown("## 3 · Discounts\n\nEverything is cheaper.\n\n**Predict.** By how much?"),
     code("guess_cheaper = None  # your guess", tags=("guess",)),
     exercise('''
 def discount(price):
@@ -101,7 +101,7 @@ expect("of 86_028", discount(86_028), 43_014.0)
 ### END HIDDEN TESTS
 ''', "test_discount", 20),
     given('guesses.compare("cheaper", guess_cheaper, discount(10))', "demo_cheaper", ("demo",)),
-    markdown("## Reflect · 15 min"),
+    markdown("## Reflect"),
     markdown("Who pays the tax?"),
     essay("essay_shop", "Ten points for naming the one who pays in the end."),
     markdown("## Summary\n\nPrices have taxes and discounts."),
@@ -111,7 +111,7 @@ CART = "\n".join([
     HEADER,
     markdown("# 02 · A cart\n\nIt begins where lesson 01 ends."),
     given("from built import mean, total\nfrom proflab.lesson import expect", "cart_imports"),
-    markdown("## 1 · Carts · 10 min\n\nA cart is a list."),
+    markdown("## 1 · Carts\n\nA cart is a list."),
     exercise('''
 def cart(prices):
     """Return total and mean."""

@@ -11,7 +11,7 @@ fake = beside("11_gpu_training", "trace_doubles")
 train_document = beside("11_gpu_training", "train_document")
 
 TRACE = fake.trace(
-    fake.annotation("ProfilerStep#0", 0, 100),
+    fake.op("ProfilerStep#0", 0, 100, cat="user_annotation"),
     fake.op("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 0, 30),
     fake.op("aten::copy_", 30, 10),
     fake.launch(32, 8, 1, "cudaMemcpyAsync"),
@@ -22,10 +22,10 @@ TRACE = fake.trace(
     fake.launch(53, 26, 4, "cudaStreamSynchronize"),
     fake.op("aten::item", 60, 30, tid=2),
     fake.launch(81, 2, 5, "cudaMemcpyAsync"),
-    fake.memcpy("Memcpy HtoD (Pageable -> Device)", 34, 6, 1),
+    fake.kernel("Memcpy HtoD (Pageable -> Device)", 34, 6, 1, cat="gpu_memcpy"),
     fake.kernel("gemm", 46, 20, 2, stream=9),
-    fake.memset("Memset (Device)", 80, 1),
-    fake.gpu_annotation("ProfilerStep#0", 34, 40),
+    fake.kernel("Memset (Device)", 80, 1, cat="gpu_memset"),
+    fake.kernel("ProfilerStep#0", 34, 40, cat="gpu_user_annotation"),
 )
 
 

@@ -102,3 +102,32 @@ def test_run_all_goes_to_the_end(folders, lab, state):
         assert shown(cells["demo_field"]) == "`area` is not written yet: section 1"
         page = browser.find_element("tag name", "body").text
         assert "`area` is not written yet: section 1" in page and "Traceback" not in page
+
+
+LINK = "return document.querySelector('a[href$=\"={}\"]')"
+IN_VIEW = """
+    const notebook = window.jupyterapp.shell.currentWidget.content;
+    const cell = notebook.widgets.find(cell => cell.model.id === arguments[0]);
+    const [box, around] = [cell.node, notebook.node].map(node => node.getBoundingClientRect());
+    return cell.node.isConnected && box.top >= around.top - 9 && box.top < around.bottom - 9;
+"""
+FOLDED = """
+    const notebook = window.jupyterapp.shell.currentWidget.content;
+    const cell = notebook.widgets.find(cell => cell.model.id === 'demo_squares');
+    return [cell.inputHidden, cell.outputHidden, cell.outputArea.node.textContent];
+"""
+
+
+def test_a_link_of_the_map_leads_to_its_section_and_a_folded_demo_shows_its_output(folders, lab):
+    browser = lab.open("all")
+    browser.set_window_size(1000, 500)
+    path = folders / "all" / NAME / f"{NAME}.ipynb"
+    cells = nbformat.read(path, as_version=4).cells
+    [section] = [cell.id for cell in cells if cell.source.startswith("## 2 · Ops")]
+    WebDriverWait(browser, WAIT).until(lambda b: b.execute_script(LINK.format(section)))
+    assert not browser.execute_script(IN_VIEW, section)
+    browser.execute_script(LINK.format(section) + ".click()")
+    WebDriverWait(browser, WAIT).until(lambda b: b.execute_script(IN_VIEW, section))
+    assert browser.execute_async_script(RUN_AND_SAVE) == "saved"
+    hidden, outputs_hidden, text = browser.execute_script(FOLDED)
+    assert hidden and not outputs_hidden and "the largest: 25" in text

@@ -74,7 +74,7 @@ def test_the_table_of_ops(scope):
     device = [
         fake.kernel("gemm", 25, 90, 1),
         fake.kernel("clamp", 115, 25, 2),
-        fake.memcpy("Memcpy DtoH", 140, 20, 3),
+        fake.kernel("Memcpy DtoH", 140, 20, 3, cat="gpu_memcpy"),
     ]
     rows = {row.pop("name"): row for row in scope["ops_table"](fake.trace(*host, *device))}
     times = {name: tuple(row.values()) for name, row in rows.items()}

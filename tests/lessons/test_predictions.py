@@ -20,7 +20,9 @@ from proflab_course.course.notebook import Lesson, read_module
 COURSE = Course(ROOT)
 NUMBER = re.compile(r"(?<![\w.,^/])\d[\d,]*(?:\.\d+)?(?!\w)")
 # Demos whose answer depends on the machine or on how much they do: no text can hold it.
-MEASURED = re.compile(r"demo_size|rounds\(|noise\.|Timer|perf_counter|best_time")
+MEASURED = re.compile(
+    r"demo_size|rounds\(|noise\.|show_load|tell_ratios|samples_of|Timer|perf_counter|best_time"
+)
 
 
 @cache

@@ -62,6 +62,15 @@ def test_what_demo_cells_print_draw_and_say_is_on_the_page(lessons, course, tmp_
         assert secret not in text
 
 
+def test_the_links_of_the_map_lead_to_headings_as_the_site_names_them(lessons, course, tmp_path):
+    page = lessons.lesson_page(course, LESSON, [], tmp_path)
+    [text] = [cell.source for cell in page.cells if "you will build" in cell.source]
+    assert "[`area`](#1--rectangles--10-min--60-points)" in text and "cell-id" not in text
+    from myst_parser.slugs import github_slugify
+
+    assert github_slugify("1 · Rectangles · 10 min · 60 points") in text
+
+
 def test_a_run_is_kept_until_the_lesson_changes(lessons, course, tmp_path):
     runs = tmp_path / "runs"
     shown = lessons.demo_outputs(course, LESSON, runs, "small")

@@ -1,11 +1,13 @@
 """Read the guesses in the outputs of a handed-in notebook, without trusting them.
 
 A demo cell of a lesson records a reader's guess beside the answer (`proflab/lesson/guesses.py`).
-Students can edit the outputs, so only a few numbers and short texts are kept.
+Students can edit the outputs, so only a few numbers and short texts are kept. The minutes that a
+lesson took are read from the text of the cell that asks for them, and kept beside the guesses.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +16,9 @@ from proflab.lesson.guesses import MIME
 from proflab_course.grading.run.replies import as_list
 from proflab_course.grading.run.replies import text as fit_text
 
+TOOK = "the lesson took"
+_TOOK = re.compile(r"^minutes_\d\d\s*=\s*(\d{1,4}(?:\.\d{1,3})?)\s*(?:#|$)", re.MULTILINE)
+_MOST_SEARCHED = 1_000  # characters of a cell that may say the minutes
 _MOST_GUESSES = 60
 _MOST_TEXT = 100
 _MOST_OUTPUTS = 200
@@ -40,7 +45,18 @@ def read_guesses(cells: list[Any]) -> list[Guess]:
         guess = checked_guess(record)
         if guess is not None and (guess.what in found or len(found) < _MOST_GUESSES):
             found[guess.what] = guess
-    return list(found.values())
+    return [*found.values(), *_minutes(cells)]
+
+
+def _minutes(cells: Iterable[Any]) -> Iterator[Guess]:
+    """Yield the minutes that the lesson took, once, if the notebook says them."""
+    for cell in cells:
+        source = cell.get("source") if isinstance(cell, dict) else None
+        source = "".join(map(str, source[:20])) if isinstance(source, list) else source
+        if isinstance(source, str) and (match := _TOOK.search(source[:_MOST_SEARCHED])):
+            if float(match[1]) > 0:
+                yield Guess(TOOK, None, float(match[1]), "min")
+                return
 
 
 def _records(cells: Iterable[Any]) -> Iterator[dict]:
