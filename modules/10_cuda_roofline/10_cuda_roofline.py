@@ -40,8 +40,6 @@
 #
 # **You need** the FLOPs of a matrix product (lesson 02), and no more C than you can guess.
 #
-# **You will not build** the loops that launch and time kernels (`loops.py`).
-#
 # In all exercises, arguments stay as they are, and a tuple does for a list.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
