@@ -24,8 +24,8 @@
 # You are usually asked before the data exists.
 #
 # The lesson has two parts, and each can be done on its own.
-# *Prediction* (sections 1 to 5) fits costs, tests the fits, and predicts a model that you would rather not load; you draw this picture for your own machine.
-# *Locality* (sections 6 to 9) asks why a library multiplies two matrices so much faster than three loops, with the same additions and multiplications: you simulate a cache and count.
+# *Prediction* fits costs, tests the fits, and predicts a model that you would rather not load; you draw this picture for your own machine.
+# *Locality*, after the break, asks why a library multiplies two matrices so much faster than three loops, with the same additions and multiplications: you simulate a cache and count.
 #
 # **You will be able to**
 #
@@ -927,8 +927,9 @@ diagonal(points)
 # In the opening picture, median errors after one recorded pass are LeNet-5 16%, ResNet-18 20%, GPT-2 small 29%; at worst -53% and +38%.
 # Your profiler (`proflab assemble release -o my_profiler_alone.py --standalone`) does the same: `python my_profiler_alone.py gpt2-small --at 256 512 1024`.
 #
-# **Part two: locality**, for which lesson 06's idea of a cache is enough.
-# Take a break.
+# **Take a break here.**
+#
+# **Part two: locality**, for which lesson 06's idea of a cache is enough
 #
 # ## 6 · The same product, six ways
 #

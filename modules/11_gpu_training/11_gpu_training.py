@@ -42,8 +42,6 @@
 #
 # **You need** `training_flops` (lesson 02), pairs and intervals (lesson 08), and that a launch only queues a kernel (lesson 10).
 #
-# **You will not build** the program that trains (`train.py` is given) or traces: torch writes them.
-#
 # Arguments stay as they are, and a tuple does for a list.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
