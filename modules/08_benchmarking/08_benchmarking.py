@@ -829,7 +829,8 @@ expect_table(
 
 # %% [markdown]
 # **Take a break here.** What follows needs only `run_order`, `speedup_interval` and `gate`.
-#
+
+# %% [markdown]
 # ## 6 · What a user waits for
 #
 # Load tests often send a request, wait for the answer, and send the next.

@@ -32,9 +32,6 @@
 #
 # **You need** lessons 04 to 06 and 08, and attention from lesson 02.
 # Arguments stay as they are, and a tuple does for a list.
-#
-# **You will not build** worker processes, a compiler or a GPU kernel.
-# Your functions count what these save.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import itertools
