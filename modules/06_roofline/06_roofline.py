@@ -33,6 +33,7 @@
 # - say what a faster part would do for the whole, before anybody builds it.
 #
 # **You need** lesson 02 for FLOPs, lesson 03 for times, and lesson 05, section 1, for bytes and the recorder.
+# Arguments stay as they are.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import math

@@ -94,7 +94,7 @@ def test_a_lesson_without_an_essay_is_built_and_its_report_speaks_of_none(tmp_pa
     text = TEXT[: TEXT.index("# %% [markdown]\n# ## 2 · Reflect")]
     course = make_course(tmp_path, {NAME: text})
     run(course, "proflab build 20 --audit static")
-    assert "About 15 min · 12.5 points\\n" in course.release(NAME).read_text()
+    assert "About 15 min · 12.5 points." in course.release(NAME).read_text()
     hand_in(course, "empty", None)
     run(course, "proflab grade 20 --no-sandbox")
     run(course, "proflab report 20")
