@@ -61,9 +61,6 @@ ALLOWED: Mapping[str, Mapping[str, int]] = {
     "05_profiler": {
         "helpers": 4,
     },
-    "11_gpu_training": {
-        "attributes": 1,
-    },
 }
 
 
