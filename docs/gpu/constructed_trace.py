@@ -38,25 +38,25 @@ class Machine:
         self.free = {COMPUTE: 0.0, COPIES: 0.0}
         self.noted: list[dict] = []
 
-    def host(self, name: str, us: float, inside=None, note=events.op) -> None:
+    def host(self, name: str, us: float, inside=None, cat="cpu_op") -> None:
         """Let the host take `us` for an op, with what `inside` does in its middle."""
         start, half = self.now, self._noisy(us) / 2
         self.now += half
         if inside:
             inside()
         self.now += half
-        self.noted.append(note(name, _us(start), _us(self.now - start), self.thread))
+        self.noted.append(events.op(name, _us(start), _us(self.now - start), self.thread, cat))
         self.now += _BETWEEN
 
     def launch(self, kernel: str, us: float, stream: int = COMPUTE) -> None:
         """Queue a kernel: it starts when the device is free, and not before it has arrived."""
         self._call("cudaLaunchKernel", self.assumed["µs of a launch"])
-        self._queue(events.kernel, kernel, self._noisy(us), stream)
+        self._queue("kernel", kernel, self._noisy(us), stream)
 
     def copy(self, name: str, us: float, wait: bool, stream: int = COMPUTE) -> None:
         """Queue a copy; one of pageable memory keeps its caller until it is done (`wait`)."""
         self.count += 1
-        done = self._queue(events.memcpy, name, self._noisy(us), stream)
+        done = self._queue("gpu_memcpy", name, self._noisy(us), stream)
         keeps = done - self.now if wait else self.assumed["µs of a launch"]
         self._note_call("cudaMemcpyAsync", keeps)
         if wait:
@@ -75,10 +75,10 @@ class Machine:
         self.noted.append(events.launch(_us(self.now), _us(us), self.count, name, self.thread))
         self.now += us
 
-    def _queue(self, note, name: str, us: float, stream: int) -> float:
+    def _queue(self, cat: str, name: str, us: float, stream: int) -> float:
         start = max(self.now + self.assumed["µs from a launch to its start"], self.free[stream])
         self.free[stream] = start + us
-        self.noted.append(note(name, _us(start), _us(us), self.count, stream))
+        self.noted.append(events.kernel(name, _us(start), _us(us), self.count, stream, cat))
         return self.free[stream]
 
     def _noisy(self, us: float) -> float:
@@ -103,7 +103,7 @@ def trace(
             name,
             60.0,
             lambda: _step(machine, loader_us, workers, pin, faults),
-            events.annotation,
+            "user_annotation",
         )
     machine.wait()  # as the profiler does when it stops
     noted = sorted(machine.noted, key=lambda event: (event["ts"], -event["dur"]))
@@ -136,7 +136,7 @@ def _step(machine: Machine, loader_us: float, workers: int, pin: bool, faults) -
     loss = ("aten::cross_entropy_loss", "aten::log_softmax", "softmax_warp_forward")
     _op(machine, loss, assumed["µs of the loss"])
     _backward(machine)
-    machine.host("Optimizer.step#SGD.step", 40.0, lambda: _optimizer(machine), events.annotation)
+    machine.host("Optimizer.step#SGD.step", 40.0, lambda: _optimizer(machine), "user_annotation")
     if "item" in faults:
         _item(machine)
         machine.now += assumed["µs to write the loss down"]

@@ -28,7 +28,8 @@ that every lesson still runs to its end. Each track has in it all that the one a
 {tracks}
 
 Writing is what the exercises take; with it, *in all* counts what there is to read and to run, and
-essays. {minutes} They leave a reserve to the planned time.
+essays. {minutes} The short tracks leave a
+reserve to the planned time.
 
 ## What students write
 

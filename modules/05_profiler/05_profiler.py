@@ -283,6 +283,9 @@ def op_elementwise(call, shape):
 def op_facts(call, result):
     """Return what is known of one op apart from its time, as a dict of plain data.
 
+    >>> each_op(op_facts, lambda: Tensor([1.0, 2.0]).exp())[0]["output_shape"]
+    (2,)
+
     call, result: as for op_bytes. The keys are op, module (call.module_path), phase: strings;
     input_shapes: a list of tuples; output_shape, dtype: a tuple, and a string such as "float32", of
         the result, or backward of call.grad; of several, those of the first that is a Tensor;
@@ -592,7 +595,7 @@ expect("so are those that end together", self_times([(4, 5), (0, 5)]), [1.0, 4.0
 #
 # A recording's `rows` have a `depth`, the number of things that are running now, one inside the other.
 # The given `add_row` writes a row: the ten facts, `start_ms` (from the beginning of the recording), `ms` and `depth`.
-# When the recording ends, your `self_times` makes `self_ms` of its `spans`.
+# When the recording ends, `self_times` makes `self_ms` of its `spans`.
 #
 # From here on, test cells replace what you wrote earlier by right answers, so that a slip costs its points once.
 # `profiled.recorded(record, function, pace)` returns the rows of what function() runs, each op taking the time that `pace` says; `profiled.Around` is a call that makes others.
@@ -999,6 +1002,10 @@ ARGS = ("module", "matmul_flops", "elementwise_flops", "bytes_read", "bytes_writ
 def chrome_trace(rows):
     """Return a recording in the trace event format: {"traceEvents": [...]}, an event for each row.
 
+    >>> rows = doubles.made_up("op start_ms ms", ("exp", 0.25, 1.5))
+    >>> [(event["ts"], event["dur"]) for event in chrome_trace(rows)["traceEvents"]]
+    [(250.0, 1500.0)]
+
     An event has name (row_name), cat (phase), ph ("X"), ts and dur (start_ms and ms, as floats in
     µs), pid and tid (both 1), and args: a dict of the row's values for the keys in ARGS. Events are
     ordered by ts; of those that begin together, the one of less depth is first.
@@ -1332,6 +1339,11 @@ import pstats
 def hot_functions(stats, n, by="tottime"):
     """Return the n functions with the most of `by` in a cProfile run, as dicts, largest first.
 
+    >>> stats = pstats.Stats()
+    >>> stats.stats = {("/a/f.py", 7, "f"): (1, 2, 0.5, 0.75, {})}
+    >>> hot_functions(stats, 1)[0]["function"]
+    'f.py:7(f)'
+
     stats: a pstats.Stats, whose own `stats` maps (file, line, name) to (calls that were not
         recursive, all calls, tottime, cumtime, callers); a file "~" is not Python's.
     by: "calls", "tottime" or "cumtime"; equal ones stay in the order in which stats has them.
@@ -1460,7 +1472,7 @@ def profiling_overhead(fn, profiled, rounds=11):
 
     >>> clock = doubles.Clock()
     >>> bare, watched = doubles.Model(clock, ms=[2.0]), doubles.Model(clock, ms=[2.5])
-    >>> clock.run(profiling_overhead, bare, watched, 3)
+    >>> round(clock.run(profiling_overhead, bare, watched, 3), 6)
     1.25
 
     In each round fn() is called once, then profiled() once, and both are timed; one more round
@@ -1717,7 +1729,7 @@ linear = {"matmul_flops": 3_145_728, "elementwise": 6_144, "read": 180_736, "wri
 relu = {"elementwise": 6_144, "read": 24_576, "written": 24_576}
 known = profiled.Before(
     "profile_forward_pass",
-    {("linear", "forward"): linear, ("relu", "forward"): relu},
+    {("linear", "forward"): linear, ("relu", "forward"): relu, ("embedding", "forward"): relu},
     {(3_158_016, 254_464): "compute"},  # what limits all these FLOPs and all these bytes
 )
 clock, layer, x = doubles.Clock(), nn.Linear(256, 128).eval(), Tensor(np.ones((48, 256)))
@@ -1852,6 +1864,9 @@ expect_table(
 # %% nbgrader={"grade": false, "grade_id": "profile_layer", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def profile_layer(layer, input_shape, hardware=None):
     """Return what a forward pass through one layer costs: the dict of profile_forward_pass.
+
+    >>> profile_layer(nn.Linear(8, 4), (16, 8))["flops"]
+    1024
 
     input_shape: batch first, all of it is run; example_input makes the input.
     Raises ValueError for an impossible shape.
@@ -2073,6 +2088,9 @@ expect("by default 1 call warms up and 5 are timed", often.calls, 17, abs=3)
 # %% nbgrader={"grade": false, "grade_id": "compare_architectures", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def compare_architectures(models, inputs):
     """Return what a forward pass of each model costs: a row each, in the order of `models`.
+
+    >>> compare_architectures({"fc": nn.Linear(8, 4)}, {"fc": (16, 8)})[0]["flops"]
+    1024
 
     models: a dict from names to Modules. inputs: one with the same names, of what example_input
         takes.
@@ -2298,6 +2316,22 @@ demos.attention_curves(predicted, measured, guess_attention)
 # *4 points:* the model and its sizes, with the number of rounds; the ratio of one way to watch, from paired runs; that of another (for tiny layers the recorder and `cProfile` are well above 1, a sampler is near 1; the numbers are those of the student's machine); the spread of both.
 # *2 points:* a sampler, or the recorder for the ops together with a bare timing; what it does not show (counts of calls and short functions; Python between ops).
 # ### END SOLUTION
+
+# %% tags=["milestone"]
+# You can record any model, and say where its time goes.
+(
+    lambda rows, top: (
+        f"Three small blocks of GPT-2, forward and backward: {len(rows)} ops, of whose"
+        f" {sum(column(rows, 'self_ms')):.1f} ms {top['share']:.0%} are {top['name']}."
+        " `proflab assemble release --standalone -o my_profiler.py` makes a file of your profiler."
+    )
+)(
+    *(lambda rows: (rows, top_operations(rows, 1)[0]))(
+        (lambda gpt2, text: rows_of(lambda: gpt2(text).mean().backward()))(
+            models.GPT2(256, 64, 192, 3, 3), Tensor([list(range(64))])
+        )
+    )
+)
 
 # %% [markdown]
 # **Next.** "Limited by memory" is a claim, made with roofs that somebody else measured.

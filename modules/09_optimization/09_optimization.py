@@ -286,15 +286,15 @@ print(f"a step leaves {leak['bytes_per_step'] / 1024**2:.1f} MB, allocated in {l
 
 # %% nbgrader={"grade": false, "grade_id": "simulate_loader", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def simulate_loader(load_ms, step_ms, workers, prefetch=2):
-    """Return how long an epoch takes, and how much of that the training waits for data, as a dict.
+    """Return how long an epoch takes, and how long the training waits for data, as a dict.
 
-    load_ms: of each batch. step_ms: of each step. All are above 0.
+    load_ms: the ms that each batch takes to load. step_ms: those of a step. Above 0.
     workers: at least 0; with 0 the main program loads each batch itself, before its step.
-    prefetch: int, at least 1.
-    Worker w of W loads batch w and each W-th after it, in order, one at a time, once it is asked
-    for: the first W * prefetch batches at the start, one more each time that the main program takes
-    one. It takes them in order, as soon as each is loaded and the step before has ended.
-    Keys: total_ms, until the last step ends; wait_ms, of it without a step.
+    prefetch: at least 1.
+    Worker w of W loads batch w and each W-th after it, in order, one at a time, once asked for:
+    the first W * prefetch batches at the start, one more each time that the main program
+    takes one. It takes them in order, each as soon as it is loaded and the step before has ended.
+    Keys: total_ms, until the last step ends; wait_ms, in which no step runs.
     Numbers out of range raise ValueError.
 
     >>> simulate_loader([30, 30], 10, workers=1)
@@ -731,6 +731,7 @@ half_bits.draw(half_bits.half_training(half_gradients, scale_after, demo_size(30
 #
 # The batch that trains best may not fit into memory.
 # *Accumulation* runs small batches one after the other, so that only one graph exists at a time, and adds up their gradients; then the optimizer steps once.
+# But beware of averages of averages.
 # One batch has three samples, whose gradients are 1, 2 and 3; another has one sample, with 10.
 # The mean of the means is (2 + 10)/2 = 6; the mean over all four is 4.
 # Weight each batch by its share of the samples.
@@ -751,7 +752,7 @@ def accumulate(model, loss, batches):
 
     >>> one, model = Tensor([[1.0]]), nn.Linear(1, 1)
     >>> pairs = [(Tensor([[1.0], [2.0]]), 6 * one), (Tensor([[3.0]]), 3 * one)]
-    >>> accumulate(model, lambda output, y: (0 * output + y).mean(), pairs)
+    >>> accumulate(model, lambda output, y: 0 * output.mean() + y.mean(), pairs)
     5.0
     """
     ### BEGIN SOLUTION
@@ -1005,8 +1006,8 @@ def fuse(graph):
         computed. inputs: names of tensors computed before or from outside, such as weights. kind:
         "elementwise" or another word.
     An elementwise node joins the group of its first input that a node computes and no other node
-    reads (reading a tensor twice makes no second user). Any other node begins a group,
-    which later nodes may join.
+    reads (reading a tensor twice makes no second user). Any other node begins a group, which later
+    nodes may join.
     Returns lists of names in the graph's order; the groups in that of their first nodes.
     Raises ValueError also for a name that is there twice, and for an input that only the node
     itself or a later one computes.
@@ -1443,7 +1444,7 @@ def tiled_attention(memory, block_q, block_k, causal=False):
     memory: has seq and width; load(name, low, high) returns the rows low to high - 1 of "q", "k" or
         "v"; store("o", low, rows) puts rows there. At most block_q rows of q and o and block_k rows
         of k and v pass at a time.
-    block_q, block_k: need not divide seq.
+    block_q, block_k: they need not divide seq.
     causal: row i sees the keys 0 to i. A wholly masked tile is not loaded.
     Tiles begin at row 0. Each tile of q is loaded once, and with it once each tile of k and v that
     it needs. No array of scores is larger than (block_q, block_k). The result is right to float32's
@@ -1921,7 +1922,8 @@ demos.waterfall(found, title="One training step, and what each fix gave")
 # ```
 #
 # [`torch.amp`](https://docs.pytorch.org/docs/stable/amp.html) chooses the type of each op, scales the loss, and follows the rule of `scale_after`.
-# It hides which steps were skipped.  For the rest: `DataLoader(num_workers=…, pin_memory=True)`, `torch.utils.checkpoint`, `torch.compile`, and `scaled_dot_product_attention`.
+# It hides which steps were skipped.
+# For the rest: `DataLoader(num_workers=…, pin_memory=True)`, `torch.utils.checkpoint`, `torch.compile`, and `scaled_dot_product_attention`.
 
 # %% [markdown]
 # ## Reflect

@@ -24,12 +24,15 @@ _SHOWN = 10
 
 
 def main(
-    names: dict[str, Any], unwritten: dict[str, str], arguments: Sequence[str] | None = None
+    names: dict[str, Any],
+    unwritten: dict[str, str],
+    arguments: Sequence[str] | None = None,
+    whose: str = "",
 ) -> int:
     """Profile the model that the command line names; return 0 if the report was written, else 2.
 
     names: all that the student's file defines. unwritten: its exercises that are still to be
-    written, each with its lesson.
+    written, each with its lesson. whose: a sentence on which of its functions are the student's.
     """
     file = Path(names.get("__file__", "my_profiler.py")).name
     words = list(sys.argv[1:] if arguments is None else arguments)
@@ -37,7 +40,7 @@ def main(
         return _run(compare, NEEDED_TO_COMPARE, names, unwritten, file, words)
     if words and words[0] in FILES:
         return _run(read_file, NEEDED_TO_READ, names, unwritten, file, words)
-    parser = _parser(file)
+    parser = _parser(file, whose)
     given = parser.parse_args(arguments)
     needed = NEEDED | (NEEDED_TO_PREDICT if given.at else {})
     lacking = _lacking(needed, names, unwritten)
@@ -66,10 +69,10 @@ def main(
     return 0
 
 
-def _parser(file: str) -> argparse.ArgumentParser:
+def _parser(file: str, whose: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=file,
-        description="Profile a model with the functions that you wrote in the lessons.",
+        description=f"Profile a model with the functions of the lessons. {whose}".rstrip(),
         epilog=f"To compare two commands: {file} compare --help, {file} gate --help. To read what "
         f"torch writes: {file} trace --help, {file} memory --help.",
     )

@@ -2,6 +2,7 @@
 
 command.py  the command: finds the notebooks, writes the file
 gather.py   the statements of each lesson that the file needs
+fill.py     --standalone: the course's own code for what is given or not written
 bundle.py   --standalone: adds the engine to the file
 own.py      stores functions that pass their visible checks in mine.py
 """

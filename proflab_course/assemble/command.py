@@ -15,6 +15,7 @@ import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 
+from proflab_course.assemble.fill import course_code, filled, lacks, whose
 from proflab_course.assemble.gather import Collection, Statement, gather
 from proflab_course.assemble.own import store_own
 from proflab_course.course.files import replace_file, what_is_wrong
@@ -27,7 +28,7 @@ _COMMAND_LINE = """
 if __name__ == "__main__":
     from proflab.standalone import main
 
-    raise SystemExit(main(globals(), {unwritten!r}))
+    raise SystemExit(main(globals(), {unwritten!r}{whose}))
 """
 _LESSON_IN_NAME = re.compile(r"\d\d_[a-z][a-z0-9_]*")
 
@@ -43,6 +44,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="include the engine, so that the file needs only numpy",
     )
+    parser.add_argument(
+        "--own",
+        action="store_true",
+        help="with --standalone: leave out the course's own functions in place of unwritten ones",
+    )
     parser.add_argument("--through", metavar="N", help="take only the lessons up to N")
 
 
@@ -52,14 +58,29 @@ def run(arguments: argparse.Namespace) -> int:
     lessons = read_folder(arguments.folder, arguments.through)
     collection = gather(lessons, _known_exercises(lessons))
     names = ", ".join(lesson.name for lesson in lessons)
-    text = render(collection, f"A profiler built in {names}.\n\n{MADE_BY}: edit the notebooks.")
-    text += _COMMAND_LINE.format(unwritten=collection.unwritten_lessons())
+    title, told = f"A profiler built in {names}.", ""
+    whole = collection
+    if arguments.standalone and not arguments.own:
+        course = [
+            statement
+            for statement in course_code(arguments.folder)
+            if not arguments.through or is_upto(statement.lesson or "00", arguments.through)
+        ]
+        if lacks(collection, lessons, course):
+            whole = filled(collection, lessons, course)
+            told = whose(collection, whole.statements)
+            collection.notes = whole.notes
+    head = "\n\n".join(filter(None, (title, told, f"{MADE_BY}: edit the notebooks.")))
+    text = render(whole, head)
+    own = f", whose={told!r}" if told else ""
+    text += _COMMAND_LINE.format(unwritten=whole.unwritten_lessons(), whose=own)
     if arguments.standalone:
         from proflab_course.assemble.bundle import with_engine
 
         text = with_engine(text)
     _write(arguments.output, text)
-    print("\n".join([summary(collection, arguments.output), *store_own(lessons)]))
+    lines = [summary(collection, arguments.output), *([f"  {told}"] if told else [])]
+    print("\n".join([*lines, *store_own(lessons)]))
     return 0
 
 

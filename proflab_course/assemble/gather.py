@@ -18,6 +18,8 @@ from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import Cell, Lesson
 from proflab_course.course.test_cells import CALLS
 
+NOWHERE = "is used but defined nowhere"
+
 
 @dataclass(frozen=True)
 class Statement:
@@ -174,7 +176,7 @@ def _needed(candidates: list[Statement], result: Collection) -> list[Statement]:
             wanted |= candidates[providers[-1]].uses
         elif not any("*" in s.binds for s in (*result.statements, *candidates)):
             user = next(i for i in sorted(chosen) if name in candidates[i].uses)
-            result.notes.append(f"{candidates[user].where}: {name} is used but defined nowhere")
+            result.notes.append(f"{candidates[user].where}: {name} {NOWHERE}")
     return [s for index, s in enumerate(candidates) if index in chosen]
 
 

@@ -20,13 +20,21 @@ from pathlib import Path
 
 import proflab
 import proflab_course
-from proflab_course.assemble.command import is_upto
+from proflab_course.assemble.command import MADE_BY, is_upto, render
+from proflab_course.assemble.fill import GIVEN
+from proflab_course.assemble.gather import gather
+from proflab_course.build.leaks import leaks
 from proflab_course.build.make import Audit, Plan, make, workplace
 from proflab_course.build.sections import sections
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.grading.records.lateness import FILE, read_extensions
 
 _COPIED = ("pyproject.toml", "LICENSE", "binder", "docs/students.md")
+_GIVEN_TITLE = f"""\
+The course's own code of what this class is not asked to write.
+
+`proflab assemble --standalone` takes it for a profiler that runs. {MADE_BY}.\
+"""
 README = ("docs/students.md", "README.md")
 _LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc", ".ipynb_checkpoints")
 
@@ -62,6 +70,8 @@ def class_tree(
         tree = work / "tree"
         tree.mkdir()
         (work / "release").rename(tree / "release")
+        if any(taken.title for taken in plan.taken.values()):
+            _write_given(plan, tree / "release")
         _copy_course_files(course.root, tree)
         if any(taken.title for taken in plan.taken.values()):
             _put_above(tree / "README.md", track_page(plan, names))
@@ -69,6 +79,28 @@ def class_tree(
             output.rmdir()
         tree.rename(output)
     return names
+
+
+def _write_given(plan: Plan, release: Path) -> None:
+    """Write the course's own code of what the track does not have students write.
+
+    `proflab assemble --standalone` makes a profiler that runs of it and of what they wrote.
+    """
+    written = {name for names in plan.track.exercises.values() for name in names}
+    asked = {
+        cell.where
+        for lesson in plan.whole
+        for cell in lesson.named("exercise")
+        if cell.name in written
+    }
+    code = gather(plan.whole)
+    code.statements = [s for s in code.statements if s.is_import or s.where not in asked]
+    (release / GIVEN).write_text(render(code, _GIVEN_TITLE), encoding="utf-8")
+    others = {c.name for lesson in plan.whole for c in lesson.named("exercise")} - written
+    first = plan.whole[0]
+    told = leaks(release, first, plan.whole, "release", others, only=GIVEN)
+    if told:
+        raise CourseError("\n".join(told))
 
 
 def _refuse_unknown(course: Course, through: str | None) -> None:
@@ -95,7 +127,10 @@ def track_page(plan: Plan, names: list[str]) -> str:
     track = plan.track
     hours = "1 hour" if track.hours == 1 else f"{track.hours:g} hours"
     head = f"# {track.title}: {hours}\n\n{track.text} What is not in the table"
-    return f"{head} is given, as code that you may read.\n\n" + "\n".join(table) + "\n"
+    head += " is given, as code that you may read."
+    if plan.tracks is not None and track.name != plan.tracks.use:
+        head += " These lessons have no badges: the course's own on Binder and Colab are longer."
+    return "\n\n".join([head, "\n".join(table)]) + "\n"
 
 
 def _put_above(path: Path, text: str) -> None:

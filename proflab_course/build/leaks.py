@@ -48,10 +48,12 @@ def leaks(
     lessons: Iterable[Lesson],
     place: str,
     given: Collection[str] = (),
+    only: str = "*",
 ) -> list[str]:
     """Return a line for each secret of the course that a lesson's release (`folder`) tells.
 
     lessons: all of the course, as written; given: exercises whose code a track gives in this one.
+    only: the files that are searched.
     """
     secrets = [
         secret
@@ -68,7 +70,7 @@ def leaks(
         for line in _telling(region)
     }
     found = []
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+    for path in sorted(path for path in folder.rglob(only) if path.is_file()):
         name = f"{place}/{path.relative_to(folder)}"
         text = _normal(_text(path))
         found += [_sentence(name, secret, text, disclosed) for secret in secrets]

@@ -85,8 +85,8 @@ def _mistakes(tracks: Tracks, lessons: Iterable[Lesson]) -> Iterator[str]:
         where = f"{track.file}, track {track.name}"
         for name in (name for name in track.show if name in known):
             there = {section.name for section in sections(split_at_headings(known[name]))}
-            for section in (each for each in track.show[name] if each not in there):
-                yield f"{where}: {name} has no section {section!r} to show"
+            for shown in (each for each in track.show[name] if each not in there):
+                yield f"{where}: {name} has no section {shown!r} to show"
         for name in sorted(track.essays & known.keys()) if not track.whole else ():
             if not known[name].named("manual"):
                 yield f"{where}: {name} has no essay"

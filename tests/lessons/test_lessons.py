@@ -24,8 +24,8 @@ PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)]*)\)")
 # Exercises and their points, then the essay. Hand-ins of earlier releases are graded by the names.
 SYLLABUS = {
     "01_parameters": """
-        linear_parameters 8 conv2d_parameters 14 attention_parameters 10 count_parameters 18
-        parameter_memory_mb 14 parameter_table 14 gpt2_parameters 12 reflect_deployment 10
+        linear_parameters 8 conv2d_parameters 14 attention_parameters 7 count_parameters 18
+        parameter_memory_mb 16 parameter_table 14 gpt2_parameters 16 reflect_deployment 7
         essay_parameters""",
     "02_flops": """
         matmul_flops 8 linear_flops 8 conv2d_output_shape 9 conv2d_flops 14 attention_flops 18
