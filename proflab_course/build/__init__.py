@@ -4,6 +4,7 @@ command.py     the command: make, check, put in place
 make.py        all lessons are read and made in a folder of their own
 sections.py    a lesson's sections: their minutes and points
 overlay.py     private cases and mark schemes take the place of the public ones
+minutes.py     how many minutes a section takes, in its heading
 tracks.py      what a track leaves out becomes given code, or goes
 mentions.py    a link for what a track's text mentions and its class never saw
 vary.py        --seed N: other inputs in the hidden cases that may vary
