@@ -26,7 +26,7 @@
 #
 # **You need** the hook of lesson 02, section 8, and gradients: `backward()` and `requires_grad`.
 #
-# **You will not build** a sampler, nor the `Profiler` at the end, which is given.
+# **You will not build** the facts of a row, the trace file, the profile of a layer, the table of functions and the `Profiler` at the end: they are given, in folded cells that you may read.
 # Real caches and GPUs come in lessons 06, 07 and 11.
 #
 # Arguments stay as they are, but for `rows`, to which `record` adds.

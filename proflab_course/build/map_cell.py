@@ -19,7 +19,13 @@ from proflab.lesson.names import bound_names
 from proflab.lesson.outline import place_of
 from proflab.lesson.statements import BUILT
 from proflab_course.build.measures import docstrings
-from proflab_course.build.sections import Section, heading_lines, sections, total_line
+from proflab_course.build.sections import (
+    Section,
+    heading_lines,
+    sections,
+    split_at_headings,
+    total_line,
+)
 from proflab_course.course.notebook import GIVEN_TAG, Cell, Lesson
 from proflab_course.course.tracks import LessonTimes
 from proflab_course.grading.pages.exercises import exercise_of
@@ -204,12 +210,12 @@ def _time(lesson: Lesson) -> str:
     total = total_line(lesson)
     breaks = [
         section.name
-        for section in sections(lesson)
+        for section in sections(split_at_headings(lesson))
         for cell in section.cells
         if cell.role == "text"
         and any(part.startswith(_BREAK) for part in re.split(r"\n[ \t]*\n", cell.source))
     ]
-    pause = f" The break is in {place_of(breaks[0])}." if breaks and breaks[0] else ""
+    pause = f" The break is after {place_of(breaks[0])}." if breaks and breaks[0] else ""
     return f"**Time.** {total}.{pause}" if total else ""
 
 

@@ -67,7 +67,7 @@ def test_minutes_and_words_of_the_table(tmp_path):
     text = map_of(Plan.read(make_shop(tmp_path, table)), "01_shop")
     assert "| you will build | what for | min | points |" in text
     assert "what the state takes |" in text and "the mean of the prices | " in text
-    assert "The break is in section 2." in text
+    assert "The break is after section 2." in text
 
 
 def test_what_the_default_gives_is_not_to_be_built(tmp_path):
