@@ -595,7 +595,7 @@ expect("so are those that end together", self_times([(4, 5), (0, 5)]), [1.0, 4.0
 #
 # A recording's `rows` have a `depth`, the number of things that are running now, one inside the other.
 # The given `add_row` writes a row: the ten facts, `start_ms` (from the beginning of the recording), `ms` and `depth`.
-# When the recording ends, `self_times` makes `self_ms` of its `spans`.
+# When the recording ends, `self_times` makes `self_ms` of the spans, each thread's apart.
 #
 # From here on, test cells replace what you wrote earlier by right answers, so that a slip costs its points once.
 # `profiled.recorded(record, function, pace)` returns the rows of what function() runs, each op taking the time that `pace` says; `profiled.Around` is a call that makes others.
@@ -613,8 +613,7 @@ def add_row(rows, start, end, facts):
     rows: a Rows, whose depth no longer counts it. start, end: what time.perf_counter_ns() showed.
     """
     times = {"start_ms": (start - rows.start) / 1e6, "ms": (end - start) / 1e6, "self_ms": None}
-    rows.append({**facts, **times, "depth": rows.depth})
-    rows.spans.append((round(start), round(end)))  # whole ns, so that no rounding makes two cross
+    rows.add({**facts, **times, "depth": rows.depth}, start, end)
 
 
 # %% nbgrader={"grade": false, "grade_id": "record", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -653,8 +652,9 @@ class OpRecorder(Recorder):
         add_row(self.rows, start, end, facts)
 
     def finish(self):  # the recording has ended
-        for row, ns in zip(self.rows, self_times(self.rows.spans), strict=True):
-            row["self_ms"] = ns / 1e6
+        for rows, spans in self.rows.by_thread():
+            for row, ns in zip(rows, self_times(spans), strict=True):
+                row["self_ms"] = ns / 1e6
 
 
 def rows_of(function):

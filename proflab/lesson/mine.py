@@ -13,7 +13,7 @@ import os
 import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
@@ -83,7 +83,8 @@ def store(
     """Put a lesson's passing functions into mine.py; return a sentence on what is there now.
 
     Functions stored before stay, but for those that are failing, and those that these cells define
-    anew with another text and that are not passing: what was proved of a text holds for it.
+    anew with another text and that are not passing: what was proved of a text holds for it. What
+    is no exercise now stays until a function that passes needs the course's in its place.
 
     cells: the text of the cells that have been run, as Python; a later one overrides an earlier.
     path: as `place` returns it.
@@ -95,7 +96,12 @@ def store(
     sections = {section.lesson: section for section in _read(path)}
     former = sections.pop(outline.lesson, None)
     cells = list(cells)
-    kept = _still_proved(former, cells, outline) - set(failing) if former else set()
+    kept: set[str] = set()
+    if former:
+        gone = set(former.names) - outline.exercises.keys()
+        if gone & used_names(_statements(_section(cells, outline, passing).code)):
+            former, gone = _without(former, gone), set()
+        kept = (_still_proved(former, cells, outline) | gone) - set(failing)
     section = _section([*([former.code] if former else []), *cells], outline, {*passing, *kept})
     if section.names:
         sections[outline.lesson] = section
@@ -105,7 +111,7 @@ def store(
         _write(path, [sections[name] for name in sorted(sections)])
     except OSError as error:
         return f"{path} cannot be written ({error.strerror}), so your functions are not stored"
-    count = len(section.names)
+    count = len(outline.exercises.keys() & set(section.names))
     what = f"{count} functions of your own that pass their checks"
     what = "1 function of your own that passes its checks" if count == 1 else what
     return f"Stored for later lessons, in {path.name}: {what}."
@@ -124,6 +130,26 @@ def _still_proved(former: Section, cells: list[str], outline: Outline) -> set[st
     return set(former.names) - anew | same
 
 
+def _without(section: Section, gone: Collection[str]) -> Section:
+    """Return a section without these names, and without all that needs one of them."""
+    gone = _resting_on(gone, section)
+    pieces = written_statements(section.code.splitlines(), _statements(section.code))
+    left = [(node, code) for node, code in pieces if not bound_names([node]) & gone]
+    names = tuple(name for name in section.names if name not in gone)
+    return replace(section, names=names, code="\n".join(_spaced(left)))
+
+
+def _resting_on(gone: Collection[str], section: Section) -> set[str]:
+    """Return these names, and all that a section defines which needs one of them."""
+    found, more = set(gone), set(gone)
+    nodes = _statements(section.code)
+    while more:
+        found |= more
+        needing = (node for node in nodes if used_names([node]) & found)
+        more = bound_names(needing) - found
+    return found
+
+
 def _meaning(cells: Iterable[str], outline: Outline, name: str) -> list[str]:
     """Return a function and what of the student's code it needs, whatever its layout."""
     return [ast.dump(node) for node in _statements(_section(cells, outline, {name}).code)]
@@ -138,7 +164,7 @@ def _section(cells: Iterable[str], outline: Outline, passing: Collection[str]) -
     chosen: dict[int, str] = {}
     wanted: set[str] = set()
     names = []
-    for name in outline.exercises:
+    for name in dict.fromkeys([*outline.exercises, *sorted(passing)]):
         places = [i for i, (node, _) in enumerate(pieces) if getattr(node, "name", "") == name]
         if name in passing and places and not is_stub(pieces[places[-1]][0]):
             names.append(name)
@@ -201,9 +227,13 @@ def _write(path: Path, sections: list[Section]) -> None:
 # ── using it ─────────────────────────────────────────────────────────────────────────────────
 
 
-def use_mine(names: dict, lesson: str) -> None:
+def use_mine(
+    names: dict, lesson: str, exercises: Mapping[str, Collection[str]] | None = None
+) -> None:
     """Put the student's own functions into built's `names`, those of the lessons before `lesson`.
 
+    exercises: those of each of these lessons; None where an earlier release does not say. What is
+    none of them now is the course's, which may take other arguments, and so is all that needs it.
     What goes wrong costs no lesson: then the course's stay, and a line says why.
     """
     path = place()
@@ -218,25 +248,36 @@ def use_mine(names: dict, lesson: str) -> None:
         return
     for section in sections:
         if section.lesson < lesson:
-            taken = _use(section, names, path)
+            known = None if exercises is None else exercises.get(section.lesson, ())
+            taken = _use(section, names, path, known)
             _USED.update((name, section.lesson) for name in taken)
             used += taken
     if used:
         print(
-            f"Your own {_listed(used)} {'is' if len(used) == 1 else 'are'} used in place of the "
+            f"Your own {_listed(used)} {_be(used)} used in place of the "
             f"course's, from {os.path.relpath(path)} ({SWITCH}=off in the environment, or no such "
             "file: the course's)."
         )
 
 
-def _use(section: Section, names: dict, path: Path) -> list[str]:
-    """Put a section's functions into `names`; return which."""
+def _use(section: Section, names: dict, path: Path, exercises: Collection[str] | None) -> list[str]:
+    """Put a section's functions into `names`; return which. exercises: its lesson's, if known."""
+    wanted = [name for name in section.names if name in names]
+    former = [] if exercises is None else [name for name in wanted if name not in exercises]
+    if former:
+        resting = _resting_on(former, section)
+        others = [name for name in wanted if name in resting and name not in former]
+        print(
+            f"{path}, {section.lesson}: {_listed(former)} {_be(former)} no longer written in this "
+            f"lesson, so the course's {_listed(former + others)} {_be(former + others)} used."
+        )
+        wanted = [name for name in wanted if name not in resting]
     own = dict(names, __name__="mine", __file__=str(path))
     own.pop("__all__", None)
     try:
         code = "\n" * (section.line - 1) + section.code  # so that a traceback names its line
         exec(compile(code, str(path), "exec"), own)
-        used = {name: own[name] for name in section.names if name in names}
+        used = {name: own[name] for name in wanted}
     except Exception as error:
         problem = f"{type(error).__name__}: {error}"
         print(f"{path}, {section.lesson}: {problem}; the course's functions are used instead")
@@ -298,6 +339,10 @@ def _place(name: str) -> str:
     outline = Outline.read(path.parent / lesson) if path is not None else None
     exercise = outline.exercises.get(name) if outline else None
     return ", ".join(filter(None, [lesson, exercise.place if exercise else ""]))
+
+
+def _be(names: list[str]) -> str:
+    return "is" if len(names) == 1 else "are"
 
 
 def _listed(names: list[str]) -> str:

@@ -8,6 +8,7 @@ import functools
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from threading import get_ident
 from typing import Any, ClassVar
 
 from proflab import Tensor, dispatch, nn
@@ -44,16 +45,41 @@ class Rows(list):
     """The rows of a recording, in the order in which they ended.
 
     start: what time.perf_counter_ns() showed when the recording began.
-    depth: how many things are running now, one inside the other.
-    spans: of each row (start, end), in whole ns of the same clock.
+    depth: how many things are running now, one inside the other, in the thread that asks.
     """
 
-    __slots__ = ("depth", "spans", "start")
+    __slots__ = ("_depths", "_timed", "start")
 
     def __init__(self) -> None:
         super().__init__()
-        self.start, self.depth = time.perf_counter_ns(), 0
-        self.spans: list[tuple[int, int]] = []
+        self.start = time.perf_counter_ns()
+        self._depths: dict[int, int] = {}
+        self._timed: list[tuple[int, dict, tuple[int, int]]] = []
+
+    @property
+    def depth(self) -> int:
+        return self._depths.get(get_ident(), 0)
+
+    @depth.setter
+    def depth(self, depth: int) -> None:
+        self._depths[get_ident()] = depth
+
+    def add(self, row: dict, start: float, end: float) -> None:
+        """Append the row of something that ran in this thread, and note its span.
+
+        start, end: in ns; rounded in the span, so that no fraction of one makes two cross.
+        """
+        self.append(row)
+        self._timed.append((get_ident(), row, (round(start), round(end))))
+
+    def by_thread(self) -> list[tuple[list[dict], list[tuple[int, int]]]]:
+        """Return the rows of each thread and their spans, (start, end) in whole ns."""
+        threads: dict[int, tuple[list[dict], list[tuple[int, int]]]] = {}
+        for thread, row, span in self._timed:
+            rows, spans = threads.setdefault(thread, ([], []))
+            rows.append(row)
+            spans.append(span)
+        return list(threads.values())
 
 
 class Recorder:

@@ -13,6 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from pprint import pformat
+from textwrap import indent
 from typing import Literal
 
 from nbformat import NotebookNode
@@ -70,7 +72,11 @@ _USE_MINE = """
 
 from proflab.lesson.mine import use_mine as _use_mine
 
-_use_mine(globals(), "{}")
+_use_mine(
+    globals(),
+    "{}",
+{},
+)
 """
 
 
@@ -185,7 +191,7 @@ class Plan:
         return [taken.lesson for taken in self.taken.values()]
 
     def before(self, name: str) -> list[Lesson]:
-        """Return the lessons before this one, whole: built.py is the same in every track."""
+        """Return the lessons before this one, whole: built.py has the same code in every track."""
         return [lesson for lesson in self.whole if lesson.name < name]
 
 
@@ -321,7 +327,10 @@ def _copy_support_files(plan: Plan, name: str, target: Path) -> None:
         shutil.copyfile(path, copy)
     if plan.before(name):
         text = render(plan.built[name], f"{_BUILT_TITLE.format(name)}\n\n{MADE_BY}.")
-        _write(target / "built.py", text + _USE_MINE.format(name))
+        earlier = (lesson for lesson in plan.lessons if lesson.name < name)
+        written = {each.name: [cell.name for cell in each.named("exercise")] for each in earlier}
+        exercises = indent(pformat(written, 1, 95, compact=True), " " * 4)
+        _write(target / "built.py", text + _USE_MINE.format(name, exercises))
 
 
 def support_files(folder: Path) -> Iterator[Path]:

@@ -363,6 +363,8 @@ def test_the_courses_own_track_is_what_the_build_makes_and_checks(tmp_path):
     cells = nbformat.read(course.release("01_shop"), 4).cells
     names = [cell.metadata.get("nbgrader", {}).get("grade_id") for cell in cells]
     assert "test_tax" in names and "test_mean" not in names and "colab_setup" in names
+    text = (course.release("02_cart").parent / "built.py").read_text()
+    assert "def mean" in text and "{'01_shop': ['tax', 'total']}" in text  # mine.py may replace
     assert check(course, audit="static") == []
     declare_privately(course, 'use = "term"')
     assert any("01_shop.ipynb is out of step" in line for line in check(course, audit="static"))

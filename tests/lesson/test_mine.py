@@ -222,6 +222,70 @@ def test_what_was_proved_of_a_text_holds_for_it(tmp_path):
     assert not path.exists()
 
 
+ADD_ROW = """# ── 05_profiler: record, add_row, pair ──
+def pair(a):
+    return (a, a)
+
+
+def add_row(rows, start, end, facts, first):
+    rows.append((start, end, facts, first))
+
+
+def _noted(rows):
+    add_row(rows, 1, 2, {}, len(rows))
+
+
+def record(rows):
+    _noted(rows)
+"""
+
+
+def test_what_is_no_exercise_now_is_the_courses_and_so_is_what_needs_it(
+    tmp_path, monkeypatch, capsys
+):
+    """An exercise of the release before is given code now, with fewer arguments."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(ADD_ROW)
+    course = dict.fromkeys(("add_row", "record", "pair"))
+    exercises = {"05_profiler": ["record", "pair"], "06_roofline": ["add_row"]}
+    use_mine(names := dict(course), "07_scaling", exercises)
+    assert {name for name in course if names[name]} == {"pair"} and names["pair"](1) == (1, 1)
+    former, used = capsys.readouterr().out.splitlines()
+    assert former.endswith(
+        "mine.py, 05_profiler: add_row is no longer written in this lesson, so the course's "
+        "add_row and record are used."
+    )
+    assert used.startswith("Your own pair is used")
+    assert (tmp_path / "mine.py").read_text() == ADD_ROW
+    use_mine(names := dict(course), "07_scaling", {})  # a track without this lesson
+    assert (
+        names == course and "the course's record, add_row and pair are" in capsys.readouterr().out
+    )
+    use_mine(names := {"record": None}, "07_scaling", exercises)  # add_row is a helper of theirs
+    names["record"](rows := [])
+    assert rows == [(1, 2, {}, 0)] and "no longer" not in capsys.readouterr().out
+    use_mine(names := dict(course), "07_scaling")  # a lesson of an earlier release
+    assert all(names.values())
+
+
+def test_what_is_no_exercise_now_stays_until_the_courses_is_needed(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text('"""Made by ProfLab."""\n' + ADD_ROW)
+    given = "def add_row(rows, start, end, facts): ..."
+    exercises = {name: Exercise(name) for name in ("pair", "record", "facts_of")}
+    outline = Outline("05_profiler", exercises, {digest(given): LessonCell("add_row", "given")})
+    said = store([given, "def facts_of(): return {}"], outline, {"facts_of"}, path)
+    assert "3 functions of your own that pass" in said
+    text = path.read_text()
+    assert "── 05_profiler: pair, record, facts_of, add_row ──" in text
+    assert "def _noted" in text and "facts, first):" in text
+    mended = "def record(rows):\n    add_row(rows, 1, 2, {})"
+    store([given, mended], outline, {"record"}, path)
+    text = path.read_text()
+    assert "── 05_profiler: pair, record, facts_of ──" in text and mended in text
+    assert "def add_row" not in text and "_noted" not in text
+
+
 def test_nobodys_file_is_overwritten(tmp_path):
     path = tmp_path / "mine.py"
     path.write_text("gold = 1\n")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import sys
+import threading
+import time
 import types
 
 import numpy as np
@@ -22,6 +24,7 @@ from proflab.lesson.recording import (
     columns,
     elementwise_kind,
     region,
+    row_name,
     work_and_traffic,
 )
 from proflab.lesson.tensor_memory import bytes_by_memory, each_op, memory_of, present
@@ -169,7 +172,7 @@ def test_a_recording_by_a_students_record_says_how_it_ended(notebook):
     clock = doubles.Clock()
     rows = clock.run(profiled.recorded, keeps, lambda: X.exp().tanh(), lambda: clock.advance(2))
     assert (column(rows, "op"), rows.depth, rows.error) == (["exp", "tanh"], 2, "")
-    assert column(rows, "ms") == [2.0, 2.0] and len(rows.spans) == 0
+    assert column(rows, "ms") == [2.0, 2.0] and rows.by_thread() == []
     failed = profiled.recorded(keeps, lambda: X @ X)
     assert (list(failed), failed.depth, failed.error) == ([], 1, "ValueError")
     stopped = profiled.recorded(keeps, profiled.Around(profiled.interrupted))
@@ -193,7 +196,7 @@ def test_the_given_row_has_the_facts_and_its_times_in_ms():
     times = {"start_ms": 2.5, "ms": 0.123457, "self_ms": None, "depth": 1}
     assert rows[0] == facts | times and list(facts) == ["op", "module"]
     assert column(rows, "op") == ["exp", "region"] and rows[1]["ms"] == 0.0
-    assert rows.spans == [(9_500_000, 9_623_457), (9_623_457, 9_623_457)]
+    assert rows.by_thread() == [(rows, [(9_500_000, 9_623_457), (9_623_457, 9_623_457)])]
 
 
 def test_self_times_are_filled_in_when_a_recording_ends():
@@ -208,6 +211,47 @@ def test_self_times_are_filled_in_when_a_recording_ends():
         raise ValueError("inner")
     assert column(recorder.rows, "module") == ["", "b"]
     assert all(row["self_ms"] >= 0 for row in recorder.rows)
+
+
+def test_each_thread_of_a_recording_has_self_times_and_depths_of_its_own(monkeypatch):
+    """The thread's region begins inside the main one and ends after it, with an op in each."""
+    now, began, ended = [0], threading.Event(), threading.Event()
+    monkeypatch.setattr(time, "perf_counter_ns", lambda: now[0])  # one clock for both
+
+    def advance(ms):
+        now[0] += ms * 1_000_000
+
+    def load():
+        with region("load"):
+            advance(5)
+            with region("read"):
+                advance(2)
+            began.set()
+            assert ended.wait(60)
+            advance(1)
+            profiled.paced(lambda: advance(3), X.tanh)
+
+    thread = threading.Thread(target=load)
+    with solved("lesson_05").scope["OpRecorder"]() as recorder:
+        with region("step"):
+            advance(10)
+            thread.start()
+            assert began.wait(60)
+            profiled.paced(lambda: advance(4), X.exp)
+        ended.set()
+        thread.join()
+    rows = recorder.rows
+    assert {row_name(row): (row["ms"], row["self_ms"], row["depth"]) for row in rows} == {
+        "read": (2.0, 2.0, 1),
+        "exp": (4.0, 4.0, 1),
+        "step": (21.0, 17.0, 0),
+        "tanh": (3.0, 3.0, 1),
+        "load": (15.0, 10.0, 0),
+    }
+    assert [column(own, "module") for own, _ in rows.by_thread()] == [
+        ["read", "", "load"],
+        ["", "step"],
+    ]
 
 
 def test_two_ways_to_self_times_agree_on_drawn_nestings():

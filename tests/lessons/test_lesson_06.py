@@ -15,6 +15,9 @@ from proflab.lesson.hardware import Cache, Hardware, Machine
 from proflab.lesson.plot import Picture
 from proflab_course.assemble.command import read_folder, render
 from proflab_course.assemble.gather import gather
+from proflab_course.build.tracks import tested
+from proflab_course.course.notebook import read_module
+from proflab_course.course.tracks import Tracks
 
 FOLDER = ROOT / "modules" / "06_roofline"
 
@@ -31,6 +34,15 @@ def shown(lesson):
 def test_demo_cells_end_on_a_picture_or_print(shown):
     for name, (text, value) in shown[0].items():
         assert isinstance(value, Picture) or (value is None and text), name
+
+
+def test_an_exercise_has_a_minute_for_each_of_its_points():
+    lesson = read_module(FOLDER / f"{FOLDER.name}.py", FOLDER.name, FOLDER.name)
+    minutes = Tracks.read(ROOT).times[FOLDER.name].minutes
+    points = dict.fromkeys(minutes, 0.0)
+    for cell in lesson.named("test"):
+        points[tested(cell.name, minutes)] += cell.points
+    assert {name for name in minutes if minutes[name] < points[name]} == set()
 
 
 # ── claims ───────────────────────────────────────────────────────────────────────────────────
