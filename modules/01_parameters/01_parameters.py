@@ -170,7 +170,8 @@ plot.bars(counts, title="One linear layer each", log=True, guess={small: guess_l
 # The filter is as deep as the input has channels, and the *same* filter is applied at every position of the image, so the size of the image does not matter.
 # From 64 to 128 channels with 3 × 3 kernels there are 128 filters of 64 · 3 · 3 = 576 numbers each, and 128 biases: 128 · 576 + 128 = 73,856 parameters.
 #
-# With `groups=g` the channels are divided into g groups, and a filter reads only the input channels of its own group. If there are as many groups as channels, each filter reads a single channel.
+# With `groups=g` the channels are divided into g groups, and a filter reads only the input channels of its own group.
+# If there are as many groups as channels, each filter reads a single channel.
 # That is a *depthwise* convolution, on which networks for phones are built.
 # [AlexNet](https://papers.nips.cc/paper/4824-imagenet-classification-with-deep-convolutional-neural-networks) (2012) used two groups in three of its layers because it did not fit on one graphics card of 3 GB: each of two cards computed one half.
 #

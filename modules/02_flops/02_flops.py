@@ -404,7 +404,8 @@ guesses.compare("places along a side of ResNet-18's first layer", guess_places, 
 #
 # ## 4 · A filter at each place
 #
-# At each place, each filter multiplies and adds everything that its window covers, in the channels of its group. The same few parameters are used at every place of every image, so a small layer can be a lot of work.
+# At each place, each filter multiplies and adds everything that its window covers, in the channels of its group.
+# The same few parameters are used at every place of every image, so a small layer can be a lot of work.
 # LeNet-5's first layer has 6 filters of 25 weights and 28 · 28 places: 117,600 multiply-adds, or 235,200 FLOPs.
 #
 # **Predict.** AlexNet has 96 % of its parameters in its three linear layers (lesson 01), and most of its work in its five convolutions.
@@ -900,8 +901,8 @@ expect_table(
     ("three operands", [("i,i,i->", [(2,), (2,), (2,)])], ValueError),
 )
 ### BEGIN HIDDEN TESTS
-expect("the order of operands does not matter", einsum_flops("jk,ij->ki", [(3, 4), (2, 3)]), 48)
-expect("any letter is a label", einsum_flops("Zq,aZ->qa", [(3, 4), (2, 3)]), 48)
+expect("the order of operands does not matter", einsum_flops("jk,ij->ki", [(3, 5), (4, 3)]), 120)
+expect("any letter is a label", einsum_flops("Zq,aZ->qa", [(3, 4), (7, 3)]), 168)
 four = [(2,), (2,), (3,), (3,)]
 expect_raises("four operands are refused", lambda: einsum_flops("i,i,j,j->", four), ValueError)
 ### END HIDDEN TESTS

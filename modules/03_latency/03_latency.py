@@ -348,7 +348,8 @@ for name, times in ways.items():
 demos.estimates(ways, truth=0.4, limits=(-0.5, 16.5), title="A call of 0.4 ms on four clocks")
 
 # %% [markdown]
-# On a coarse clock each single time is wrong, by up to a whole step. Only the mean of many times is right.
+# On a coarse clock each single time is wrong, by up to a whole step.
+# Only the mean of many times is right.
 #
 # ## 3 · Things that are over too soon
 #
@@ -1120,7 +1121,8 @@ for name, times in orders.items():
         print(f"{name}, windows of {n:>3} calls: {held:>4.0%} hold the median of all")
 
 # %% [markdown]
-# In order, at best about one interval in five keeps its promise of 95 %, and longer windows do not help. So more calls in one run make the interval narrower, but not truer.
+# In order, at best about one interval in five keeps its promise of 95 %, and longer windows do not help.
+# So more calls in one run make the interval narrower, but not truer.
 # Repeat the *run*: start the program at least six times, preferably at different hours, take the median of each run, and compute the interval of these medians (lesson 08).
 #
 # ## 7 · A measurement that criticises itself

@@ -1285,7 +1285,8 @@ guesses.compare("what main memory adds to a step", guess_miss_ns, latency, "ns")
 plot.curves(lines, x="KB", y="ns a read", log="xy", title="Reads at random places, by working set")
 
 # %% [markdown]
-# The interpreter takes the first tens of nanoseconds of a step. What comes on top is memory and, at random places, the look-up of each page's address (the *TLB*, a table of recent ones, is small).
+# The interpreter takes the first tens of nanoseconds of a step.
+# What comes on top is memory and, at random places, the look-up of each page's address (the *TLB*, a table of recent ones, is small).
 # *Little's law* connects latency with lesson 06's bandwidth: under way = latency × throughput, as in any queue.
 # A memory of 100 ns that is to deliver 20 GB/s must have 2,000 bytes, 31 lines, in flight; one line at a time gives 0.6 GB/s.
 # If the cell finds 100 lines or more: no core has so many misses of its own under way, but a stream is *prefetched* before anyone asks.

@@ -144,7 +144,8 @@ for disturbance, more_ms in demos.DISTURBANCES.items():
 # %% [markdown]
 # ## 2 · Compare without a bell curve
 #
-# Lesson 03 compares two intervals of medians and sees a difference only if they do not overlap. That rule is safe and nearly blind.
+# Lesson 03 compares two intervals of medians and sees a difference only if they do not overlap.
+# That rule is safe and nearly blind.
 # A *rank test* asks more of the same data.
 # Write down, for each pair of a time from a and a time from b, whether a's is the larger one.
 # Count those pairs, a tie as one half: that is U ([Mann and Whitney 1947](https://doi.org/10.1214/aoms/1177730491)).
@@ -1308,7 +1309,8 @@ guesses.compare("the cache on new images", guess_new_images, new, unit="times")
 demos.intervals(suite, title="Four versions of one classifier: speed-up over the baseline")
 
 # %% [markdown]
-# Three surprises. int8 is slower: numpy multiplies float32 by BLAS and integers by a plain loop. The pruned version takes as long as before, since zeros are multiplied like other numbers.
+# Three surprises. int8 is slower: numpy multiplies float32 by BLAS and integers by a plain loop.
+# The pruned version takes as long as before, since zeros are multiplied like other numbers.
 # And the cache wins because this benchmark always asks for the same images.
 # On new ones it calculates as much as the baseline and looks each image up besides.
 # Before you believe a speed-up, ask which inputs were repeated.

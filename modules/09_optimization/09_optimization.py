@@ -448,7 +448,8 @@ guesses.compare("two threads for PNG files", guess_two_threads, gains["png"], un
 demos.timeline(seen[-1]["spans"], title="zlib: two threads load, the main program takes steps")
 
 # %% [markdown]
-# Workers must not hold each other up. Threads that run Python do: in the usual build of Python they share one interpreter, whose lock lets one of them run at a time.
+# Workers must not hold each other up.
+# Threads that run Python do: in the usual build of Python they share one interpreter, whose lock lets one of them run at a time.
 # `decode` is Python code, so a second thread gains nothing.
 # (A [free-threaded build](https://docs.python.org/3/howto/free-threading-python.html) has no such lock.) zlib decompresses in C and releases the lock; there the prediction comes true if processors are free. torch's workers are processes for this reason.
 #
@@ -1744,7 +1745,8 @@ expect_table(
 # ## 8 · The slow script
 #
 # Name the three bottlenecks of `slow_training.py`, and the lines that cause them, from what section 1 printed.
-# Then rewrite the step. The result must stay the same: five steps on the same batches give the same five losses, within 10⁻⁵.
+# Then rewrite the step.
+# The result must stay the same: five steps on the same batches give the same five losses, within 10⁻⁵.
 # Each epoch shuffles the images anew.
 # `state` is yours: a step may keep in it what the next one needs.
 #
@@ -1882,7 +1884,8 @@ demos.waterfall(found, title="One training step, and what each fix gave")
 # %% [markdown]
 # Compare the diamonds with `best`.
 # The loader gives about what its row promised; the attention more, since most of its ops are gone, or less, since the fused op takes time.
-# The third fix gives memory, and on the cover time, too: from 7.70× to 9.14×, since kept memory must be found anew at each step. Savings add up: fixes of 1.4× and 1.8× save 29 and 44 % of the time, together 73 %: 3.7×, more than their product.
+# The third fix gives memory, and on the cover time, too: from 7.70× to 9.14×, since kept memory must be found anew at each step.
+# Savings add up: fixes of 1.4× and 1.8× save 29 and 44 % of the time, together 73 %: 3.7×, more than their product.
 # On the cover, loading alone gives 1.50×, attention alone 3.03×, and both 7.70×.
 #
 # Lesson 08 called a cache of repeated inputs a trick.

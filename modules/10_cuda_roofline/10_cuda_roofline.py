@@ -75,7 +75,8 @@ for name, value in document.get("model", {}).items():
 #
 # A *kernel* is a C function that a GPU runs once for each *thread*.
 # Threads come in blocks, each of which runs on one of the card's *multiprocessors* (a T4 has 40).
-# There 32 threads at a time, a *warp*, take the same step. The step that data sheets count is the *FMA* (fused multiply-add), a · b + c: two FLOPs in one instruction.
+# There 32 threads at a time, a *warp*, take the same step.
+# The step that data sheets count is the *FMA* (fused multiply-add), a · b + c: two FLOPs in one instruction.
 #
 # An FMA's result is ready about four cycles later.
 # In a *chain* each FMA takes the result of the one before, so a chain mostly waits.
@@ -1207,7 +1208,8 @@ for row in record.rows("gemm"):
 demos.roofline(roofs, spots, title=record.title("A Transformer's parts"))
 
 # %% [markdown]
-# Efficiency says how close code is to what its FLOPs and bytes allow, and the wall what would help. At the memory's wall that is only fewer bytes: fused kernels, smaller types.
+# Efficiency says how close code is to what its FLOPs and bytes allow, and the wall what would help.
+# At the memory's wall that is only fewer bytes: fused kernels, smaller types.
 # Attention as it is written down writes 8 · 12 · 1,024² numbers three times and reads them back three times: scores, scaled scores, softmax.
 # The fused kernel keeps them on the multiprocessor: the same FLOPs, a twenty-fifth of the bytes if each is read once, 1/5.6 with tiles of 128.
 #

@@ -85,7 +85,8 @@ for kind in ("trace", "memory"):
 #     {"cat": "kernel", "name": "clamp", "ts": 115, "dur": 25, "args": {"stream": 7, "correlation": 2}}
 #
 # A *stream* is a queue on the card.
-# Kernels of one stream run one after another; kernels of two streams can overlap. So durations must not be summed: with kernels from 0 to 10 and, on another stream, from 5 to 12, the card is busy for 12 µs and not for 17.
+# Kernels of one stream run one after another; kernels of two streams can overlap.
+# So durations must not be summed: with kernels from 0 to 10 and, on another stream, from 5 to 12, the card is busy for 12 µs and not for 17.
 # Time without a kernel is a *gap*.
 # A copy is no kernel: the bus is at work, the card's arithmetic is not.
 #
@@ -386,7 +387,8 @@ demos.streams(record.rows("trace"), title=record.title("Three runs"))
 # %% [markdown]
 # A starved card has long gaps of data.
 # Launch-bound code, not shown here, has very many short gaps of launches.
-# An `.item()` is harder to see: *while* the host waits, the card works, and there is no gap. But then the queue is empty, so whatever the host does next, the card stands still: here it writes the loss down ("other") and copies the next batch.
+# An `.item()` is harder to see: *while* the host waits, the card works, and there is no gap.
+# But then the queue is empty, so whatever the host does next, the card stands still: here it writes the loss down ("other") and copies the next batch.
 # In the good run the host is far ahead.
 # It queues three steps and then waits, and the card is hardly ever without work.
 

@@ -234,9 +234,13 @@ def _nodes(cell: Cell) -> Iterator[ast.AST]:
 
 
 def docstrings(cell: Cell) -> Iterator[str]:
-    """Yield the docstrings of a cell that students see."""
+    """Yield the docstrings of a cell that students see; none if its stub is not valid Python."""
     kinds = ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef
-    for statement in parsed(_visible(cell)):
+    try:
+        statements = parsed(_visible(cell))
+    except SyntaxError:  # which the audit of the release says
+        return
+    for statement in statements:
         for node in ast.walk(statement):
             if isinstance(node, kinds):
                 yield ast.get_docstring(node) or ""

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 _FENCE = re.compile(r"^ {0,3}(```|~~~)")
 _NO_PROSE = re.compile(r"\s|#+ |[-*+] |\d+[.)] |>|\||<|!\[|\$\$|---|===|```|~~~|### ")
 # After these a line ends in the middle of a sentence.
-_ABBREVIATIONS = ("e.g.", "i.e.", "No.", "Fig.", "vs.", "cf.", "et al.", "approx.", "Sec.", "p.")
+_ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|No|Fig|vs|cf|et al|approx|Sec|p)\.$")
 _SENTENCE = re.compile(r"[.?!][)*_”\"]* (?=[A-Z`*\[“(])")
 _LABEL = re.compile(r"\*\*[^*]+\*\*")
 
@@ -67,7 +67,7 @@ def _sentences(line: str) -> Iterator[str]:
         sentence = line[begin : end - 1]
         if inside[end - 1] or _NO_PROSE.match(line[end:]):
             continue
-        if sentence.endswith(_ABBREVIATIONS) or _LABEL.fullmatch(sentence):
+        if _ABBREVIATION.search(sentence) or _LABEL.fullmatch(sentence):
             continue
         yield sentence
         begin = end

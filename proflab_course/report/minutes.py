@@ -1,4 +1,4 @@
-"""The minutes that a lesson took students, and what they make of the estimates in tracks.toml.
+"""Tell what minutes a lesson took students, and correct the estimates in tracks.toml by them.
 
 Students write them into a cell at the lesson's end. Only a lesson's total is known, so that the
 minutes of its exercises and of its essay are scaled by one factor.

@@ -787,4 +787,14 @@ def best_batch(sizes, latencies_ms, rule):
 
 from proflab.lesson.mine import use_mine as _use_mine
 
-_use_mine(globals(), "04_memory")
+_use_mine(
+    globals(),
+    "04_memory",
+    {'01_parameters': ['linear_parameters', 'conv2d_parameters', 'attention_parameters',
+                       'count_parameters', 'parameter_memory_mb', 'parameter_table',
+                       'gpt2_parameters', 'reflect_deployment'],
+     '02_flops': ['matmul_flops', 'linear_flops', 'conv2d_flops', 'attention_flops', 'count_flops',
+                  'gradient_flops', 'reflect_6nd'],
+     '03_latency': ['Timer', 'calibrate', 'measure_latency', 'latency_statistics',
+                    'confidence_interval', 'best_batch']},
+)

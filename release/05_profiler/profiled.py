@@ -318,6 +318,5 @@ class Before:
 def _add_row(rows: Rows, start: float, end: float, facts: dict) -> None:
     """Add the row of something that has ended, whose own time is all of its time."""
     ms = (end - start) / 1e6
-    rows.append({**facts, "start_ms": (start - rows.start) / 1e6, "ms": ms, "self_ms": ms})
-    rows[-1]["depth"] = rows.depth
-    rows.spans.append((round(start), round(end)))
+    times = {"start_ms": (start - rows.start) / 1e6, "ms": ms, "self_ms": ms}
+    rows.add({**facts, **times, "depth": rows.depth}, start, end)

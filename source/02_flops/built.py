@@ -178,4 +178,10 @@ def reflect_deployment(parameters, bytes_per_parameter, memory_gb):
 
 from proflab.lesson.mine import use_mine as _use_mine
 
-_use_mine(globals(), "02_flops")
+_use_mine(
+    globals(),
+    "02_flops",
+    {'01_parameters': ['linear_parameters', 'conv2d_parameters', 'attention_parameters',
+                       'count_parameters', 'parameter_memory_mb', 'parameter_table',
+                       'gpt2_parameters', 'reflect_deployment']},
+)

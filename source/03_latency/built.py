@@ -539,4 +539,12 @@ def reflect_6nd(parameters, tokens):
 
 from proflab.lesson.mine import use_mine as _use_mine
 
-_use_mine(globals(), "03_latency")
+_use_mine(
+    globals(),
+    "03_latency",
+    {'01_parameters': ['linear_parameters', 'conv2d_parameters', 'attention_parameters',
+                       'count_parameters', 'parameter_memory_mb', 'parameter_table',
+                       'gpt2_parameters', 'reflect_deployment'],
+     '02_flops': ['matmul_flops', 'linear_flops', 'conv2d_flops', 'attention_flops', 'count_flops',
+                  'gradient_flops', 'reflect_6nd']},
+)

@@ -1117,4 +1117,16 @@ def reflect_training_mb(parameters, copies, activation_mb, unit=1024**2, rounded
 
 from proflab.lesson.mine import use_mine as _use_mine
 
-_use_mine(globals(), "05_profiler")
+_use_mine(
+    globals(),
+    "05_profiler",
+    {'01_parameters': ['linear_parameters', 'conv2d_parameters', 'attention_parameters',
+                       'count_parameters', 'parameter_memory_mb', 'parameter_table',
+                       'gpt2_parameters', 'reflect_deployment'],
+     '02_flops': ['matmul_flops', 'linear_flops', 'conv2d_flops', 'attention_flops', 'count_flops',
+                  'gradient_flops', 'reflect_6nd'],
+     '03_latency': ['Timer', 'calibrate', 'measure_latency', 'latency_statistics',
+                    'confidence_interval', 'best_batch'],
+     '04_memory': ['MemoryTracker', 'measure_memory', 'saved_activations', 'optimizer_memory_mb',
+                   'training_memory', 'MemoryProfiler', 'find_leak', 'recomputed_gradients']},
+)

@@ -1302,8 +1302,7 @@ def add_row(rows, start, end, facts):
     rows: a Rows, whose depth no longer counts it. start, end: what time.perf_counter_ns() showed.
     """
     times = {"start_ms": (start - rows.start) / 1e6, "ms": (end - start) / 1e6, "self_ms": None}
-    rows.append({**facts, **times, "depth": rows.depth})
-    rows.spans.append((round(start), round(end)))  # whole ns, so that no rounding makes two cross
+    rows.add({**facts, **times, "depth": rows.depth}, start, end)
 
 
 def record(call, rows):
@@ -1338,8 +1337,9 @@ class OpRecorder(Recorder):
         add_row(self.rows, start, end, facts)
 
     def finish(self):  # the recording has ended
-        for row, ns in zip(self.rows, self_times(self.rows.spans), strict=True):
-            row["self_ms"] = ns / 1e6
+        for rows, spans in self.rows.by_thread():
+            for row, ns in zip(rows, self_times(spans), strict=True):
+                row["self_ms"] = ns / 1e6
 
 
 def rows_of(function):
@@ -2570,4 +2570,28 @@ def audit_memory(parameters, rows, gb=10**9):
 
 from proflab.lesson.mine import use_mine as _use_mine
 
-_use_mine(globals(), "09_optimization")
+_use_mine(
+    globals(),
+    "09_optimization",
+    {'01_parameters': ['linear_parameters', 'conv2d_parameters', 'attention_parameters',
+                       'count_parameters', 'parameter_memory_mb', 'parameter_table',
+                       'gpt2_parameters', 'reflect_deployment'],
+     '02_flops': ['matmul_flops', 'linear_flops', 'conv2d_flops', 'attention_flops', 'count_flops',
+                  'gradient_flops', 'reflect_6nd'],
+     '03_latency': ['Timer', 'calibrate', 'measure_latency', 'latency_statistics',
+                    'confidence_interval', 'best_batch'],
+     '04_memory': ['MemoryTracker', 'measure_memory', 'saved_activations', 'optimizer_memory_mb',
+                   'training_memory', 'MemoryProfiler', 'find_leak', 'recomputed_gradients'],
+     '05_profiler': ['op_bytes', 'self_times', 'record', 'top_operations', 'find_bottleneck',
+                     'rows_at_ridge', 'profiling_overhead', 'samples_needed',
+                     'profile_forward_pass', 'profile_backward_pass'],
+     '06_roofline': ['arithmetic_intensity', 'ridge_point', 'attainable_flops', 'matmul_bytes',
+                     'elementwise_bytes', 'attention_bytes', 'measure_peak_flops',
+                     'measure_bandwidth', 'write_allocate', 'roofline_points', 'classify',
+                     'inspect_step', 'mfu', 'amdahl', 'reflect_relu'],
+     '07_scaling': ['local_exponents', 'fit_cost', 'holdout_error', 'predict_ms', 'cache_misses',
+                    'set_misses', 'speedup_steps', 'reflect_crossover_tokens'],
+     '08_benchmarking': ['run_order', 'rank_test', 'speedup_interval', 'gate', 'runs_interval',
+                         'percentile_interval', 'response_times', 'quantize', 'sparse_bytes',
+                         'pareto', 'energy_joules', 'audit_speedups', 'audit_memory']},
+)

@@ -86,13 +86,22 @@ expect_raises("an error", lambda: volume(0, 0, 0), ValueError)"""
     assert sentence.startswith(f"{CELL}: 1 hidden case has a value that no visible case shows")
 
 
+# Cells whose answers are words, or cost seconds each, so that fewer hidden ones are new.
+FEW = {
+    "05_profiler": {"test_find_bottleneck_2": 0},
+    "09_optimization": {"test_fixed_step": 1, "test_fixed_step_2": 1, "test_fixed_step_3": 1},
+    "11_gpu_training": {"test_step_report_2": 1},
+}
+
+
 @pytest.mark.parametrize("name", Course(ROOT).lessons())
 def test_copied_answers_earn_little_in_any_lesson(name):
     """With partial credit, at best: each case is answered by the best of the visible answers."""
     lesson = read_module(Course(ROOT).module(name), name)
     points = {cell.name: cell.points for cell in lesson.named("test")}
     assert sum(points[cell] * share(cases) for cell, cases in copied(lesson).items()) <= 35
-    assert [(cell, n) for cell, n in new_values(lesson).items() if n < LEAST] == []
+    few = {cell: n for cell, n in new_values(lesson).items() if n < LEAST}
+    assert few == FEW.get(name, {})
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,7 @@ def test_what_is_no_paragraph_stays_as_it_is(text):
         ("See `a. B` and (c. D) and $x. Y$.", 1),
         ("**Predict.** How many? A few", 2),
         ("It is 3.5 times, say 4.", 1),
+        ("This is one op. That is another, on p. 5.", 2),
         ("He asks: “Why? Because.” So it is.", 2),
     ],
 )

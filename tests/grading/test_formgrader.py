@@ -140,6 +140,6 @@ def test_the_autograde_button_isolates(address, browser, course):
 
     until(browser, graded)
     with Book(course.gradebook) as book:
-        assert book.scores(LESSON)["late_comer"]["auto"] == 82
+        assert book.scores(LESSON)["late_comer"]["auto"] == 85
     written = course.root / "autograded" / "late_comer" / LESSON / f"{LESSON}.ipynb"
     assert "the exam" not in written.read_text("utf-8")

@@ -133,7 +133,11 @@ def test_a_students_own_folder_gives_the_same_counts(with_numpy_alone, tmp_path)
 
 @pytest.mark.parametrize(
     "exercise, lesson",
-    [("measure_bandwidth", "06_roofline"), ("op_bytes", "05_profiler"), ("op_flops", "02_flops")],
+    [
+        ("measure_bandwidth", "06_roofline"),
+        ("op_bytes", "05_profiler"),
+        ("linear_flops", "02_flops"),
+    ],
 )
 def test_an_exercise_that_lacks_is_named_in_a_sentence(
     tmp_path, monkeypatch, capsys, exercise, lesson

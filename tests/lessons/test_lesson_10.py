@@ -43,7 +43,7 @@ def test_colab_gives_the_notebook_a_gpu():
         assert notebook["metadata"]["colab"] == {"gpuType": "T4", "provenance": []}
         badges = "".join(notebook["cells"][0]["source"])
         assert re.search(rf"colab\.[\w./]*/blob/v[\d.]+/release/{NAME}/{NAME}\.ipynb", badges)
-        assert notebook["cells"][1]["id"] == "colab_setup"
+        assert notebook["cells"][2]["id"] == "colab_setup"
 
 
 # ── without a card ───────────────────────────────────────────────────────────────────────────

@@ -30,7 +30,7 @@ def test_the_figures_are_those_of_the_gradebook(course):
     summary = read_summary(course, LESSON)
     scores = {s.name: s.score for s in summary.students}
     assert scores["complete"] == 100
-    assert scores["half_done"] == 50
+    assert scores["half_done"] == 47
     assert sum(summary.bins) == 17
     assert summary.bins[-1] == 11
     assert summary.statuses == {

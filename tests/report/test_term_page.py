@@ -30,7 +30,7 @@ def test_students_and_lessons(course):
     (lesson,) = term.lessons
     points = {s.name: s.points for s in term.students}
     wrong = points.pop("forgets_biases")
-    assert points == {"absent": [None], "complete": [107], "half_done": [50], "not_json": [0]}
+    assert points == {"absent": [None], "complete": [107], "half_done": [47], "not_json": [0]}
     assert (lesson.name, lesson.count, lesson.most) == (LESSON, 4, 110)
     assert lesson.median == (50 + wrong[0]) / 2
     assert term.waiting == [(LESSON, "forgets_biases")]

@@ -34,6 +34,9 @@ from outputs import OutputCapture, Stream, as_json, error_output, join_streams, 
 
 # Text that is not plain Python, or that a transformer might change.
 _SPECIAL = re.compile(r"^\s*[%!?,;/]|=\s*[%!](?!=)|\?\s*$|>>>|\.\.\.|In \[|^[ \t]+$", re.MULTILINE)
+# An indented docstring in which nothing but prompts of examples is special: IPython leaves these.
+_DOCSTRING = re.compile(r'^[ \t]+"""(?:(?!"""|^(?:>>>|\.\.\.)|\\).)*"""', re.MULTILINE | re.DOTALL)
+_EXAMPLE = re.compile(r">>>|\.\.\.")
 # After a longer statement the worker waits for the next request. The grader never interrupts
 # earlier than that, so an interrupt cannot hit the next statement.
 _PAUSE = 0.05
@@ -133,7 +136,14 @@ def make_transformer() -> Any:
 
 def is_plain_python(code: str) -> bool:
     """Return True if a cell contains no magic, prompt or indent for IPython to transform."""
-    return bool(code) and not code[0].isspace() and _SPECIAL.search(code) is None
+    if not code or code[0].isspace():
+        return False
+    if _EXAMPLE.search(code):
+        outside = _DOCSTRING.sub("", code)
+        if _EXAMPLE.search(outside) or '"""' in outside or "'''" in outside:
+            return False
+        code = _EXAMPLE.sub("", code)
+    return _SPECIAL.search(code) is None
 
 
 def _run_command(shell: Any, command: str) -> None:
