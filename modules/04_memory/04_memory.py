@@ -382,6 +382,8 @@ expect_raises("half a row is not a shape", lambda: measure(nn.Linear(4, 4), (2.5
 expect_raises("a text is not a model", lambda: measure("Linear(4, 4)", (2, 4)), ValueError)
 found = measure(nn.Linear(1023, 256), (4, 1023))["parameter_memory_mb"]
 expect("after an error the next model is measured", found, 1.0)
+found = measure(nn.Linear(1023, 1792), (2, 1023))["parameter_memory_mb"]
+expect("and the one after it", found, 7.0)
 expect("in the end tracing is off", tracemalloc.is_tracing(), False)
 ### END HIDDEN TESTS
 

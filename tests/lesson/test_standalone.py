@@ -136,7 +136,6 @@ def test_a_students_own_folder_gives_the_same_counts(with_numpy_alone, tmp_path)
     [
         ("measure_bandwidth", "06_roofline"),
         ("op_bytes", "05_profiler"),
-        ("linear_flops", "02_flops"),
     ],
 )
 def test_an_exercise_that_lacks_is_named_in_a_sentence(
