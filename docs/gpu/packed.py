@@ -9,7 +9,8 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import Any
 
-DEVICE = ("kernel", "gpu_memcpy", "gpu_memset")
+from proflab.lesson.cuda.timeline import DEVICE
+
 _NUMBERS = ("ts", "dur", "name", "cat", "thread", "correlation")
 
 

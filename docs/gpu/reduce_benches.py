@@ -9,7 +9,6 @@ over are the figures alone.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import statistics
@@ -18,6 +17,8 @@ from collections.abc import Callable
 from itertools import groupby
 from pathlib import Path
 from typing import Any
+
+import originals
 
 MEASURED = Path(__file__).parent / "measured"
 SOURCE = {
@@ -53,15 +54,8 @@ _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 def read(folder: Path, name: str, digits: str) -> str:
     """Return a table's text; SystemExit with a sentence unless it is that very file."""
-    path = folder / f"benches_{name}"
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        where = f"{SOURCE['repository']} at {SOURCE['commit']}"
-        raise SystemExit(f"{path}: {error.strerror}; it is in {where}") from None
-    if not hashlib.sha256(data).hexdigest().startswith(digits):
-        raise SystemExit(f"{path} is another file than the one that was reduced")
-    return data.decode("utf-8")
+    where = f"{SOURCE['repository']} at {SOURCE['commit']}"
+    return originals.read(folder / f"benches_{name}", digits, where).decode("utf-8")
 
 
 def roofline(text: str) -> list[list[float]]:

@@ -11,7 +11,6 @@ convolutions and products got; call stacks, machine names and users are not.
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
 import re
 import sys
@@ -19,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import originals
 from packed import pack, pack_history
 
 MEASURED = Path(__file__).parent / "measured"
@@ -80,14 +80,8 @@ _ANNOTATION = re.compile(r"ProfilerStep#|Optimizer\.|enumerate\(DataLoader\)|ncc
 def read(folder: Path, name: str) -> dict[str, Any]:
     """Return an original trace; SystemExit with a sentence unless it is that very file."""
     source = SOURCES[name]
-    try:
-        data = (folder / name).read_bytes()
-    except OSError as error:
-        where = f"{source['repository']} at {source['commit']}: {source['path']}"
-        raise SystemExit(f"{folder / name}: {error.strerror}; it is in {where}") from None
-    if hashlib.sha256(data).hexdigest() != source["sha256"]:
-        raise SystemExit(f"{folder / name} is another file than the one that was reduced")
-    return json.loads(gzip.decompress(data))
+    where = f"{source['repository']} at {source['commit']}: {source['path']}"
+    return json.loads(gzip.decompress(originals.read(folder / name, source["sha256"], where)))
 
 
 def events(trace: dict[str, Any]) -> list[dict]:

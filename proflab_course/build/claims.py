@@ -34,7 +34,7 @@ def _proflab_examples(text):
 
 @dataclass(frozen=True)
 class Milestone:
-    """What can be done when a lesson is solved: a sentence, and an expression that does it."""
+    """Hold what can be done when a lesson is solved: a sentence, and an expression that does it."""
 
     sentence: str = ""
     expression: str = ""
@@ -79,7 +79,7 @@ def milestone_in(lesson: Lesson, milestone: Milestone) -> Milestone:
 
 
 class Claims:
-    """What is tried after a solved lesson's last cell, and what that brings to light."""
+    """Try what a lesson claims after its last cell, and say what that brings to light."""
 
     def __init__(self, lesson: Lesson, milestone: Milestone) -> None:
         self.milestone = milestone

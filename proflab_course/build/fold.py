@@ -5,7 +5,8 @@ JupyterLab shows a folded cell's first line and its outputs; Colab shows a form.
 
 from __future__ import annotations
 
-from proflab_course.course.notebook import Cell, Lesson
+from proflab_course.build.measures import filled_lines
+from proflab_course.course.notebook import Lesson
 
 OPEN_LINES = 8  # of a given cell that stays open, blank ones apart
 
@@ -13,11 +14,7 @@ OPEN_LINES = 8  # of a given cell that stays open, blank ones apart
 def fold(lesson: Lesson) -> None:
     """Fold a lesson's demo cells, and its given cells of more lines than OPEN_LINES."""
     for cell in lesson.named("demo", "given"):
-        if cell.role == "demo" or _lines(cell) > OPEN_LINES:
+        if cell.role == "demo" or len(filled_lines(cell.source)) > OPEN_LINES:
             metadata = cell.node.metadata
             metadata["jupyter"] = {**metadata.get("jupyter", {}), "source_hidden": True}
             metadata["cellView"] = "form"
-
-
-def _lines(cell: Cell) -> int:
-    return sum(bool(line.strip()) for line in cell.source.splitlines())

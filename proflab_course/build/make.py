@@ -158,6 +158,7 @@ class Plan:
             _raise(list(tree.mistakes()))
             self.notes += tree.notes()
         names = [lesson.name for lesson in self.whole]
+        built = builders(self.whole)
         for name, taken in self.taken.items():
             line = ""
             if taken.title:
@@ -166,7 +167,7 @@ class Plan:
             times = self.tracks.times[name] if self.tracks else None
             place = Place(
                 tuple(self.taken),
-                builders(self.before(name)),
+                {each: lesson[:2] for each, lesson in built.items() if lesson < name},
                 times if times and times.listed else None,
                 taken.gone,
                 line,

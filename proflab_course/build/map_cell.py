@@ -20,6 +20,7 @@ from proflab.lesson.outline import place_of
 from proflab.lesson.statements import BUILT
 from proflab_course.build.measures import docstrings
 from proflab_course.build.sections import (
+    BREAK,
     Section,
     heading_lines,
     sections,
@@ -27,13 +28,13 @@ from proflab_course.build.sections import (
     total_line,
 )
 from proflab_course.course.notebook import GIVEN_TAG, Cell, Lesson
+from proflab_course.course.prose import paragraphs
 from proflab_course.course.tracks import LessonTimes
 from proflab_course.grading.pages.exercises import exercise_of
 
 MAP_TAG = "map"
 LINES = 18  # at most, blank ones apart
 NEED, NOT_BUILT = "**You need**", "**You will not build**"
-_BREAK = "**Take a break"
 _TYPE = re.compile(
     r", (?:an? (?:int|float|str|string|bool|array|dict|list|tuple)|as an? .*|two ints)$"
 )
@@ -45,7 +46,7 @@ _ERRORS = (
 
 @dataclass(frozen=True)
 class Place:
-    """Where a lesson stands in its course.
+    """Hold where a lesson stands in its course.
 
     names: the lessons of the class, in order; builders: what earlier lessons built, with the number
     of the lesson. times: None for a lesson without a table in tracks.toml. gone: sections that the
@@ -71,19 +72,19 @@ class _Row:
 
 
 def builders(lessons: Iterable[Lesson]) -> dict[str, str]:
-    """Return what lessons build, each name with its lesson's number."""
+    """Return what lessons build, each name with its lesson."""
     found: dict[str, str] = {}
     for lesson in lessons:
         for cell in lesson.named("exercise", "given"):
             for name in bound_names(cell.statements()):
-                found.setdefault(name, lesson.name[:2])  # a later lesson only imports it
+                found.setdefault(name, lesson.name)  # a later lesson only imports it
     return found
 
 
 def take_paragraphs(lesson: Lesson) -> dict[str, str]:
     """Take the paragraphs that the map will have out of a lesson's first cell."""
     node = lesson.notebook.cells[0]
-    parts = re.split(r"\n[ \t]*\n", node.source)
+    parts = paragraphs(node.source)
     taken = {mark: part for part in parts for mark in (NEED, NOT_BUILT) if part.startswith(mark)}
     node.source = "\n\n".join(part for part in parts if part not in taken.values())
     return taken
@@ -212,8 +213,7 @@ def _time(lesson: Lesson) -> str:
         section.name
         for section in sections(split_at_headings(lesson))
         for cell in section.cells
-        if cell.role == "text"
-        and any(part.startswith(_BREAK) for part in re.split(r"\n[ \t]*\n", cell.source))
+        if cell.role == "text" and any(part.startswith(BREAK) for part in paragraphs(cell.source))
     ]
     pause = f" The break is after {place_of(breaks[0])}." if breaks and breaks[0] else ""
     return f"**Time.** {total}.{pause}" if total else ""

@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from proflab import lesson as helpers
@@ -60,7 +61,7 @@ def measured(lesson: Lesson, folder: Path) -> list[Measured]:
     """Return all figures of a lesson; `folder` has its own modules. Empty if it is not Python."""
     try:
         for cell in lesson.cells:
-            parsed(_visible(cell))
+            _statements(_visible(cell))
         for cell in lesson.named("test"):
             split(cell.source, cell.name)
     except (SyntaxError, CourseError, GrammarError):
@@ -88,7 +89,7 @@ def _of_lesson(lesson: Lesson, folder: Path) -> Iterator[Measured]:
     yield Measured("words", prose_words(lesson), place)
     imports = next((cell for cell in lesson.named("given") if _imports(cell)), None)
     if imports is not None:
-        yield Measured("imports", len(_filled(imports.source)), imports.where)
+        yield Measured("imports", len(filled_lines(imports.source)), imports.where)
     names, modules = _helpers(lesson, folder)
     yield Measured("helpers", len(names), place, ", ".join(sorted(names)))
     used = sorted(_behind_a_dot(lesson, modules))
@@ -103,7 +104,7 @@ def _of_lesson(lesson: Lesson, folder: Path) -> Iterator[Measured]:
     shown = ", ".join(cell.name for cell in for_errors)
     yield Measured("error points", round(sum(c.points for c in for_errors)), place, shown)
     code = [_visible(cell) for cell in lesson.cells if cell.node.cell_type == "code"]
-    yield Measured("lines", sum(len(_filled(each)) for each in code), place)
+    yield Measured("lines", sum(len(filled_lines(each)) for each in code), place)
 
 
 def _of_exercises(lesson: Lesson) -> Iterator[Measured]:
@@ -167,7 +168,7 @@ def _of_code(cell: Cell) -> Iterator[Measured]:
         yield Measured("points", math.ceil(cell.points), cell.where)
     elif cell.role in ("demo", "given"):
         if GIVEN_TAG not in cell.tags:  # given by a track, and as long as its solution
-            yield Measured(f"{cell.role} lines", len(_filled(cell.source)), cell.where)
+            yield Measured(f"{cell.role} lines", len(filled_lines(cell.source)), cell.where)
     if cell.role == "demo" and GIVEN_TAG not in cell.tags:
         says = cell.source.lstrip().startswith("# ")
         yield Measured("says nothing", int(not says), cell.where)
@@ -176,7 +177,7 @@ def _of_code(cell: Cell) -> Iterator[Measured]:
 def _cases(test: Cell) -> list[bool]:
     """Return for each visible case of a test cell whether it expects an error; a row is one."""
     found: list[bool] = []
-    for node in parsed(hidden_source_removed(test.source)):
+    for node in _statements(hidden_source_removed(test.source)):
         call = node.value if isinstance(node, ast.Expr) else None
         if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
             continue
@@ -229,7 +230,7 @@ def _behind_a_dot(lesson: Lesson, modules: set[str]) -> set[str]:
 
 
 def _nodes(cell: Cell) -> Iterator[ast.AST]:
-    for statement in parsed(_visible(cell)):
+    for statement in _statements(_visible(cell)):
         yield from ast.walk(statement)
 
 
@@ -237,13 +238,18 @@ def docstrings(cell: Cell) -> Iterator[str]:
     """Yield the docstrings of a cell that students see; none if its stub is not valid Python."""
     kinds = ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef
     try:
-        statements = parsed(_visible(cell))
+        statements = _statements(_visible(cell))
     except SyntaxError:  # which the audit of the release says
         return
     for statement in statements:
         for node in ast.walk(statement):
             if isinstance(node, kinds):
                 yield ast.get_docstring(node) or ""
+
+
+@lru_cache(maxsize=256)  # more than a lesson has cells; each rule asks for the same again
+def _statements(text: str) -> tuple[ast.stmt, ...]:
+    return tuple(parsed(text))
 
 
 def _visible(cell: Cell) -> str:
@@ -255,5 +261,6 @@ def _imports(cell: Cell) -> bool:
     return cell.source.lstrip().startswith(("import ", "from "))
 
 
-def _filled(text: str) -> list[str]:
+def filled_lines(text: str) -> list[str]:
+    """Return a text's lines, blank ones apart."""
     return [line for line in text.splitlines() if line.strip()]

@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from proflab.lesson.names import bound_names
 from proflab_course.build.stamp import Address
@@ -44,6 +45,16 @@ class Tree:
         """Return the tree of these lessons."""
         by_name = {each.lesson.name: each for each in taken}
         return cls(by_name, {lesson.name: lesson for lesson in whole}, address)
+
+    @cached_property
+    def defined(self) -> Mapping[str, set[str]]:
+        """Return the names that each whole lesson's exercises and given cells define."""
+        return {name: _defined(lesson) for name, lesson in self.whole.items()}
+
+    @cached_property
+    def taken_defines(self) -> set[str]:
+        """Return the names that the track's own lessons define."""
+        return set().union(*(_defined(taken.lesson) for taken in self.taken.values()))
 
     def link_mentions(self) -> None:
         """Make links of what the lessons' text mentions and the tree does not hold."""
@@ -90,8 +101,8 @@ class _Missing:
     def __init__(self, tree: Tree, taken: Taken) -> None:
         self.tree, self.name = tree, taken.lesson.name
         self.numbers = {name[:2]: name for name in tree.whole}
-        defined = _defined(each.lesson for each in tree.taken.values())
-        defined |= _defined(w for name, w in tree.whole.items() if name < self.name)
+        before = (names for name, names in tree.defined.items() if name < self.name)
+        defined = tree.taken_defines.union(*before)
         self.functions = {
             cell.name: name
             for name, lesson in tree.whole.items()
@@ -169,8 +180,8 @@ def lacking_ideas(
             yield f"[{what}]({address.whole_lesson(lesson)})"
 
 
-def _defined(lessons: Iterable[Lesson]) -> set[str]:
-    cells = (cell for lesson in lessons for cell in lesson.named("exercise", "given"))
+def _defined(lesson: Lesson) -> set[str]:
+    cells = lesson.named("exercise", "given")
     return {name for cell in cells for name in bound_names(cell.statements())}
 
 

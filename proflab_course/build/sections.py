@@ -1,8 +1,9 @@
 """A lesson's sections: what each of them takes and earns.
 
-A heading says how long its section takes, `## 3 · Attention · 15 min`. Points are summed from the
-cells of the section, so they are typed in no heading: the build writes them there. What a running
-notebook may know of all this goes beside it, into lesson.json.
+A heading says how long its section takes, `## 3 · Attention · 15 min`: the build writes it there,
+or the author of a lesson without a table in tracks.toml. Points are summed from the cells of the
+section, so they are typed in no heading. What a running notebook may know of all this goes beside
+it, into lesson.json.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ _HEADING = re.compile(r"^## +(\S.*?) *$")
 _MINUTES = re.compile(r"(\d+) min")
 _POINTS = re.compile(r"[\d.]+ points?\b")
 _FENCE = re.compile(r"^ {0,3}(```|~~~)")
+BREAK = "**Take a break"  # how the paragraph begins that divides two sittings
 
 
 @dataclass

@@ -21,13 +21,21 @@ from proflab.lesson.outline import Outline, place_of
 from proflab.lesson.statements import KNOWN
 from proflab_course.build.audit_demos import GUESS_TAG, demos_imports
 from proflab_course.build.minutes import write_minutes
-from proflab_course.build.sections import Section, heading_lines, sections, split_at_headings
+from proflab_course.build.sections import (
+    BREAK,
+    Section,
+    heading_lines,
+    sections,
+    split_at_headings,
+)
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import GIVEN_TAG, SOLUTION, Cell, Lesson, set_cell_ids
+from proflab_course.course.prose import paragraphs
 from proflab_course.course.tracks import PUBLIC, Track, Tracks
+from proflab_course.grading.pages.exercises import exercise_of
 
 SUMMARY = "Summary"
-_QUESTIONS, _BREAK = ("**Predict.**", "**Guess.**"), "**Take a break"
+_QUESTIONS = ("**Predict.**", "**Guess.**")
 _HINT = re.compile(r"<details>\s*<summary>Hint.*?</details>\s*", re.DOTALL)
 _DEFINE = ("exercise", "given", "setup")
 
@@ -193,7 +201,7 @@ class _Work:
             cell = self.all[number]
             if cell.role == "text":
                 if not self.track.whole:
-                    kept = (p for p in _paragraphs(cell.source) if not p.startswith(_BREAK))
+                    kept = (p for p in paragraphs(cell.source) if not p.startswith(BREAK))
                     cell.node.source = "\n\n".join(kept)
             elif cell.role == "exercise" and cell.name not in self.written:
                 for above in self._introduction(number):
@@ -229,7 +237,7 @@ class _Work:
 
     def _is_for_track(self, cell: Cell) -> bool:
         if cell.role == "test":
-            return tested(cell.name, self.exercises) in self.written
+            return exercise_of(cell.name, self.exercises) in self.written
         return cell.role != "manual" or self.lesson.name in self.track.essays
 
     def _provider(self, name: str, user: int) -> int | None:
@@ -287,7 +295,7 @@ class _Work:
         text = self._question(number)
         if text is not None:
             node = self.all[text].node
-            node.source = "\n\n".join(p for p in _paragraphs(node.source) if not _asks(p))
+            node.source = "\n\n".join(p for p in paragraphs(node.source) if not _asks(p))
             if not node.source.strip():
                 self.kept.discard(text)
 
@@ -297,7 +305,7 @@ class _Work:
         text = self._question(number)
         if text is not None and text not in self.kept:
             node = self.all[text].node
-            node.source = "\n\n".join(p for p in _paragraphs(node.source) if _asks(p))
+            node.source = "\n\n".join(p for p in paragraphs(node.source) if _asks(p))
             self.kept.add(text)
 
     def _introduction(self, number: int) -> Iterator[Cell]:
@@ -314,19 +322,9 @@ class _Work:
             cell = self.all[above]
             if GUESS_TAG in cell.tags:
                 return None
-            if cell.role == "text" and any(map(_asks, _paragraphs(cell.source))):
+            if cell.role == "text" and any(map(_asks, paragraphs(cell.source))):
                 return above
         return None
-
-
-def tested(test: str, exercises: Iterable[str]) -> str:
-    """Return the exercise that a test cell is for; empty where there is none."""
-    fitting = [name for name in exercises if re.fullmatch(rf"test_{re.escape(name)}(_\d+)?", test)]
-    return max(fitting, key=len, default="")
-
-
-def _paragraphs(text: str) -> list[str]:
-    return re.split(r"\n[ \t]*\n", text)
 
 
 def _asks(paragraph: str) -> bool:
@@ -362,6 +360,6 @@ def track_points(track: Track, tracks: Tracks, lessons: Iterable[Lesson]) -> flo
         cell.points
         for lesson in lessons
         for cell in lesson.named("test")
-        if tested(cell.name, tracks.times[lesson.name].minutes)
+        if exercise_of(cell.name, tracks.times[lesson.name].minutes)
         in track.exercises.get(lesson.name, ())
     )

@@ -10,11 +10,16 @@ import re
 from collections.abc import Iterator
 
 _FENCE = re.compile(r"^ {0,3}(```|~~~)")
-_NO_PROSE = re.compile(r"\s|#+ |[-*+] |\d+[.)] |>|\||<|!\[|\$\$|---|===|```|~~~|### ")
+_NO_PROSE = re.compile(r"\s|#+ |[-*+] |\d+[.)] |>|\||<|!\[|\$\$|---|===|```|~~~")
 # After these a line ends in the middle of a sentence.
 _ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|No|Fig|vs|cf|et al|approx|Sec|p)\.$")
 _SENTENCE = re.compile(r"[.?!][)*_”\"]* (?=[A-Z`*\[“(])")
 _LABEL = re.compile(r"\*\*[^*]+\*\*")
+
+
+def paragraphs(text: str) -> list[str]:
+    """Return the parts of a text that blank lines divide."""
+    return re.split(r"\n[ \t]*\n", text)
 
 
 def join_sentences(text: str) -> str:

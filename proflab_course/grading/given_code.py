@@ -17,6 +17,7 @@ from proflab_course.course.notebook import GIVEN_LINE
 from proflab_course.course.words import few
 from proflab_course.grading.answer_key import Key
 from proflab_course.grading.defined_names import code_of
+from proflab_course.grading.pages.exercises import exercise_of
 
 _MOST = 2_000_000  # characters of a hand-in that are searched
 _BY_CHANCE = 40  # words and signs of a solution that two people may well write alike
@@ -24,12 +25,8 @@ _BY_CHANCE = 40  # words and signs of a solution that two people may well write 
 
 def test_of(key: Key) -> dict[str, str]:
     """Return the exercise that each test cell is for."""
-    exercises = [cell.grade_id for cell in key.cells if cell.kind == "solution"]
-    found = {}
-    for test in key.tests:
-        fitting = [e for e in exercises if re.fullmatch(rf"test_{re.escape(e)}(_\d+)?", test)]
-        found[test] = max(fitting, key=len, default="")
-    return found
+    exercises = {cell.grade_id for cell in key.cells if cell.kind == "solution"}
+    return {test: exercise_of(test, exercises) for test in key.tests}
 
 
 def given_code(texts: Iterable[str], tests: set[str], marked: bool, key: Key) -> list[str]:

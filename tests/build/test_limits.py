@@ -282,7 +282,7 @@ def test_sizes_are_listed(listed, monkeypatch, capsys):
 
 @cache
 def figures():
-    """What each lesson of this course asks of its readers."""
+    """Return what each lesson of this course asks of its readers."""
     return Plan.read(Course(ROOT), track=DEFAULT).figures
 
 

@@ -1,4 +1,4 @@
-"""What `python -m tests.cohort.visible --least` says of a small lesson."""
+"""Try `python -m tests.cohort.visible --least` on a small lesson."""
 
 from __future__ import annotations
 

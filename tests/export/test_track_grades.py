@@ -1,4 +1,4 @@
-"""What a track's lessons come to: sum, maximum and percent, on the page and in exported grades."""
+"""Sum up a track's lessons: sum, maximum and percent, on the page and in exported grades."""
 
 import csv
 import html

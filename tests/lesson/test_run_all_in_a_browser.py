@@ -126,8 +126,13 @@ def test_a_link_of_the_map_leads_to_its_section_and_a_folded_demo_shows_its_outp
     [section] = [cell.id for cell in cells if cell.source.startswith("## 2 · Ops")]
     WebDriverWait(browser, WAIT).until(lambda b: b.execute_script(LINK.format(section)))
     assert not browser.execute_script(IN_VIEW, section)
-    browser.execute_script(LINK.format(section) + ".click()")
-    WebDriverWait(browser, WAIT).until(lambda b: b.execute_script(IN_VIEW, section))
+
+    def follow(b):
+        # Cells above that are laid out late move the section away again, so click again.
+        b.execute_script(LINK.format(section) + ".click()")
+        return WebDriverWait(b, 5).until(lambda b: b.execute_script(IN_VIEW, section))
+
+    WebDriverWait(browser, WAIT, ignored_exceptions=[TimeoutException]).until(follow)
     assert browser.execute_async_script(RUN_AND_SAVE) == "saved"
     hidden, outputs_hidden, text = browser.execute_script(FOLDED)
     assert hidden and not outputs_hidden and "the largest: 25" in text

@@ -15,9 +15,9 @@ from proflab.lesson.hardware import Cache, Hardware, Machine
 from proflab.lesson.plot import Picture
 from proflab_course.assemble.command import read_folder, render
 from proflab_course.assemble.gather import gather
-from proflab_course.build.tracks import tested
 from proflab_course.course.notebook import read_module
 from proflab_course.course.tracks import Tracks
+from proflab_course.grading.pages.exercises import exercise_of
 
 FOLDER = ROOT / "modules" / "06_roofline"
 
@@ -41,7 +41,7 @@ def test_an_exercise_has_a_minute_for_each_of_its_points():
     minutes = Tracks.read(ROOT).times[FOLDER.name].minutes
     points = dict.fromkeys(minutes, 0.0)
     for cell in lesson.named("test"):
-        points[tested(cell.name, minutes)] += cell.points
+        points[exercise_of(cell.name, minutes)] += cell.points
     assert {name for name in minutes if minutes[name] < points[name]} == set()
 
 
