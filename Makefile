@@ -17,6 +17,8 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
 export MPLBACKEND ?= Agg
+# Else each of a thousand short processes compiles the package anew, for a second.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup system demo test test-torch check lab build grade report site lint format api bench ai-baseline soak pins clean FORCE

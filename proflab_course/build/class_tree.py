@@ -27,7 +27,6 @@ from proflab_course.build.leaks import leaks
 from proflab_course.build.make import Audit, Plan, make, workplace
 from proflab_course.build.sections import sections
 from proflab_course.course.layout import Course, CourseError
-from proflab_course.grading.records.lateness import FILE, read_extensions
 
 _COPIED = ("pyproject.toml", "LICENSE", "binder", "docs/students.md")
 _GIVEN_TITLE = f"""\
@@ -156,6 +155,8 @@ def extension_notes(course: Course, names: list[str]) -> Iterator[str]:
 
     Out are the solutions of all lessons before the last one, which stand in its built.py.
     """
+    from proflab_course.grading.records.lateness import FILE, read_extensions
+
     now = datetime.datetime.now(datetime.UTC)
     for name in names[:-1]:
         extended = read_extensions(course, name) or {}
