@@ -57,7 +57,7 @@ def test_each_device_cell_says_in_one_line_a_kind_that_there_is_no_device(lesson
         assert len(lines) == cell.source.count("record.")
         if cell.name != "device_save":
             assert all(line.startswith("No CUDA device") for line in lines)
-            assert all("constructed, measured by nobody" in line for line in lines)
+            assert all("constructed: measured by nobody" in line for line in lines)
     assert "nothing is saved" in shown["device_save"][1]
 
 
@@ -184,7 +184,7 @@ def test_predictions_can_be_worked_out():
 
 
 def test_what_the_cells_print_of_the_document_is_what_was_assumed(shown):
-    model = cuda.Record(FOLDER / DOCUMENT, FORM).document["model"]
+    model = cuda.Record(FOLDER / DOCUMENT, form=FORM).document["model"]
     printed = shown["demo_published"][1]
     assert f"one by one: {model['µs of a launch']:.1f}" in printed  # 4.53 begins as 4.5
     assert (
@@ -220,7 +220,7 @@ def test_the_sweep_draws_slope_knee_and_flat(shown):
 
 def test_the_essays_figures():
     scope = solved("lesson_10").scope
-    document = cuda.Record(FOLDER / DOCUMENT, FORM).document
+    document = cuda.Record(FOLDER / DOCUMENT, form=FORM).document
     found = scope["gpu_mistakes"](document)
     assert "no synchronize: not synchronized" in found and "fresh kernel: first call" in found
     roofs = scope["ceilings"](document)
@@ -275,10 +275,10 @@ def test_misconceptions_are_named(exercise, mutant, diagnosis):
 
 def test_no_workload_is_faster_than_its_kernels_one_after_another(scope):
     """Each kernel takes at least its FLOPs over the peak, and its bytes over the bandwidth."""
-    roofs = scope["ceilings"](cuda.Record(FOLDER / DOCUMENT, FORM).document)
+    roofs = scope["ceilings"](cuda.Record(FOLDER / DOCUMENT, form=FORM).document)
     rules = (scope[each] for each in ("op_flops", "ELEMENTWISE", "elementwise_flops"))
     rules = list(rules)
-    for row in cuda.Record(FOLDER / DOCUMENT, FORM).rows("workload"):
+    for row in cuda.Record(FOLDER / DOCUMENT, form=FORM).rows("workload"):
         peak, bandwidth = roofs["flops"][row["dtype"]], roofs["bandwidth"]["dram"]
         least = sum(
             max((part["products"] or part["elementwise"]) / peak, part["bytes"] / bandwidth)

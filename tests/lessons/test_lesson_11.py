@@ -41,7 +41,7 @@ def test_each_device_cell_says_for_each_kind_that_there_is_no_device(lesson, sho
         lines = shown[cell.name][1].splitlines()
         assert len(lines) == len(json.loads(f"[{kinds[1:-1]}]"))
         assert all(line.startswith("No CUDA device") for line in lines)
-        assert all("constructed, measured by nobody" in line for line in lines)
+        assert all("constructed: measured by nobody" in line for line in lines)
     assert "nothing is saved" in shown["device_save"][1]
 
 
