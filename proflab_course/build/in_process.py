@@ -36,7 +36,7 @@ def run_cell(cell: TestCell, scope: dict[str, Any]) -> Iterator[Case]:
         doubles = dict(block.doubles)
         for index, (step, answer) in enumerate(zip(block.steps, block.answers, strict=True)):
             if index in doubles:
-                scope[doubles[index].name] = _made(doubles[index], scope)
+                scope[doubles[index].name] = made(doubles[index], scope)
             elif answer is None:
                 try:
                     exec(step.code, scope)
@@ -60,7 +60,7 @@ def ask(step: Step, answer: Answer, scope: dict[str, Any]) -> Verdict:
         return judge_raised(answer, ["NotPlainData"], str(error))
 
 
-def _made(double: DoubleSpec, scope: dict[str, Any]) -> Any:
+def made(double: DoubleSpec, scope: dict[str, Any]) -> Any:
     """Return a double that the grader would hold; here it has its script itself."""
     others = {key: scope[name] for key, name in double.of.items()}
     return HELD[double.kind](**double.given, **others)
