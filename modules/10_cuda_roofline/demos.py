@@ -235,13 +235,14 @@ def _dram(roofs: dict) -> float:
 
 
 def _said(title: str, peaks: dict, roofs: dict, points: dict) -> str:
-    tops = ", ".join(f"{name} {peak / TERA:.3g} TFLOP/s" for name, peak in peaks.items())
+    tops = ", ".join(f"{name} {_said_number(peak / TERA)} TFLOP/s" for name, peak in peaks.items())
     slopes = ", ".join(
         f"{_NAMES.get(level, level)} {value / GIGA:,.0f} GB/s"
         for level, value in roofs["bandwidth"].items()
     )
     spots = "; ".join(
-        f"{name} at {series[-1][0]:.3g} FLOP a byte and {series[-1][1] / TERA:.3g} TFLOP/s"
+        f"{name} at {_said_number(series[-1][0])} FLOP a byte and "
+        f"{_said_number(series[-1][1] / TERA)} TFLOP/s"
         for name, series in points.items()
     )
     return f"{title or 'Roofline'}. Roofs: {tops}; {slopes}. Points: {spots}"
