@@ -336,6 +336,84 @@ record.measure("in_flight", lambda gpu: loops.in_flight(gpu, kernels))
 record.measure("sweep", loops.sweep)
 
 # %% [markdown]
+# ### Optional: a kernel in Python
+#
+# A [Triton](https://triton-lang.org/) *program* computes with blocks: `x + column` is a block of pointers; a *mask* says which count.
+# Three kernels (subtract a row's maximum, exponentiate, divide by the sum) make a softmax in three trips to memory, one that keeps its row in one.
+
+# %% nbgrader={"grade": false, "grade_id": "triton", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# by_rows runs a kernel in NumPy and counts its bytes; tl stands for triton.language.
+from proflab.lesson.cuda.rows import by_rows, tl
+
+
+# %% nbgrader={"grade": false, "grade_id": "softmax_row", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def softmax_row(out, x, columns, block: tl.constexpr):
+    """Write the softmax of one row, as a Triton kernel, launched once for each row; no points.
+
+    out, x: pointers to the first float32 of two matrices of one shape, row after row.
+    columns: the length of a row. block: a power of two, at least `columns`.
+    A row's softmax is e to each number less the row's largest, over the sum of these powers.
+    Programs run in any order. Each number of the row is read once and written once, and nothing
+    else; what a load's mask leaves out is `other`, or undefined. Only `out` is written.
+    `tl` has program_id(0), which is the row's number, arange(0, block), load(pointer, mask=,
+    other=), store(pointer, value, mask=), max, sum, exp and where(condition, then, otherwise).
+
+    >>> by_rows(softmax_row, [[2.0, 2.0]], block=4)
+    {'out': [[0.5, 0.5]], 'read': 8, 'written': 8}
+    """
+    ### BEGIN SOLUTION
+    column = tl.arange(0, block)
+    inside = column < columns
+    place = tl.program_id(0) * columns + column
+    row = tl.load(x + place, mask=inside, other=float("-inf"))
+    powers = tl.exp(row - tl.max(row, axis=0))
+    tl.store(out + place, powers / tl.sum(powers, axis=0), mask=inside)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_softmax_row", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
+logs = [[math.log(n) for n in row] for row in ([1, 2, 5], [6, 1, 1])]
+expect_table(
+    lambda x, block: by_rows(softmax_row, x, block)["out"],
+    ("a row that fills its block", ([[0.0] * 4], 4), [[0.25] * 4]),
+    ("rows of three, blocks of four", (logs, 4), [[0.125, 0.25, 0.625], [0.75, 0.125, 0.125]]),
+    ("blocks of sixteen", (logs, 16), [[0.125, 0.25, 0.625], [0.75, 0.125, 0.125]]),
+    ("large numbers", ([[900.0, 900.0, 0.0]], 4), [[0.5, 0.5, 0.0]]),
+    (
+        "far below 0",
+        ([[-900.0] * 3], 4),
+        [[1 / 3] * 3],
+        {"what lies beyond the row, as zeros, is in the maximum": [[0.0] * 3]},
+    ),
+    ("rows of one number", ([[3.0], [-4.0]], 1), [[1.0], [1.0]]),
+    rel=1e-6,
+)
+moved = by_rows(softmax_row, logs, 8)
+expect("bytes read", moved["read"], 24, mistakes={"x is read twice": 48, "three times": 72})
+expect("bytes written", moved["written"], 24)
+### BEGIN HIDDEN TESTS
+logs = [[math.log(n) - 50 * sign for n in (4, 1, 2, 1, 8)] for sign in (1, -1, 0)]
+found = by_rows(softmax_row, logs, 8)
+expect(
+    "each row by its own numbers", found["out"], [[0.25, 0.0625, 0.125, 0.0625, 0.5]] * 3, rel=1e-5
+)
+expect("each number is moved once each way", [found["read"], found["written"]], [60, 60])
+found = by_rows(softmax_row, [[0.0] * 5] * 2, 32)["out"]
+expect("a block may be far longer than a row", found, [[0.2] * 5] * 2, rel=1e-6)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_softmax_row", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Prints the bytes of your kernel beside those of three kernels, and what Triton makes of it.
+import on_triton
+
+x = np.random.default_rng(0).normal(size=(64, 1000)).astype(np.float32)
+fused = by_rows(softmax_row, x, block=1024)
+three = 3 * stream_bytes(x.size, reads=1, writes=1, itemsize=4)
+mine = fused["read"] + fused["written"]
+print(f"{mine:,} bytes; three kernels move {three:,}, {three / mine:.1f} times as many")
+print(on_triton.compare(softmax_row, x, 1024, fused["out"]))
+
+# %% [markdown]
 # ## 3 · What the hardware makes of it
 #
 # A multiprocessor of a T4 has 65,536 registers and 64 KB of *shared memory*, a store that a block's threads address themselves.
@@ -1852,8 +1930,7 @@ for how in ("one by one", "in a graph"):
         print(
             f"{name}: {cost:.2f} µs, {n} in {n * cost / 1e3:.2f} ms; 1 ms is {1e3 / cost:.0f} times"
         )
-look = {"log": "xy", "title": cards.title("Small kernels", *rows)}
-demos.lines(curves, x="bytes that a kernel moves", y="µs", **look)
+demos.lines(curves, x="bytes moved", y="µs", log="xy", title=cards.title("Small kernels", *rows))
 
 # %% nbgrader={"grade": false, "grade_id": "demo_speedup", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 # Prints at what share of its peak a CPU would have run.

@@ -1,8 +1,8 @@
 """Lesson 10: what students, and those who publish GPU timings, get wrong.
 
 The entries stand by topic in the files beside: lesson_10_kernels, …_hardware, …_times, …_crossover,
-…_roofs, …_documents, …_energy, kinds that many share in …_kinds and …_limits; the right ones in
-lesson_10_alternates, …_hardware and …_energy.
+…_roofs, …_documents, …_energy, …_triton, kinds that many share in …_kinds and …_limits; the right
+ones in lesson_10_alternates, …_hardware, …_energy and …_triton.
 """
 
 from cohort import (
@@ -16,6 +16,7 @@ from cohort import (
     lesson_10_limits,
     lesson_10_roofs,
     lesson_10_times,
+    lesson_10_triton,
 )
 
 PARTS = (
@@ -26,6 +27,7 @@ PARTS = (
     lesson_10_documents,
     lesson_10_crossover,
     lesson_10_energy,
+    lesson_10_triton,
 )
 HELPERS = "".join(part.HELPERS for part in (*PARTS, lesson_10_kinds, lesson_10_limits))
 MUTANTS = {
@@ -34,5 +36,8 @@ MUTANTS = {
     for name, entries in part.MUTANTS.items()
 }
 ALTERNATES = (
-    lesson_10_alternates.ALTERNATES | lesson_10_hardware.ALTERNATES | lesson_10_energy.ALTERNATES
+    lesson_10_alternates.ALTERNATES
+    | lesson_10_hardware.ALTERNATES
+    | lesson_10_energy.ALTERNATES
+    | lesson_10_triton.ALTERNATES
 )

@@ -112,6 +112,7 @@ ALTERNATES = {
                     work.append(e)
 
             def inside(events, end, parent):
+                ops = []
                 while events and (end is None or events[-1]["ts"] < end):
                     e = events.pop()
                     if e["cat"].startswith("cuda"):
@@ -122,7 +123,11 @@ ALTERNATES = {
                     rows[e["name"]][1] += e["dur"]
                     if parent:
                         rows[parent][1] -= e["dur"]
-                    inside(events, e["ts"] + e["dur"], e["name"])
+                    below = inside(events, e["ts"] + e["dur"], e["name"])
+                    if len(below) == 1 and below[0]["name"] == e["name"]:
+                        rows[e["name"]][0] -= below[0]["dur"]
+                    ops.append(e)
+                return ops
 
             for events in threads.values():
                 events.sort(key=lambda e: (e["ts"], -e["dur"]), reverse=True)
@@ -154,8 +159,10 @@ ALTERNATES = {
             get = lambda name: table.setdefault(name, {"name": name, **dict.fromkeys(keys, 0)})
             for n, e in enumerate(line):
                 if is_op(e):
-                    inner = sum(line[m]["dur"] for m in parent if parent[m] == n and is_op(line[m]))
-                    get(e["name"])["cpu_us"] += e["dur"]
+                    below = [line[m] for m in parent if parent[m] == n and is_op(line[m])]
+                    inner = sum(op["dur"] for op in below)
+                    itself = [op["name"] for op in below] == [e["name"]]
+                    get(e["name"])["cpu_us"] += e["dur"] - inner * itself
                     get(e["name"])["self_cpu_us"] += e["dur"] - inner
             owner = {e["args"]["correlation"]: line[parent[n]]["name"]
                      for n, e in enumerate(line) if is_call(e) and parent[n] is not None}

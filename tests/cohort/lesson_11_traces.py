@@ -83,6 +83,9 @@ for op in ordered:
     parent = around(op)
     if parent is not None:
         row(parent["name"])["self_cpu_us"] -= op["dur"]
+    siblings = [other for other in ordered if around(other) is parent]
+    if parent is not None and parent["name"] == op["name"] and len(siblings) == 1:
+        row(op["name"])["cpu_us"] -= op["dur"]
 callers = {}
 for call in calls:
     op = around(call)
@@ -292,12 +295,12 @@ MUTANTS = {
                 "        pass\n",
             ),
             "all that is inside is taken off, not only what is directly": (
-                "    parent = around(op)\n    if parent is not None:\n"
                 '        row(parent["name"])["self_cpu_us"] -= op["dur"]\n',
-                "    for parent in ordered:\n"
-                '        if parent is not op and parent["tid"] == op["tid"] and '
-                'parent["ts"] <= op["ts"] < ends(parent) and parent["dur"] > op["dur"]:\n'
-                '            row(parent["name"])["self_cpu_us"] -= op["dur"]\n',
+                "        pass\n"
+                "    for outer in ordered:\n"
+                '        if outer is not op and outer["tid"] == op["tid"] and '
+                'outer["ts"] <= op["ts"] < ends(outer) and outer["dur"] > op["dur"]:\n'
+                '            row(outer["name"])["self_cpu_us"] -= op["dur"]\n',
             ),
             "threads are not told apart": (
                 '(op["pid"], op["tid"]) == (e["pid"], e["tid"]) and ',
@@ -378,6 +381,17 @@ MUTANTS = {
                 '    there = [o for o in ordered if o is not e and o["ts"] <= e["ts"] < ends(o)]\n'
                 '    return min(there, key=lambda o: o["dur"], default=None)\n'
                 "    for op in ordered:\n",
+            ),
+            "an op that calls itself counts twice": (" and len(siblings) == 1:", " and False:"),
+            "of one name only the outermost counts": (" and len(siblings) == 1:", ":"),
+            "an op that calls itself loses its self time, too": (
+                '        row(op["name"])["cpu_us"] -= op["dur"]\n',
+                '        row(op["name"])["cpu_us"] -= op["dur"]\n'
+                '        row(op["name"])["self_cpu_us"] -= op["dur"]\n',
+            ),
+            "an only op inside any other adds nothing": (
+                'parent["name"] == op["name"] and len',
+                "len",
             ),
             "events without a dur are read": (
                 'events = [e for e in trace["traceEvents"] if "dur" in e]',
