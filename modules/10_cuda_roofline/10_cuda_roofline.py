@@ -421,13 +421,7 @@ print(on_triton.compare(softmax_row, x, 1024, fused["out"]))
 #
 # **Sectors.** Memory moves in *sectors* of 32 bytes.
 # When a warp reads, every sector in which one of its 32 addresses lies is fetched once. 32 neighbouring floats are 128 bytes in 4 sectors, all used.
-#
-# **Predict.** A matrix of float32 is stored row by row, each of 1,024 numbers.
-# The 32 threads of a warp read one column.
-# What share of the bytes fetched do they use?
-
-# %% tags=["guess"]
-guess_gpu_column = None  # your guess, in percent
+# In a column of a large matrix each lies in a sector of its own, of which an eighth is used.
 
 
 # %% nbgrader={"grade": false, "grade_id": "warp_sectors", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -684,7 +678,6 @@ expect("a byte of shared memory is enough", occupancy(224, 8, 1, t4), 0.875)
 for name, stride in {"a row": 1, "every other number": 2, "a column": 1024}.items():
     used = 100 * 4 / warp_sectors([4 * stride * i for i in range(32)], 4)
     print(f"{name}: {used:.1f} % of the bytes that are fetched are used")
-guesses.compare("bytes of a column that are used", guess_gpu_column, used, unit="%")
 limits, shares = cuda.multiprocessor(record.document["card"]), {}
 for t in (1024, 256, 128):
     shares[f"blocks of {t}"] = [(n, occupancy(t, n, 0, limits)) for n in range(16, 256)]
