@@ -18,6 +18,7 @@ ROOFLINE = beside(LESSON, "roofline_document")
 TRAINING = beside("11_gpu_training", "train_document")
 TRACES = beside("11_gpu_training", "trace_doubles")
 CONSTRUCTED = ROOT / "modules" / LESSON / "constructed_t4.json"
+CARDS = CONSTRUCTED.with_name("cards.json")
 
 
 def solved(name: str = LESSON) -> dict:

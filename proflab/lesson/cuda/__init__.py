@@ -15,7 +15,7 @@ has computed or moved; the formulas are the students' work.
 from proflab.lesson.cuda import timeline
 from proflab.lesson.cuda.device import Gpu, MissingTool, NoDevice
 from proflab.lesson.cuda.record import Record
-from proflab.lesson.cuda.sheets import multiprocessor, print_ratios
+from proflab.lesson.cuda.sheets import multiprocessor, print_ratios, print_ridges
 from proflab.lesson.moved import lookup_in
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "Record",
     "multiprocessor",
     "print_ratios",
+    "print_ridges",
     "timeline",
 ]
 
