@@ -1930,8 +1930,7 @@ for how in ("one by one", "in a graph"):
         print(
             f"{name}: {cost:.2f} µs, {n} in {n * cost / 1e3:.2f} ms; 1 ms is {1e3 / cost:.0f} times"
         )
-look = {"log": "xy", "title": cards.title("Small kernels", *rows)}
-demos.lines(curves, x="bytes that a kernel moves", y="µs", **look)
+demos.lines(curves, x="bytes moved", y="µs", log="xy", title=cards.title("Small kernels", *rows))
 
 # %% nbgrader={"grade": false, "grade_id": "demo_speedup", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 # Prints at what share of its peak a CPU would have run.

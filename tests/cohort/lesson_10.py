@@ -35,5 +35,9 @@ MUTANTS = {
     for part in PARTS
     for name, entries in part.MUTANTS.items()
 }
-RIGHT = (lesson_10_alternates, lesson_10_hardware, lesson_10_energy, lesson_10_triton)
-ALTERNATES = {name: entries for part in RIGHT for name, entries in part.ALTERNATES.items()}
+ALTERNATES = (
+    lesson_10_alternates.ALTERNATES
+    | lesson_10_hardware.ALTERNATES
+    | lesson_10_energy.ALTERNATES
+    | lesson_10_triton.ALTERNATES
+)
