@@ -27,11 +27,15 @@ _DEFAULT_REL = 1e-9
 
 @dataclass(frozen=True)
 class Verdict:
-    """Outcome of a case; if it failed, why (`reason`), and the misconception that it points to."""
+    """Outcome of a case; if it failed, why (`reason`), and the misconception that it points to.
+
+    share: of a race, the share of the way that it has gone; `reason` then tells its cost
+    """
 
     passed: bool
     reason: str = ""
     diagnosis: str = ""
+    share: float | None = None
 
 
 @dataclass(frozen=True)

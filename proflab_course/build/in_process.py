@@ -13,9 +13,10 @@ from typing import Any
 from proflab.checks.compare import Verdict
 from proflab.checks.values import NotPlainData, dumps, loads, to_plain_data
 from proflab.lesson.doubles import HELD
+from proflab.lesson.race.judge import judge as race_judge
 from proflab_course.course.hidden_doubles import DoubleSpec
-from proflab_course.course.test_cells import Answer, Step, TestCell
-from proflab_course.grading.verdict import judge_raised, judge_value
+from proflab_course.course.test_cells import Answer, Race, Step, TestCell
+from proflab_course.grading.verdict import judge_race, judge_raised, judge_value
 
 
 @dataclass(frozen=True)
@@ -55,9 +56,18 @@ def ask(step: Step, answer: Answer, scope: dict[str, Any]) -> Verdict:
     except Exception as error:
         return judge_raised(answer, [kind.__name__ for kind in type(error).__mro__], str(error))
     try:
-        return judge_value(answer, loads(dumps(to_plain_data(value))))
+        plain = loads(dumps(to_plain_data(value)))
+        if answer.race is not None:
+            return judge_race(answer.race, _raced(answer.race, plain, scope))
+        return judge_value(answer, plain)
     except NotPlainData as error:
         return judge_raised(answer, ["NotPlainData"], str(error))
+
+
+def _raced(race: Race, tape: Any, scope: dict[str, Any]) -> dict[str, Any]:
+    """Return what a tape is worth, counted by the op_facts that the lesson has."""
+    given = eval(race.given, scope)
+    return race_judge(tape, list(given), scope["op_facts"], race.machine, **race.options)
 
 
 def _made(double: DoubleSpec, scope: dict[str, Any]) -> Any:
