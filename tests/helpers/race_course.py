@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import shutil
 import tempfile
@@ -11,8 +12,13 @@ import nbformat
 from mini_course import HEADER, essay, exercise, given, graded, make_course, markdown
 from nbformat import NotebookNode
 
-from proflab_course.build.make import Plan, make
+from proflab import stack
+from proflab.lesson.race import traced
+from proflab.nn import functional as F
+from proflab_course.build.make import Audit, Plan, make
 from proflab_course.course.layout import Course
+from proflab_course.grading.answer_key import Key, make_key
+from proflab_course.grading.races import METADATA, as_metadata, races_of
 
 LESSON = "02_races"
 COUNTS = "\n".join([
@@ -98,17 +104,38 @@ expect_faster("9 rows", traced(rows, x=(9, 5), b=(5,)), like=slow_rows, machine=
 ])  # fmt: skip
 
 
-@functools.cache
-def built_course() -> Path:
-    """Return a course whose source and release are built; made once, and not to be changed."""
-    place = Path(tempfile.mkdtemp(prefix="proflab-race-"))
-    course = make_course(place, {"01_counts": COUNTS, LESSON: RACES})
+def make_race_course(place: Path, audit: Audit, races: str = RACES) -> Course:
+    """Write the course and build the lesson with races; raise CourseError for its mistakes."""
+    course = make_course(place, {"01_counts": COUNTS, LESSON: races})
     work = place / "work"
-    failed = make(Plan.read(course, [LESSON]), work)
+    failed = make(Plan.read(course, [LESSON]), work, audit)
     assert not failed, failed
     for step in ("source", "release"):
         shutil.move(work / step, place / step)
+    return course
+
+
+@functools.cache
+def built_course() -> Path:
+    """Return a course whose source and release are built; made once, and not to be changed.
+
+    The lesson is not executed, which would take ten seconds: the given programs are traced here.
+    """
+    place = Path(tempfile.mkdtemp(prefix="proflab-race-"))
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    course = make_race_course(place, "static")
+    path = course.source(LESSON)
+    notebook = nbformat.read(path, as_version=4)
+    notebook.metadata[METADATA] = as_metadata(tapes(make_key(LESSON, notebook)))
+    nbformat.write(notebook, path)
     return place
+
+
+def tapes(key: Key) -> dict:
+    """Return the given programs' tapes, traced in this process."""
+    scope = {"F": F, "stack": stack, "traced": traced}
+    exec(key.cell("slow_programs").master.source, scope)
+    return {name: list(eval(race.given, scope)) for name, race in races_of(key).items()}
 
 
 def course_in(place: Path) -> Course:
