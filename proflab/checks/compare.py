@@ -14,7 +14,7 @@ A failed comparison says in one sentence where and, when the two differ in a tel
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,7 @@ class Verdict:
     passed: bool
     reason: str = ""
     diagnosis: str = ""
-    share: float | None = None
+    share: float | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,15 @@ from proflab_course.course.test_cells import Answer, Race, Step, TestCell
 from proflab_course.grading.verdict import judge_race, judge_raised, judge_value
 
 
+_WHOLE = 0.98  # the share of the way from which a race counts as passed here
+
+
 @dataclass(frozen=True)
 class Case:
-    """Hold how a case of a test cell ended; `reason` and `diagnosis` say why it failed."""
+    """Hold how a case of a test cell ended; `reason` and `diagnosis` say why it failed.
+
+    A race that is right and slow has not passed here.
+    """
 
     cell: str
     label: str
@@ -45,8 +51,10 @@ def run_cell(cell: TestCell, scope: dict[str, Any]) -> Iterator[Case]:
                     yield Case(cell.name, "set-up", False, repr(error), "", block.hidden)
                     return
             else:
-                said = vars(ask(step, answer, scope))
-                yield Case(cell.name, answer.label, **said, hidden=block.hidden)
+                said = ask(step, answer, scope)
+                fine = said.passed and (said.share is None or said.share >= _WHOLE)
+                told = said.reason, said.diagnosis
+                yield Case(cell.name, answer.label, fine, *told, hidden=block.hidden)
 
 
 def ask(step: Step, answer: Answer, scope: dict[str, Any]) -> Verdict:

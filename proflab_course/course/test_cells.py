@@ -298,8 +298,8 @@ def _race(call: ast.Call, name: str) -> tuple[Step, Answer]:
     label, made, like = _label(call.args[0], name), call.args[1], said.pop("like")
     if not isinstance(like, ast.Name):
         raise GrammarError(_at(name, like, "like is the name of a function in a locked cell"))
-    known = isinstance(made, ast.Call) and isinstance(made.func, ast.Name)
-    if not known or made.func.id != "traced" or not all(isinstance(a, ast.Name) for a in made.args):
+    known = isinstance(made, ast.Call) and ast.unparse(made.func) in ("traced", "race.traced")
+    if not known or not all(isinstance(argument, ast.Name) for argument in made.args):
         raise GrammarError(_at(name, made, "a race's case is a call of traced(program, …)"))
     if len(made.args) != 1:
         raise GrammarError(_at(name, made, "traced takes one program, and shapes by name"))
