@@ -18,7 +18,6 @@ from proflab_course.course.hidden_doubles import DoubleSpec
 from proflab_course.course.test_cells import Answer, Race, Step, TestCell
 from proflab_course.grading.verdict import judge_race, judge_raised, judge_value
 
-
 _WHOLE = 0.98  # the share of the way from which a race counts as passed here
 
 
