@@ -348,7 +348,7 @@ from proflab.lesson.cuda.rows import by_rows, tl
 
 # %% nbgrader={"grade": false, "grade_id": "softmax_row", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def softmax_row(out, x, columns, block: tl.constexpr):
-    """Write the softmax of one row, as a Triton kernel, launched once for each row; no points.
+    """Write the softmax of one row, as a Triton kernel, launched once for each row. (Optional.)
 
     out, x: pointers to the first float32 of two matrices of one shape, row after row.
     columns: the length of a row. block: a power of two, at least `columns`.
@@ -1046,7 +1046,7 @@ cuda.print_ridges("T4", "A100-SXM4-40GB", "H100 80GB HBM3", "B200")
 
 # %% [markdown]
 # Caches are steps: V100 and A100 fall from L1 to L2, the H200, which reads past L1, from L2 to memory.
-# A load takes 430 to 690 cycles from memory; that is what other warps have to hide.
+# A load takes 434 to 688 cycles from memory; that is what other warps have to hide.
 #
 # A roof above its data sheet is a mistake; one far below, too, or a hot card.
 # Usual are the A100's 88 % of the bandwidth and the H200's 79 %.
