@@ -336,9 +336,9 @@ record.measure("in_flight", lambda gpu: loops.in_flight(gpu, kernels))
 record.measure("sweep", loops.sweep)
 
 # %% [markdown]
-# ### Optional: a kernel in Python
+# ### A kernel in Python
 #
-# A [Triton](https://triton-lang.org/) *program* computes with blocks: `x + column` is a block of pointers; a *mask* says which count.
+# **Optional.** A [Triton](https://triton-lang.org/) *program* computes with blocks: `x + column` is a block of pointers; a *mask* says which count.
 # Three kernels (subtract a row's maximum, exponentiate, divide by the sum) make a softmax in three trips to memory, one that keeps its row in one.
 
 # %% nbgrader={"grade": false, "grade_id": "triton", "locked": true, "schema_version": 3, "solution": false, "task": false}
