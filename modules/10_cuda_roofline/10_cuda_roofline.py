@@ -422,13 +422,7 @@ print(on_triton.compare(softmax_row, x, 1024, fused["out"]))
 #
 # **Sectors.** Memory moves in *sectors* of 32 bytes.
 # When a warp reads, every sector in which one of its 32 addresses lies is fetched once. 32 neighbouring floats are 128 bytes in 4 sectors, all used.
-#
-# **Predict.** A matrix of float32 is stored row by row, each of 1,024 numbers.
-# The 32 threads of a warp read one column.
-# What share of the bytes fetched do they use?
-
-# %% tags=["guess"]
-guess_gpu_column = None  # your guess, in percent
+# In a column of a large matrix each lies in a sector of its own, of which an eighth is used.
 
 
 # %% nbgrader={"grade": false, "grade_id": "warp_sectors", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -685,7 +679,6 @@ expect("a byte of shared memory is enough", occupancy(224, 8, 1, t4), 0.875)
 for name, stride in {"a row": 1, "every other number": 2, "a column": 1024}.items():
     used = 100 * 4 / warp_sectors([4 * stride * i for i in range(32)], 4)
     print(f"{name}: {used:.1f} % of the bytes that are fetched are used")
-guesses.compare("bytes of a column that are used", guess_gpu_column, used, unit="%")
 limits, shares = cuda.multiprocessor(record.document["card"]), {}
 for t in (1024, 256, 128):
     shares[f"blocks of {t}"] = [(n, occupancy(t, n, 0, limits)) for n in range(16, 256)]
@@ -1948,13 +1941,13 @@ print(f"267 times: the document's CPU ({cpu / 1e9:.0f} GFLOP/s) ran at {share:.0
 # Answer from the documents, and say from which.
 #
 # 1. What has the page timed? Which of the reasons of section 9 would show that, and how?
-# 2. What does a launch cost by the document? What would 1 ms a launch mean for a forward pass of GPT-2 small, and what may the page have taken for a launch?
+# 2. What does a launch cost on a card that was measured? What would 1 ms a launch mean for a forward pass of GPT-2 small, and what may the page have taken for a launch?
 # 3. At what share of its peak did the CPU run at most, if 267 is right? What may it have run? What do you write beside a speed-up of your own?
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_gpu", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
 # **Mark scheme.** *3 points:* the queueing: the host's clock shows less than the events ("not synchronized"); with the first call in it, compilation ("first call"); a product of eight times the work tells: queueing takes as long.
-# *4 points:* the slope by reflect_launch, in µs, with the document named (constructed, or card and date); the kernels' number times 1 ms against times that; what was taken for a launch: the first call, a copy, an allocation, a launch with the wait.
+# *4 points:* µs a launch, alone and in a graph, with card and source (2.6 and 1.3 on the A100), or the slope by reflect_launch, with the document named (constructed, or card and date); the kernels' number times 1 ms against times that; what was taken for a launch: the first call, a copy, an allocation, a launch with the wait.
 # *3 points:* reflect_speedup with the document's peaks, calculated: the CPU at a small part of its peak, so a Python loop, one thread, no BLAS, another data type, or a time that is wrong on the GPU's side.
 # Beside a speed-up: code, sizes, types and threads of both, copies, clock, date.
 # Up to 2 points off for figures without a unit or a calculation, or for calling the constructed document a measurement.
@@ -1975,6 +1968,7 @@ print(f"267 times: the document's CPU ({cpu / 1e9:.0f} GFLOP/s) ran at {share:.0
 # - A launch queues. Only an event, or a clock that is read after waiting, says how long something took.
 # - A roof is measured by a kernel that does one thing, by the best of many launches; a workload by the median, on fresh inputs, from a cold cache.
 # - Nothing is above a roof. What seems to be was not computed, or never left the cache.
+# - A byte from memory costs the joules of some twenty FLOPs.
 #
 # | what you see | the likely wall | what to do |
 # |---|---|---|

@@ -16,6 +16,7 @@ import numpy as np
 from workloads import FUSED_CHAIN, TABLE
 
 from proflab.lesson.cuda.device import Gpu
+from proflab.lesson.cuda.sheets import multiprocessor
 from proflab.lesson.demo import demo_size
 
 SWEEP = Template("""
@@ -78,7 +79,7 @@ def stream(gpu: Gpu, source: Callable[[str], str]) -> Iterator[dict]:
 
 
 def in_flight(gpu: Gpu, source: Callable[[str], str]) -> Iterator[dict]:
-    """Measure rows of kind in_flight: a triad by 32 to 1,024 threads on each multiprocessor.
+    """Measure rows of kind in_flight: a triad by few and many threads on each multiprocessor.
 
     source: from a kernel's name to CUDA C with an entry `stream`.
     """
@@ -86,10 +87,14 @@ def in_flight(gpu: Gpu, source: Callable[[str], str]) -> Iterator[dict]:
     buffers = [gpu.cupy.ones(elements, dtype="float32") for _ in range(3)]
     kernel = gpu.cupy.RawKernel(source("triad"), "stream")
     numbers = np.float32(0.5), np.int32(elements // 4), np.int32(1)
-    for threads in (32, 64, 96, 128, 192, 256, 384, 512, 768, 1024):
+    room = multiprocessor(gpu.card)["threads"]
+    plan = (32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048)
+    for threads in [threads for threads in plan if threads <= room]:
+        each = 1 + (threads > 1024)  # blocks, none of which has more than 1,024 threads
+        blocks, size = gpu.card["multiprocessors"] * each, threads // each
 
-        def launch(i: int, threads=threads) -> None:
-            kernel((gpu.card["multiprocessors"],), (threads,), (*buffers, *numbers))
+        def launch(i: int, blocks=blocks, size=size) -> None:
+            kernel((blocks,), (size,), (*buffers, *numbers))
 
         what = {"kernel": "triad", "elements": elements, "reads": 2, "writes": 1, "itemsize": 4}
         yield gpu.row({**what, "passes": 1, "threads": threads}, launch, flush=False)

@@ -59,6 +59,7 @@ from proflab_course.course.release_stamp import STAMP, make_stamp
 from proflab_course.course.tracks import DEFAULT, Track, Tracks
 from proflab_course.course.tracks import PUBLIC as TRACKS
 from proflab_course.grading.answer_key import released_from
+from proflab_course.grading.races import METADATA
 
 STEPS = ("source", "release")
 IGNORED = {"__pycache__", ".ipynb_checkpoints"}
@@ -218,7 +219,10 @@ def make(plan: Plan, work: Path, audit: Audit = "full") -> _Failed:
         _try_lessons(failed, failed.others(chosen), releases, work, plan.milestones)
     for lesson in failed.others(chosen):
         if audit == "static" and (former := plan.course.source(lesson.name)).exists():
-            keep_outputs(lesson.notebook, read_notebook(former, lesson.name).notebook)
+            executed = read_notebook(former, lesson.name).notebook
+            keep_outputs(lesson.notebook, executed)
+            if METADATA in executed.metadata:  # traced when the lesson was last executed
+                lesson.notebook.metadata[METADATA] = executed.metadata[METADATA]
         path = work / "source" / lesson.name / f"{lesson.name}.ipynb"
         _write(path, notebook_text(lesson.notebook))
     return failed
@@ -304,6 +308,8 @@ def _try_lessons(
         with failed.named(trial.lesson):
             mistakes += trial.mistakes()
             keep_outputs(trial.lesson.notebook, trial.executed())
+            if races := trial.races():
+                trial.lesson.notebook.metadata[METADATA] = races
     _raise(mistakes)
     _raise(_stand_ins(failed, failed.others(lessons), work))
 

@@ -179,6 +179,7 @@ def test_the_worked_numbers_of_the_hardware(shown):
     assert [scope["bank_conflicts"](words) for words in columns.values()] == [32, 1]
     printed = shown["demo_hardware"][1]
     assert "a column: 12.5 % of the bytes that are fetched are used" in printed
+    assert "of which an eighth is used" in TEXT
     assert "a row: 100.0 %" in printed and "every other number: 50.0 %" in printed
     assert "compute capability 7.5" in shown["demo_hardware"][0].alt
 

@@ -45,19 +45,20 @@ def test_the_constructed_document_is_what_its_script_makes(script, kept):
     assert set(kept["rows"]) == set(train_document.KINDS)
 
 
-def test_it_has_the_labs_six_parts_and_three_traces(kept):
+def test_it_has_the_labs_seven_parts_and_three_traces(kept):
     rows = kept["rows"]
     assert [row["name"] for row in rows["step"]] == [
         "as written",
         "data loading",
-        "AMP, channels-last",
+        "AMP",
+        "channels-last",
         "checkpointing",
         "compile, one shape",
         "all that helped",
     ]
     assert [row["name"] for row in rows["trace"]] == ["starved", "synchronous", "good"]
     images = [row["batch"] / row["ms"] for row in rows["step"]]
-    assert 2.5 < images[-1] / images[0] < 3.2 and images[3] < images[2]
+    assert 2.5 < images[-1] / images[0] < 3.2 and images[4] < images[3]
 
 
 def test_the_history_follows_the_program_that_is_shipped(kept):
@@ -81,7 +82,7 @@ def test_mixed_precision_halves_activations_and_nothing_else(kept, script):
     assert all(name.endswith(owners) or name == "loss.grad" for name in whole)
     assert not any(name.endswith(owners) for name in halved)
     steps = {row["name"]: row["peak_bytes"] for row in kept["rows"]["step"]}
-    assert steps["data loading"] / 2 < steps["AMP, channels-last"] < 0.53 * steps["data loading"]
+    assert steps["data loading"] / 2 < steps["AMP"] < 0.53 * steps["data loading"]
 
 
 def _peak(history) -> int:
@@ -136,7 +137,7 @@ def test_a_documents_report_says_how_busy_and_how_fast(script, kept, capsys):
     out = capsys.readouterr().out
     assert out.startswith("This document is constructed")
     assert "starved: a kernel runs for 26% of the time" in out
-    assert "all that helped: 924 images/s, 2.89 times" in out
+    assert "all that helped: 932 images/s, 2.91 times" in out
 
 
 def test_the_device_cells_measure_every_kind(script):
