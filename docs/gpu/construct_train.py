@@ -58,11 +58,13 @@ _PARTS = (
     ("as written", "as written, batch 128", 128, None, {}, FAULTS),
     ("data loading", "with a loader of four workers", 128, "as written",
      {"workers": 4, "pin": True}, FAULTS),
-    ("AMP, channels-last", "in mixed precision", 128, "data loading",
+    ("AMP", "in mixed precision, not channels-last", 128, "data loading",
+     {"workers": 4, "pin": True, "amp": True}, FAULTS),
+    ("channels-last", "in mixed precision", 128, "AMP",
      {"workers": 4, "pin": True, "amp": True, "channels_last": True}, FAULTS),
-    ("checkpointing", "with checkpoints, batch 256", 256, "AMP, channels-last",
+    ("checkpointing", "with checkpoints, batch 256", 256, "channels-last",
      {"workers": 4, "pin": True, "amp": True, "channels_last": True, "checkpoint": True}, FAULTS),
-    ("compile, one shape", "compiled", 128, "AMP, channels-last",
+    ("compile, one shape", "compiled", 128, "channels-last",
      {"workers": 4, "pin": True, "amp": True, "channels_last": True, "compile": True},
      ["item", "transfer"]),
     ("all that helped", "with all that helped", 128, "compile, one shape",
@@ -72,7 +74,7 @@ _PARTS = (
 
 
 def steps(random) -> list[dict]:
-    """Return the lab's six parts."""
+    """Return the lab's parts."""
     rows, per_image = [], {}
     for name, assumed, batch, against, switches, faults in _PARTS:
         ms = ASSUMED[f"ms {assumed}"]

@@ -25,14 +25,15 @@ from proflab.standalone.torch_files import read_trace
 WORKERS = min(4, os.cpu_count() or 1)
 _LOADED = {"workers": WORKERS, "pin": True}
 _HALF = _LOADED | {"amp": True, "channels_last": True}
-AMP, COMPILE = "AMP, channels-last", "compile, one shape"  # each names all that it changes
+COMPILE = "compile, one shape"  # names both that it changes
 # The lab's parts: name, images of a step, the part it is compared with, switches, faults left.
 PARTS = (
     ("as written", 128, None, {}, train.FAULTS),
     ("data loading", 128, "as written", _LOADED, train.FAULTS),
-    (AMP, 128, "data loading", _HALF, train.FAULTS),
-    ("checkpointing", 256, AMP, _HALF | {"checkpoint": True}, train.FAULTS),
-    (COMPILE, 128, AMP, _HALF | {"compile": True}, ("item", "transfer")),
+    ("AMP", 128, "data loading", _LOADED | {"amp": True}, train.FAULTS),
+    ("channels-last", 128, "AMP", _HALF, train.FAULTS),
+    ("checkpointing", 256, "channels-last", _HALF | {"checkpoint": True}, train.FAULTS),
+    (COMPILE, 128, "channels-last", _HALF | {"compile": True}, ("item", "transfer")),
     (
         "all that helped",
         128,
@@ -51,7 +52,7 @@ MODES = ("default", "reduce-overhead", "max-autotune")
 
 
 def steps(gpu: Any) -> Iterator[dict]:
-    """Measure the lab's six parts, each in pairs with the one that it is compared with."""
+    """Measure the lab's parts, each in pairs with the one that it is compared with."""
     parts = {part[0]: part for part in PARTS}
     for name, images, against, switches, faults in PARTS:
         batch, pairs = demo_size(images, 4), []

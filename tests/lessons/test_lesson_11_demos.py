@@ -79,7 +79,7 @@ def test_the_smallest_groups_of_a_history_become_one():
 def test_what_was_kept_leads_from_the_first_row_to_the_last(rows):
     names = [row["name"] for row in demos.kept(rows["step"])]
     assert names[0] == "as written" and names[-1] == "all that helped"
-    assert "checkpointing" not in names and len(names) == 5
+    assert "checkpointing" not in names and len(names) == 6
 
 
 def test_a_waterfall_shows_gains_and_losses():

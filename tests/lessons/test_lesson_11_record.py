@@ -46,18 +46,19 @@ def test_the_constructed_document_is_what_its_script_makes(script, kept):
     assert set(kept["rows"]) == set(train_document.KINDS) - MEASURED
 
 
-def test_it_has_the_labs_six_parts(kept):
+def test_it_has_the_labs_seven_parts(kept):
     rows = kept["rows"]
     assert [row["name"] for row in rows["step"]] == [
         "as written",
         "data loading",
-        "AMP, channels-last",
+        "AMP",
+        "channels-last",
         "checkpointing",
         "compile, one shape",
         "all that helped",
     ]
     images = [row["batch"] / row["ms"] for row in rows["step"]]
-    assert 2.5 < images[-1] / images[0] < 3.2 and images[3] < images[2]
+    assert 2.5 < images[-1] / images[0] < 3.2 and images[4] < images[3]
 
 
 def test_recording_without_a_device_says_why_and_fails(script, tmp_path, capsys):
@@ -73,7 +74,7 @@ def test_a_documents_report_says_how_busy_and_how_fast(script, kept, capsys):
     record["report_training"](record["solved"](train_document.LESSON), kept)
     out = capsys.readouterr().out
     assert out.startswith("This document is constructed")
-    assert "all that helped: 924 images/s, 2.89 times" in out
+    assert "all that helped: 932 images/s, 2.91 times" in out
 
 
 def test_the_device_cells_measure_every_kind(script):
