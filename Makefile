@@ -21,7 +21,7 @@ export MPLBACKEND ?= Agg
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup system demo test test-torch check lab build grade report site lint format api bench soak pins clean FORCE
+.PHONY: help setup system demo test test-torch check lab build grade report site lint format api bench ai-baseline soak pins clean FORCE
 
 help:  ## this list
 	@echo "make demo and make test work on a fresh clone; the rest is for daily use."
@@ -94,6 +94,9 @@ api: $(READY)  ## what is generated from the engine: docs/torch.md, proflab/tens
 
 bench: setup  ## every figure that the documents quote: one script each, one table each
 	@for script in benchmarks/bench_*.py; do echo "── $$script"; python $$script || exit 1; done
+
+ai-baseline: setup  ## what an assistant scores that has the release alone: AGENT="command"
+	@python benchmarks/ai_baseline.py "$(AGENT)"
 
 soak: setup  ## what takes longer than `make test` allows
 	@python -m pytest -m soak

@@ -72,6 +72,10 @@ def class_tree(
         if any(taken.title for taken in plan.taken.values()):
             _write_given(plan, tree / "release")
         _copy_course_files(course.root, tree)
+        if plan.policy:
+            plan.policy.write(tree)
+            for page in {"README.md", "docs/students.md"}:
+                _put_below_title(tree / page, plan.policy.paragraph)
         if any(taken.title for taken in plan.taken.values()):
             _put_above(tree / "README.md", track_page(plan, names))
         if output.exists():
@@ -137,6 +141,13 @@ def _put_above(path: Path, text: str) -> None:
     below = path.read_text(encoding="utf-8") if path.exists() else ""
     below = re.sub(r"^(#+ )", r"#\1", below, flags=re.MULTILINE)
     path.write_text(f"{text}\n{below}".rstrip() + "\n", encoding="utf-8")
+
+
+def _put_below_title(path: Path, paragraph: str) -> None:
+    """Put a paragraph below the first line of a page, if there is the page."""
+    if path.exists():
+        title, _, rest = path.read_text(encoding="utf-8").partition("\n")
+        path.write_text(f"{title}\n\n{paragraph}\n{rest}", encoding="utf-8")
 
 
 def extension_notes(course: Course, names: list[str]) -> Iterator[str]:
