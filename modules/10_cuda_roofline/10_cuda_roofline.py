@@ -37,7 +37,7 @@
 #
 # - write the lines of a kernel, say what it computed and moved, and what the hardware makes of it;
 # - time a device by its own clock, and tell a measurement from a mistake;
-# - place work under the roofs of a card, say what would make it faster, and when a GPU is worth it.
+# - place work under the roofs of a card, say what would make it faster, what it costs in joules, and when a GPU is worth it.
 #
 # **You need** the FLOPs of a matrix product (lesson 02), and no more C than you can guess.
 #
