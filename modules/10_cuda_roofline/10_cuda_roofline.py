@@ -338,8 +338,9 @@ record.measure("sweep", loops.sweep)
 # %% [markdown]
 # ### A kernel in Python
 #
-# **Optional.** A [Triton](https://triton-lang.org/) *program* computes with blocks: `x + column` is a block of pointers; a *mask* says which count.
-# Three kernels (subtract a row's maximum, exponentiate, divide by the sum) make a softmax in three trips to memory, one that keeps its row in one.
+# **Optional.** In [Triton](https://triton-lang.org/), a *program* computes with blocks of numbers: `x + column` is a block of pointers, and a *mask* says which count.
+# As three kernels (subtract the row's maximum, exponentiate, divide by the sum), a softmax makes three trips to memory.
+# One kernel that keeps its row makes one.
 
 # %% nbgrader={"grade": false, "grade_id": "triton", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # by_rows runs a kernel in NumPy and counts its bytes; tl stands for triton.language.
