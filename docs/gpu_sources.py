@@ -28,7 +28,7 @@ from proflab_course.course.notebook import Cell, Lesson, read_module
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE, FIGURES = ROOT / "docs/gpu-sources.md", ROOT / "docs/gpu/figures.toml"
-LESSONS = ("10_cuda_roofline",)
+LESSONS = ("10_cuda_roofline", "11_gpu_training")
 
 UNITS = {  # as text cells write them → in seconds, bytes, FLOPs, watts, hertz, or a plain number
     **{"s": 1, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9},
@@ -54,8 +54,11 @@ INTRO = """\
 
 Lessons 10 and 11 draw documents: files of measurements, or of numbers that a script constructed
 where nobody published a measurement. Each says which of the two it is. Those that others measured
-hold times, shapes, bytes and watts, no code; the script that made one checks the SHA-256 of the
-published files and makes the same bytes again. A card of your own measures documents of its own.
+hold times, shapes, bytes and watts, no code, call stacks or names of machines; the script that made
+one checks the SHA-256 of the published files and makes the same bytes again:
+`PROFLAB_GPU_TRACES=FOLDER python -m pytest tests/lessons/test_measured_traces.py
+tests/lessons/test_measured_cards.py` does it with the files in FOLDER and compares. A card of your
+own measures documents of its own.
 
 A number with a unit in the text of these lessons is *calculated* from what its sentence says, or
 from a document or a data sheet (tests calculate it again), *stated* by somebody else, or posed in
@@ -84,6 +87,11 @@ class Document:
     def constructed(self) -> bool:
         """True where nobody measured it."""
         return self.content["constructed"]
+
+    def originals(self) -> list[str]:
+        """Return the paths of the published files that its rows are made of."""
+        rows = (row for rows in self.content["rows"].values() for row in rows)
+        return list(dict.fromkeys(row["source"]["path"] for row in rows if "source" in row))
 
     def sources(self) -> dict[tuple[str, str, str, str, str], list[str]]:
         """Return what its rows are: (repository, commit, card, date, licence) → their kinds."""
@@ -350,7 +358,9 @@ def _documents(found: list[Document]) -> Iterator[str]:
         size = document.path.stat().st_size / 1000
         note = document.content.get("note", "").rstrip(".")
         made = f"`{document.content['command']}` makes it again."
-        yield f"- `{document.name}`, {size:,.0f} kB: {note}. {made}"
+        originals = ", ".join(f"`{path}`" for path in document.originals())
+        whose = f" Its originals are {originals}." if originals else ""
+        yield f"- `{document.name}`, {size:,.0f} kB: {note}. {made}{whose}"
     yield ""
 
 

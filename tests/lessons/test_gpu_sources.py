@@ -143,6 +143,7 @@ def test_the_page_names_repository_commit_card_date_and_licence_of_each_row(tmp_
         "licence": "MIT",
         "date": "2025-02",
         "card": "A100",
+        "path": "results/a100.txt",
     }
     path = tmp_path / "cards.json"
     head = {"constructed": False, "date": "2026-01-01", "card": None, "note": "By others."}
@@ -150,4 +151,5 @@ def test_the_page_names_repository_commit_card_date_and_licence_of_each_row(tmp_
     path.write_text(json.dumps({**head, "command": "make it", "rows": rows}), encoding="utf-8")
     table = "".join(sources._documents([sources.Document("10_small", path)]))
     whose = "[someone/benches](https://github.com/someone/benches) at 0123abcd"
+    assert "Its originals are `results/a100.txt`." in table
     assert f"| `cards.json` | 10 | A100 | 2025-02 | roofline, cache | {whose} | MIT |" in table
