@@ -44,6 +44,7 @@ _WITH_UNIT = re.compile(
     rf"(?:[ \N{{NO-BREAK SPACE}}]?(?:{_ANY})(?![\w/^²³])|×)"
 )
 _HEADER_UNIT = re.compile(rf"(?:^|[ (,])({_ANY})(?:$|[ ),])")
+_PLACE = re.compile(r"-?\d+|-?\d*:-?\d*")  # of a list: one, or a slice
 _KINDS = ("formula", "sheet", "document", "cited", "posed")
 
 INTRO = """\
@@ -308,6 +309,19 @@ class Reader:
                 found.setdefault(record, set()).update(_texts(call), self._asked(call.func, ()))
         return found
 
+    def places(self, cell: Cell, record: str, kind: str) -> list[str]:
+        """Return the places, as Python writes them, that a cell takes of the rows of a kind.
+
+        Empty where it takes them all: somewhere, `record.rows(kind)` stands without a place.
+        """
+        asked = f"{record}.rows({kind!r})"
+        nodes = [node for tree in cell.statements() for node in ast.walk(tree)]
+        calls = [n for n in nodes if isinstance(n, ast.Call) and ast.unparse(n) == asked]
+        picked = [n for n in nodes if isinstance(n, ast.Subscript) and n.value in calls]
+        texts = [ast.unparse(node.slice) for node in picked]
+        found = [text for text in texts if _PLACE.fullmatch(text)]
+        return found if len(found) == len(calls) else []
+
     def _record(self, node: ast.AST) -> str:
         """Return the name of the record that is asked, or handed on, here; empty for none."""
         if isinstance(node, ast.Attribute) and node.attr in ("rows", "document", "documents"):
@@ -373,13 +387,29 @@ def _cells(course: Course, lesson: Lesson) -> str:
                 continue
             told = []
             for record, asked in sorted(reader.kinds(cell).items()):
-                for document in (all_of[path] for path in reader.records[record]):
-                    kinds = [f"`{kind}`" for kind in document.content["rows"] if kind in asked]
+                mine = [all_of[path] for path in reader.records[record]]
+                for document in mine:
+                    kinds = [
+                        f"`{kind}`"
+                        for kind in document.content["rows"]
+                        if kind in asked and document in taken(mine, kind, reader, cell, record)
+                    ]
                     name = f"`{document.name}`{' (constructed)' * document.constructed}"
                     told += [f"{name}: {', '.join(kinds)}"] if kinds else []
             if told:
                 rows.append((_short(section.heading), f"`{cell.name}`", "; ".join(told)))
     return table(("section", "cell", "reads the rows"), rows)
+
+
+def taken(
+    found: list[Document], kind: str, reader: Reader, cell: Cell, record: str
+) -> list[Document]:
+    """Return the documents of whose rows of a kind a cell takes any; `found` are the record's."""
+    owners = [each for each in found for _ in each.content["rows"].get(kind, [])]
+    places = reader.places(cell, record, kind)
+    picked = [eval(f"owners[{place}]", {"owners": owners}) for place in places]
+    lists = [each if isinstance(each, list) else [each] for each in picked]
+    return [owner for each in lists for owner in each] if places else owners
 
 
 def _numbers(lesson: Lesson, declared: list[Entry]) -> str:
