@@ -1,4 +1,4 @@
-"""Writes the constructed document of lesson 11: what its device cells might say of a T4.
+"""Writes the constructed document of lesson 11: what the cells of its lab might say of a T4.
 
     python docs/gpu/construct_train.py
 
@@ -11,8 +11,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from constructed_memory import training_step
-from constructed_trace import LAYERS, trace
 from solved import ROOT, TRAINING
 
 CONSTRUCTED = ROOT / "modules" / TRAINING.LESSON / "constructed_train.json"
@@ -40,42 +38,11 @@ ASSUMED = {
     "images/s of one loader worker": 330.0,
     "images/s that storage can deliver": 1450.0,
     "gain from pinned memory": 1.06,
-    "µs of an all-reduce without data": 120.0,
-    "GB/s between two processes": 1.1,
-    "watts of a product of zeros, ones, random numbers": {
-        "zeros": 46.0,
-        "ones": 51.0,
-        "random": 69.5,
-    },
-    "MHz of a product of zeros, ones, random numbers": {
-        "zeros": 1590,
-        "ones": 1560,
-        "random": 1245,
-    },
-    "ms of a product at 1,590 MHz": 6.1,
-}
-TRACED = {  # a step of 16 images in mixed precision
-    "noise": 0.01,
-    "µs of a launch": 6.0,
-    "µs from a launch to its start": 4.0,
-    "µs of a wait that is over": 12.0,
-    "µs of an op on the host": 14.0,
-    "µs to ask for memory": 7.0,
-    "µs of a layer's kernels, forward": dict(
-        zip(LAYERS, (420.0, 900.0, 700.0, 600.0, 640.0), strict=True)
-    ),
-    "µs of the loss": 35.0,
-    "µs of an optimizer's kernel": 180.0,
-    "µs to copy a batch from pinned memory": 820.0,
-    "µs to copy a batch from pageable memory": 1750.0,
-    "µs to copy the classes' weights": 9.0,
-    "µs to write the loss down": 700.0,
-    "µs to wait for a batch": {"starved": 34_000.0, "synchronous": 90.0, "good": 90.0},
 }
 FAULTS = ["item", "transfer", "shape"]
 NOTE = (
-    "Constructed, not measured: the assumed factors under model, a small model of a queue and of "
-    "an allocator, and seeded noise. No card ran anything for this document."
+    "Constructed, not measured: the assumed factors under model, and seeded noise. No card ran "
+    "anything for this document."
 )
 _SWITCHES = {
     "workers": 0,
@@ -91,11 +58,13 @@ _PARTS = (
     ("as written", "as written, batch 128", 128, None, {}, FAULTS),
     ("data loading", "with a loader of four workers", 128, "as written",
      {"workers": 4, "pin": True}, FAULTS),
-    ("AMP, channels-last", "in mixed precision", 128, "data loading",
+    ("AMP", "in mixed precision, not channels-last", 128, "data loading",
+     {"workers": 4, "pin": True, "amp": True}, FAULTS),
+    ("channels-last", "in mixed precision", 128, "AMP",
      {"workers": 4, "pin": True, "amp": True, "channels_last": True}, FAULTS),
-    ("checkpointing", "with checkpoints, batch 256", 256, "AMP, channels-last",
+    ("checkpointing", "with checkpoints, batch 256", 256, "channels-last",
      {"workers": 4, "pin": True, "amp": True, "channels_last": True, "checkpoint": True}, FAULTS),
-    ("compile, one shape", "compiled", 128, "AMP, channels-last",
+    ("compile, one shape", "compiled", 128, "channels-last",
      {"workers": 4, "pin": True, "amp": True, "channels_last": True, "compile": True},
      ["item", "transfer"]),
     ("all that helped", "with all that helped", 128, "compile, one shape",
@@ -105,7 +74,7 @@ _PARTS = (
 
 
 def steps(random) -> list[dict]:
-    """Return the lab's six parts."""
+    """Return the lab's parts."""
     rows, per_image = [], {}
     for name, assumed, batch, against, switches, faults in _PARTS:
         ms = ASSUMED[f"ms {assumed}"]
@@ -125,7 +94,7 @@ def steps(random) -> list[dict]:
                 "against": against,
                 "pairs": pairs,
                 "losses": _losses(random, 50, 0.002 if switches.get("amp") else 0.0),
-                "peak_bytes": _peak(batch, switches),
+                "peak_bytes": None,
                 "switches": _SWITCHES | switches | {"faults": faults},
             }
         )
@@ -141,30 +110,6 @@ def pairwise() -> list[dict]:
         "both": ASSUMED["ms in mixed precision"],
     }
     return [{"name": name, "ms": value} for name, value in ms.items()]
-
-
-def traces(random) -> list[dict]:
-    """Return three traces of the same three steps."""
-    wait = TRACED["µs to wait for a batch"]
-    kinds = {
-        "starved": {"workers": 0, "pin": False, "faults": ()},
-        "synchronous": {"workers": 4, "pin": False, "faults": ("item", "transfer")},
-        "good": {"workers": 4, "pin": True, "faults": ()},
-    }
-    return [
-        {"name": name, "steps": 3, "trace": trace(TRACED, random, 3, loader_us=wait[name], **how)}
-        for name, how in kinds.items()
-    ]
-
-
-def memories() -> list[dict]:
-    """Return what the allocator did in a step of 128 images, without checkpoints and with."""
-    rows = []
-    for name, checkpoint in (("plain", False), ("checkpoint", True)):
-        allocator = training_step(128, checkpoint)
-        row = {"history": allocator.history, "segments": allocator.listed()}
-        rows.append({"name": name, "batch": 128, **row})
-    return rows
 
 
 def losses(random) -> list[dict]:
@@ -213,36 +158,6 @@ def loaders() -> list[dict]:
     return rows
 
 
-def allreduces(random) -> list[dict]:
-    """Return times of an all-reduce of two processes on one host, by bytes."""
-    rows = []
-    for power in range(10, 27, 2):
-        sent = 2 * (2 - 1) / 2 * 2**power
-        ms = ASSUMED["µs of an all-reduce without data"] / 1e3
-        ms += sent / ASSUMED["GB/s between two processes"] / 1e6
-        times = [round(_noisy(random, ms, 0.04), 4) for _ in range(9)]
-        rows.append({"backend": "gloo", "ranks": 2, "bytes": 2**power, "ms": times})
-    return rows
-
-
-def powers() -> list[dict]:
-    """Return a product of two 4,096² matrices of float16 with other numbers in them."""
-    watts = ASSUMED["watts of a product of zeros, ones, random numbers"]
-    mhz = ASSUMED["MHz of a product of zeros, ones, random numbers"]
-    at = ASSUMED["ms of a product at 1,590 MHz"] * 1590
-    return [
-        {
-            "name": name,
-            "dtype": "float16",
-            "n": 4096,
-            "watts": watts[name],
-            "sm_mhz": mhz[name],
-            "ms": round(at / mhz[name], 3),
-        }
-        for name in watts
-    ]
-
-
 def construct() -> dict:
     """Return the document."""
     random = np.random.default_rng(11)
@@ -255,18 +170,14 @@ def construct() -> dict:
         "versions": {},
         "cpu": "none: constructed",
         "card": CARD,
-        "model": ASSUMED | {"a traced step of 16 images": TRACED},
+        "model": ASSUMED,
         "empty_ms": 0.0025,
         "rows": {
             "step": steps(random),
             "pairwise": pairwise(),
-            "trace": traces(random),
-            "memory": memories(),
             "loss": losses(random),
             "compile": compiled(),
             "loader": loaders(),
-            "allreduce": allreduces(random),
-            "power": powers(),
         },
     }
 
@@ -281,20 +192,6 @@ def _losses(random, count: int, other: float) -> list[float]:
     noise = np.random.default_rng(3).normal(0, 0.05, count)  # the same batches in all runs
     noise += random.normal(0, other, count) if other else 0
     return [round(start * math.exp(-rate * n) + float(noise[n]), 4) for n in range(count)]
-
-
-def _peak(batch: int, switches: dict) -> int:
-    """Return the most bytes that were allocated at once."""
-    live, peak, held = 0, 0, {}
-    allocator = training_step(batch, switches.get("checkpoint", False), switches.get("amp", False))
-    for event in allocator.history:
-        if event["action"] == "alloc":
-            held[event["addr"]] = -(-event["size"] // 512) * 512
-            live += held[event["addr"]]
-        else:
-            live -= held.pop(event["addr"])
-        peak = max(peak, live)
-    return peak
 
 
 def main() -> None:

@@ -23,7 +23,7 @@ LANES = ("host", "device")
 def roofs():
     """Draw a Transformer's parts under the roofs, as the lesson does."""
     form = beside("10_cuda_roofline", "roofline_document")
-    record = Record(FOLDER / "constructed_t4.json", form)
+    record = Record(FOLDER / "constructed_t4.json", form=form)
     return run_demo("10_cuda_roofline", "demo_workloads", record=record)[0]
 
 

@@ -25,14 +25,15 @@ from proflab.standalone.torch_files import read_trace
 WORKERS = min(4, os.cpu_count() or 1)
 _LOADED = {"workers": WORKERS, "pin": True}
 _HALF = _LOADED | {"amp": True, "channels_last": True}
-AMP, COMPILE = "AMP, channels-last", "compile, one shape"  # each names all that it changes
+COMPILE = "compile, one shape"  # names both that it changes
 # The lab's parts: name, images of a step, the part it is compared with, switches, faults left.
 PARTS = (
     ("as written", 128, None, {}, train.FAULTS),
     ("data loading", 128, "as written", _LOADED, train.FAULTS),
-    (AMP, 128, "data loading", _HALF, train.FAULTS),
-    ("checkpointing", 256, AMP, _HALF | {"checkpoint": True}, train.FAULTS),
-    (COMPILE, 128, AMP, _HALF | {"compile": True}, ("item", "transfer")),
+    ("AMP", 128, "data loading", _LOADED | {"amp": True}, train.FAULTS),
+    ("channels-last", 128, "AMP", _HALF, train.FAULTS),
+    ("checkpointing", 256, "channels-last", _HALF | {"checkpoint": True}, train.FAULTS),
+    (COMPILE, 128, "channels-last", _HALF | {"compile": True}, ("item", "transfer")),
     (
         "all that helped",
         128,
@@ -51,7 +52,7 @@ MODES = ("default", "reduce-overhead", "max-autotune")
 
 
 def steps(gpu: Any) -> Iterator[dict]:
-    """Measure the lab's six parts, each in pairs with the one that it is compared with."""
+    """Measure the lab's parts, each in pairs with the one that it is compared with."""
     parts = {part[0]: part for part in PARTS}
     for name, images, against, switches, faults in PARTS:
         batch, pairs = demo_size(images, 4), []
@@ -99,14 +100,15 @@ def traces(gpu: Any) -> Iterator[dict]:
     kinds += [profiler.ProfilerActivity.CUDA] * (gpu.device == "cuda")
     for name, (switches, faults) in TRACES.items():
         schedule = profiler.schedule(wait=2, warmup=2, active=3)
-        with profiler.profile(activities=kinds, schedule=schedule) as profile:
+        with profiler.profile(activities=kinds, schedule=schedule, record_shapes=True) as profile:
             switches = switches | {"amp": True, "channels_last": True}
             _run(gpu, demo_size(16, 4), switches, faults, 7, on_step=profile.step)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "trace.json")
             profile.export_chrome_trace(str(path))
             trace, _ = read_trace(path)
-        yield {"name": name, "steps": 3, "trace": trace}
+        what = {"model": "resnet18", "batch": demo_size(16, 4), "dtype": "float16"}
+        yield {"name": name, "steps": 3, **what, "trace": trace}
 
 
 def memories(gpu: Any) -> Iterator[dict]:
@@ -169,30 +171,6 @@ def allreduces(gpu: Any) -> Iterator[dict]:
     yield from two_processes.measure([2**n for n in range(10, demo_size(27, 15), 2)])
 
 
-def powers(gpu: Any) -> Iterator[dict]:
-    """Measure the power of one product of matrices with other numbers in it."""
-    n, torch = demo_size(8192, 64), gpu.torch
-    for name, fill in (("zeros", torch.zeros), ("ones", torch.ones), ("random", torch.randn)):
-        a = fill(n, n, device=gpu.device, dtype=torch.float16)
-        b, out = a.clone(), torch.empty_like(a)
-        count, begin = 0, time.perf_counter()
-        while time.perf_counter() - begin < demo_size(3.0, 0.0) or not count:
-            for _ in range(20):
-                torch.matmul(a, b, out=out)
-            count += 1
-            if count % 5 == 0:
-                gpu.wait()
-        conditions = gpu.conditions()  # while the device is still at work
-        row = gpu.row(
-            {"name": name, "dtype": "float16", "n": n},
-            lambda _, a=a, b=b, out=out: torch.matmul(a, b, out=out),
-            25,
-            False,
-        )
-        ms = median(end - start for start, end in row.pop("events"))
-        yield row | conditions | {"ms": max(ms, 1e-6)}
-
-
 MEASURES = {
     "step": steps,
     "pairwise": pairwise,
@@ -202,7 +180,6 @@ MEASURES = {
     "compile": compiled,
     "loader": loaders,
     "allreduce": allreduces,
-    "power": powers,
 }
 
 

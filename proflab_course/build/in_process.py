@@ -42,7 +42,7 @@ def run_cell(cell: TestCell, scope: dict[str, Any]) -> Iterator[Case]:
         doubles = dict(block.doubles)
         for index, (step, answer) in enumerate(zip(block.steps, block.answers, strict=True)):
             if index in doubles:
-                scope[doubles[index].name] = _made(doubles[index], scope)
+                scope[doubles[index].name] = made(doubles[index], scope)
             elif answer is None:
                 try:
                     exec(step.code, scope)
@@ -77,7 +77,7 @@ def _raced(race: Race, tape: Any, scope: dict[str, Any]) -> dict[str, Any]:
     return race_judge(tape, list(given), scope["op_facts"], race.machine, **race.options)
 
 
-def _made(double: DoubleSpec, scope: dict[str, Any]) -> Any:
+def made(double: DoubleSpec, scope: dict[str, Any]) -> Any:
     """Return a double that the grader would hold; here it has its script itself."""
     others = {key: scope[name] for key, name in double.of.items()}
     return HELD[double.kind](**double.given, **others)

@@ -2,11 +2,12 @@
 
 from cohort.lesson_11_alternates import ALTERNATES  # noqa: F401
 from cohort.lesson_11_kinds import MUTANTS as KINDS
+from cohort.lesson_11_loop import MUTANTS as LOOP
 from cohort.lesson_11_memory import MUTANTS as MEMORY
 from cohort.lesson_11_overlap import MUTANTS as OVERLAP
 from cohort.lesson_11_ranks import MUTANTS as RANKS
 from cohort.lesson_11_reports import MUTANTS as REPORTS
 from cohort.lesson_11_traces import MUTANTS as TRACES
 
-OWN = TRACES | MEMORY | REPORTS | RANKS | OVERLAP
+OWN = TRACES | MEMORY | REPORTS | LOOP | RANKS | OVERLAP
 MUTANTS = {name: entries | KINDS.get(name, {}) for name, entries in OWN.items()}

@@ -1,14 +1,16 @@
 """Lesson 11: right solutions in unusual style, which must keep every point."""
 
 from cohort.lesson_11_alternates_ranks import ALTERNATES as RANKS
+from cohort.lesson_11_loop import ALTERNATES as LOOP
 from cohort.lesson_11_memory import HOLE, PEAK
 from cohort.lesson_11_reports import INTERACTION, MFU, REPORT
 from cohort.lesson_11_traces import BUSY, CAUSES, TABLE
 
-ALTERNATES = {
-    "gpu_busy": {
-        "merged spans": BUSY,
-        "a sweep over starts and ends": """
+ALTERNATES = (
+    {
+        "gpu_busy": {
+            "merged spans": BUSY,
+            "a sweep over starts and ends": """
             timed = [e for e in events if "dur" in e]
             if window is None:
                 ends = [t for e in timed for t in (e["ts"], e["ts"] + e["dur"])]
@@ -34,7 +36,7 @@ ALTERNATES = {
             idle = sum(b - a for a, b in gaps)
             return {"busy": end - start - idle, "idle": idle, "gaps": gaps}
         """,
-        "numpy's running maximum, gaps as lists": """
+            "numpy's running maximum, gaps as lists": """
             timed = [(e["ts"], e["ts"] + e["dur"], e["cat"]) for e in events if "dur" in e]
             if window is None:
                 if not timed:
@@ -53,14 +55,14 @@ ALTERNATES = {
             idle = float(sum(b - a for a, b in gaps))
             return {"idle": idle, "gaps": gaps, "busy": last - first - idle}
         """,
-    },
-    "gap_causes": {
-        "pieces are cut out": CAUSES,
-        "each cause less those before it": """
+        },
+        "gap_causes": {
+            "pieces are cut out": CAUSES,
+            "each cause less those before it": """
             start, end = gap
             if not end > start:
                 raise ValueError("gap")
-            names = ("data", "copy", "sync", "launch")
+            names = tuple(causes)
             for name, *_ in host:
                 if name not in names:
                     raise ValueError(name)
@@ -74,12 +76,13 @@ ALTERNATES = {
                         at = b
                 return total
 
-            sums = [0] + [covered(names[: n + 1]) for n in range(4)] + [end - start]
+            sums = [0] + [covered(names[: n + 1]) for n in range(len(names))]
+            sums.append(end - start)
             return {name: sums[n + 1] - sums[n] for n, name in enumerate([*names, "other"])}
         """,
-        "backwards, later causes overwrite": """
+            "backwards, later causes overwrite": """
             start, end = gap
-            rank = {"data": 0, "copy": 1, "sync": 2, "launch": 3}
+            rank = {cause: number for number, cause in enumerate(causes)}
             if end <= start:
                 raise ValueError("gap")
             if not all(k in rank for k, _, _ in host):
@@ -90,15 +93,15 @@ ALTERNATES = {
                 for n in range(len(names)):
                     if a <= times[n] and times[n + 1] <= b:
                         names[n] = kind
-            found = {k: 0.0 for k in ("other", "launch", "sync", "copy", "data")}
+            found = {k: 0.0 for k in ("other", *causes)}
             for n, name in enumerate(names):
                 found[name] += times[n + 1] - times[n]
             return found
         """,
-    },
-    "ops_table": {
-        "by search, without a stack": TABLE,
-        "recursion over sorted ops of each thread": """
+        },
+        "ops_table": {
+            "by search, without a stack": TABLE,
+            "recursion over sorted ops of each thread": """
             from collections import defaultdict
 
             rows = defaultdict(lambda: [0.0, 0.0, 0.0])
@@ -112,6 +115,7 @@ ALTERNATES = {
                     work.append(e)
 
             def inside(events, end, parent):
+                ops = []
                 while events and (end is None or events[-1]["ts"] < end):
                     e = events.pop()
                     if e["cat"].startswith("cuda"):
@@ -122,7 +126,11 @@ ALTERNATES = {
                     rows[e["name"]][1] += e["dur"]
                     if parent:
                         rows[parent][1] -= e["dur"]
-                    inside(events, e["ts"] + e["dur"], e["name"])
+                    below = inside(events, e["ts"] + e["dur"], e["name"])
+                    if len(below) == 1 and below[0]["name"] == e["name"]:
+                        rows[e["name"]][0] -= below[0]["dur"]
+                    ops.append(e)
+                return ops
 
             for events in threads.values():
                 events.sort(key=lambda e: (e["ts"], -e["dur"]), reverse=True)
@@ -132,7 +140,7 @@ ALTERNATES = {
             keys = ("cpu_us", "self_cpu_us", "self_gpu_us")
             return [{"name": n, **dict(zip(keys, rows[n]))} for n in sorted(rows)]
         """,
-        "children are listed first": """
+            "children are listed first": """
             events = [e for e in trace["traceEvents"] if "dur" in e]
             is_op = lambda e: e["cat"] in ("cpu_op", "user_annotation")
             is_call = lambda e: e["cat"] in ("cuda_runtime", "cuda_driver")
@@ -154,8 +162,10 @@ ALTERNATES = {
             get = lambda name: table.setdefault(name, {"name": name, **dict.fromkeys(keys, 0)})
             for n, e in enumerate(line):
                 if is_op(e):
-                    inner = sum(line[m]["dur"] for m in parent if parent[m] == n and is_op(line[m]))
-                    get(e["name"])["cpu_us"] += e["dur"]
+                    below = [line[m] for m in parent if parent[m] == n and is_op(line[m])]
+                    inner = sum(op["dur"] for op in below)
+                    itself = [op["name"] for op in below] == [e["name"]]
+                    get(e["name"])["cpu_us"] += e["dur"] - inner * itself
                     get(e["name"])["self_cpu_us"] += e["dur"] - inner
             owner = {e["args"]["correlation"]: line[parent[n]]["name"]
                      for n, e in enumerate(line) if is_call(e) and parent[n] is not None}
@@ -164,10 +174,10 @@ ALTERNATES = {
                     get(owner.get(e["args"]["correlation"]) or e["name"])["self_gpu_us"] += e["dur"]
             return [table[name] for name in sorted(table)]
         """,
-    },
-    "memory_peak": {
-        "a running total": PEAK,
-        "by frame, kept as it changes": """
+        },
+        "memory_peak": {
+            "a running total": PEAK,
+            "by frame, kept as it changes": """
             held, frames, now = {}, {}, 0
             best = {"peak": 0, "by_frame": {}}
             for event in history:
@@ -189,7 +199,7 @@ ALTERNATES = {
                 raise ValueError("nothing")
             return {**best, "left": now}
         """,
-        "first when, then what": """
+            "first when, then what": """
             from collections import Counter
 
             if any(e["action"] == "alloc" and e["size"] < 1 for e in history):
@@ -212,10 +222,10 @@ ALTERNATES = {
                 frames[frame] += size
             return {"peak": max(totals), "by_frame": dict(frames), "left": totals[-1]}
         """,
-    },
-    "largest_hole": {
-        "a loop": HOLE,
-        "sums of numpy": """
+        },
+        "largest_hole": {
+            "a loop": HOLE,
+            "sums of numpy": """
             if not segments:
                 raise ValueError("none")
             sizes = np.array([b["size"] for s in segments for b in s["blocks"]])
@@ -224,7 +234,7 @@ ALTERNATES = {
             reserved = int(sizes.sum())
             return {"reserved": reserved, "free": int(sizes[free].sum()), "largest": largest}
         """,
-        "from the largest on": """
+            "from the largest on": """
             if len(segments) == 0:
                 raise ValueError("none")
             blocks = [b for s in segments for b in s["blocks"]]
@@ -233,10 +243,10 @@ ALTERNATES = {
             return {"largest": (free + [0])[0], "free": sum(free),
                     "reserved": sum(b["size"] for s in segments for b in s["blocks"])}
         """,
-    },
-    "step_report": {
-        "by index": REPORT,
-        "logarithms first": """
+        },
+        "step_report": {
+            "by index": REPORT,
+            "logarithms first": """
             if len(rows) < 2:
                 raise ValueError("two rows")
             for row in rows:
@@ -253,7 +263,7 @@ ALTERNATES = {
                 for row, rate, log, step in zip(rows, rates, logs, steps)
             ]
         """,
-        "with what was before, in base 2": """
+            "with what was before, in base 2": """
             if len(rows) <= 1:
                 raise ValueError("two rows")
             if any(min(row["batch"], row["ms"]) <= 0 for row in rows):
@@ -271,24 +281,24 @@ ALTERNATES = {
                 before = now
             return report
         """,
-    },
-    "interaction": {
-        "by the definition": INTERACTION,
-        "without base twice": """
+        },
+        "interaction": {
+            "by the definition": INTERACTION,
+            "without base twice": """
             if any(time <= 0 for time in (base, a, b, both)):
                 raise ValueError("times")
             return a * b / (base * both)
         """,
-        "by logarithms": """
+            "by logarithms": """
             times = np.array([base, a, b, both], float)
             if (times <= 0).any():
                 raise ValueError("times")
             return float(np.exp(np.log(times) @ [-1, 1, 1, -1]))
         """,
-    },
-    "training_mfu": {
-        "FLOPs a step": MFU,
-        "FLOP/s against FLOP/s": """
+        },
+        "training_mfu": {
+            "FLOPs a step": MFU,
+            "FLOP/s against FLOP/s": """
             if not (step_ms > 0 and peak_flops > 0):
                 raise ValueError("above 0")
             rate = lambda flops: flops / (step_ms * 1e-3) / peak_flops
@@ -296,7 +306,7 @@ ALTERNATES = {
             forward = count_flops(model, shape, per_sample=False)
             return {"hfu": rate(training + bool(recompute) * forward), "mfu": rate(training)}
         """,
-        "what it needs is imported where it is needed": """
+            "what it needs is imported where it is needed": """
             from built import count_flops, training_flops
             if not (step_ms > 0 and peak_flops > 0):
                 raise ValueError("above 0")
@@ -305,7 +315,7 @@ ALTERNATES = {
             again = recompute and count_flops(model, shape, per_sample=False)
             return {"mfu": needed / most, "hfu": (needed + again) / most}
         """,
-        "mfu, then more": """
+            "mfu, then more": """
             if min(step_ms, peak_flops) <= 0:
                 raise ValueError("above 0")
             used = training_flops(model, shape, per_sample=False)
@@ -315,5 +325,8 @@ ALTERNATES = {
                 found["hfu"] *= 1 + count_flops(model, shape, per_sample=False) / used
             return found
         """,
-    },
-} | RANKS
+        },
+    }
+    | LOOP
+    | RANKS
+)

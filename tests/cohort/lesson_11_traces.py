@@ -28,7 +28,7 @@ return {"busy": busy, "idle": end - start - busy, "gaps": gaps}
 """
 
 CAUSES = """
-(start, end), order = gap, ["data", "copy", "sync", "launch"]
+(start, end), order = gap, list(causes)
 if end <= start:
     raise ValueError("gap")
 if any(cause not in order for cause, *_ in host):
@@ -83,6 +83,9 @@ for op in ordered:
     parent = around(op)
     if parent is not None:
         row(parent["name"])["self_cpu_us"] -= op["dur"]
+    siblings = [other for other in ordered if around(other) is parent]
+    if parent is not None and parent["name"] == op["name"] and len(siblings) == 1:
+        row(op["name"])["cpu_us"] -= op["dur"]
 callers = {}
 for call in calls:
     op = around(call)
@@ -194,14 +197,31 @@ MUTANTS = {
             "the order is reversed": ("for cause in order:", "for cause in order[::-1]:"),
             "the order of the alphabet": ("for cause in order:", "for cause in sorted(order):"),
             "copy and data change places": (
-                'order = gap, ["data", "copy"',
-                'order = gap, ["copy", "data"',
+                "order = gap, list(causes)",
+                "order = gap, [causes[1], causes[0], *causes[2:]]",
             ),
             "sync and copy change places": (
-                '"copy", "sync", "launch"]',
-                '"sync", "copy", "launch"]',
+                "order = gap, list(causes)",
+                "order = gap, [causes[0], causes[2], causes[1], *causes[3:]]",
             ),
-            "launch before sync": ('"sync", "launch"]', '"launch", "sync"]'),
+            "launch before sync": (
+                "order = gap, list(causes)",
+                "order = gap, [*causes[:2], *causes[:1:-1]]",
+            ),
+            "causes is not read": (
+                "order = gap, list(causes)",
+                'order = gap, ["data", "copy", "sync", "launch"]',
+            ),
+            "causes is read, its order not": (
+                "(start, end), order = gap, list(causes)",
+                '(start, end), known = gap, ["data", "copy", "sync", "launch"]\n'
+                "order = [c for c in known if c in causes] + [c for c in causes if c not in known]",
+            ),
+            "a fifth cause has no key of its own": (
+                'found["other"] = sum(b - a for a, b in free)',
+                'found["other"] = sum(b - a for a, b in free)\n'
+                'found["other"] += found.pop("communication", 0)',
+            ),
             "each cause gets all of its time": (
                 "        free = rest\n",
                 "",
@@ -292,12 +312,12 @@ MUTANTS = {
                 "        pass\n",
             ),
             "all that is inside is taken off, not only what is directly": (
-                "    parent = around(op)\n    if parent is not None:\n"
                 '        row(parent["name"])["self_cpu_us"] -= op["dur"]\n',
-                "    for parent in ordered:\n"
-                '        if parent is not op and parent["tid"] == op["tid"] and '
-                'parent["ts"] <= op["ts"] < ends(parent) and parent["dur"] > op["dur"]:\n'
-                '            row(parent["name"])["self_cpu_us"] -= op["dur"]\n',
+                "        pass\n"
+                "    for outer in ordered:\n"
+                '        if outer is not op and outer["tid"] == op["tid"] and '
+                'outer["ts"] <= op["ts"] < ends(outer) and outer["dur"] > op["dur"]:\n'
+                '            row(outer["name"])["self_cpu_us"] -= op["dur"]\n',
             ),
             "threads are not told apart": (
                 '(op["pid"], op["tid"]) == (e["pid"], e["tid"]) and ',
@@ -378,6 +398,17 @@ MUTANTS = {
                 '    there = [o for o in ordered if o is not e and o["ts"] <= e["ts"] < ends(o)]\n'
                 '    return min(there, key=lambda o: o["dur"], default=None)\n'
                 "    for op in ordered:\n",
+            ),
+            "an op that calls itself counts twice": (" and len(siblings) == 1:", " and False:"),
+            "of one name only the outermost counts": (" and len(siblings) == 1:", ":"),
+            "an op that calls itself loses its self time, too": (
+                '        row(op["name"])["cpu_us"] -= op["dur"]\n',
+                '        row(op["name"])["cpu_us"] -= op["dur"]\n'
+                '        row(op["name"])["self_cpu_us"] -= op["dur"]\n',
+            ),
+            "an only op inside any other adds nothing": (
+                'parent["name"] == op["name"] and len',
+                "len",
             ),
             "events without a dur are read": (
                 'events = [e for e in trace["traceEvents"] if "dur" in e]',

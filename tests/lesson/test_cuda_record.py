@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import runpy
 import sys
 
@@ -32,7 +33,7 @@ def nothing_here():
 
 
 def here(path):
-    return Record(path, documents, find=fake_gpu, today=lambda: TODAY)
+    return Record(path, form=documents, find=fake_gpu, today=lambda: TODAY)
 
 
 def one_row(gpu):
@@ -40,9 +41,10 @@ def one_row(gpu):
 
 
 def test_without_a_device_a_cell_says_so_in_one_line_and_the_file_is_used(constructed, capsys):
-    record = Record(constructed, documents, find=nothing_here)
+    record = Record(constructed, form=documents, find=nothing_here)
     record.measure("gemm", one_row)
-    line = "The 2 gemm rows are those of constructed.json: constructed, measured by nobody.\n"
+    whose = "a card that does not exist, constructed: measured by nobody"
+    line = f"The 2 gemm rows are those of a document about {whose}.\n"
     assert capsys.readouterr().out == f"No CUDA device: CuPy is not installed. {line}"
     record.measure("gemm", one_row)
     assert capsys.readouterr().out == f"No CUDA device. {line}"
@@ -54,7 +56,7 @@ def test_nothing_is_looked_for_before_it_is_needed(tmp_path):
     def never():
         raise AssertionError("looked for a device")
 
-    record = Record(tmp_path / "nowhere.json", documents, find=never)
+    record = Record(tmp_path / "nowhere.json", form=documents, find=never)
     with pytest.raises(ValueError, match="nowhere.json cannot be read"):
         _ = record.document
 
@@ -88,7 +90,7 @@ def test_clock_power_and_heat_are_told_where_they_are_known(constructed, capsys)
         yield from one_row(gpu)
         yield from one_row(gpu)
 
-    record = Record(constructed, documents, find=busy, today=lambda: TODAY)
+    record = Record(constructed, form=documents, find=busy, today=lambda: TODAY)
     record.measure("gemm", two_rows)
     assert "(1300 to 1400 MHz, 65 to 70 W, 60 to 70 °C)" in capsys.readouterr().out
 
@@ -114,7 +116,7 @@ def test_memory_is_given_back_after_each_kind_also_on_an_error(constructed):
         raise RuntimeError("out of memory")
         yield
 
-    record = Record(constructed, documents, find=lambda: gpu, today=lambda: TODAY)
+    record = Record(constructed, form=documents, find=lambda: gpu, today=lambda: TODAY)
     with pytest.raises(RuntimeError, match="out of memory"):
         record.measure("gemm", fails)
     assert gpu.backend.log[-1] == "free"
@@ -125,14 +127,97 @@ def test_a_recorded_document_beside_takes_the_constructed_ones_place(constructed
     record.measure("gemm", one_row)
     record.save(constructed.with_name("recorded.json"))
     assert "1 rows of a processor are in" in capsys.readouterr().out
-    again = Record(constructed, documents, find=nothing_here)
+    again = Record(constructed, form=documents, find=nothing_here)
     again.measure("gemm", one_row)
-    assert "those of a document measured on a processor, 2026-03-04." in capsys.readouterr().out
+    assert "rows are measured on a processor, 2026-03-04." in capsys.readouterr().out
     assert again.document == record.document
 
 
+OTHERS = {
+    "repository": "https://github.com/someone/benches",
+    "commit": "0123abcd",
+    "path": "results/gemm.txt",
+    "licence": "MIT",
+    "date": "2025-02",
+    "card": "A100",
+}
+
+
+@pytest.fixture
+def of_others(tmp_path):
+    path = tmp_path / "measured.json"
+    row = {**doubles.gemm([2.0, 1.0], 4, 4, 4), "source": OTHERS}
+    unknown = dict.fromkeys(("card", "driver", "cpu", "empty_ms")) | {"constructed": False}
+    documents.save(doubles.document(gemm=[row], stream=[]) | unknown, path)
+    return path
+
+
+def test_rows_of_several_documents_keep_their_sources(constructed, of_others, capsys):
+    record = Record(of_others, constructed, form=documents, find=nothing_here)
+    first, *others = record.rows("gemm")
+    assert [row["n"] for row in record.rows("gemm")] == [4, 8, 9]
+    assert not record.source(first)["constructed"] and record.source(others[0])["constructed"]
+    theirs = "A100, 2025-02, someone/benches@0123abcd (MIT)"
+    nobody = "a card that does not exist, constructed"
+    assert record.title("Roofs", first) == f"Roofs · {theirs}"
+    assert record.title("Roofs", *others) == f"Roofs · {nobody}"
+    assert record.title("Roofs") == f"Roofs · {theirs}; {nobody}"
+    with pytest.raises(ValueError, match=r"several documents: ask for one row's"):
+        _ = record.document
+    with pytest.raises(ValueError, match="none of the documents"):
+        record.source(dict(first))
+    record.measure("gemm", one_row)
+    assert "are those of a document about A100" in capsys.readouterr().out
+
+
+def test_cards_of_one_source_share_it_in_a_title(of_others):
+    document = json.loads(of_others.read_text(encoding="utf-8"))
+    [row] = document["rows"]["gemm"]
+    document["rows"]["gemm"].append({**row, "source": {**OTHERS, "card": "V100"}})
+    of_others.write_text(json.dumps(document), encoding="utf-8")
+    record = Record(of_others, form=documents)
+    theirs = "A100, V100, 2025-02, someone/benches@0123abcd (MIT)"
+    assert record.title("Roofs", *record.rows("gemm")) == f"Roofs · {theirs}"
+
+
+def test_measurements_of_others_may_stay_beside_ones_own(constructed, of_others):
+    own = Record(constructed, form=documents, find=fake_gpu, today=lambda: TODAY)
+    own.measure("gemm", one_row)
+    own.save(constructed.with_name("recorded.json"))
+    beside = Record(of_others, form=documents, own=False)
+    assert [row["n"] for row in beside.rows("gemm")] == [4]
+    assert [row["n"] for row in Record(of_others, form=documents).rows("gemm")] == [2]
+
+
+def test_a_kind_that_no_document_has_is_said_so(constructed, capsys):
+    Record(constructed, form=documents, find=nothing_here).measure("sweep", one_row)
+    assert capsys.readouterr().out.endswith("No document here has sweep rows.\n")
+
+
+def test_on_a_card_none_of_several_documents_is_left(constructed, of_others):
+    record = Record(of_others, constructed, form=documents, find=fake_gpu, today=lambda: TODAY)
+    record.measure("gemm", one_row)
+    assert [row["n"] for row in record.rows("gemm")] == [2]
+    assert record.title("Roofs") == "Roofs · a processor, 2026-03-04"
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"licence": ""}, r"rows.gemm\[0\]: source: licence must be a text"),
+        (None, r"rows.gemm\[0\] needs a source, for card, driver, cpu, empty_ms is null"),
+    ],
+)
+def test_others_rows_must_say_where_they_are_from(of_others, change, sentence):
+    document = json.loads(of_others.read_text(encoding="utf-8"))
+    [row] = document["rows"]["gemm"]
+    row["source"].update(change) if change else row.pop("source")
+    with pytest.raises(ValueError, match=sentence):
+        documents.check(document)
+
+
 def test_where_nothing_was_measured_nothing_is_saved(constructed, tmp_path, capsys):
-    record = Record(constructed, documents, find=nothing_here)
+    record = Record(constructed, form=documents, find=nothing_here)
     record.measure("gemm", one_row)
     record.save(tmp_path / "recorded.json")
     assert capsys.readouterr().out.endswith("Nothing was measured here, so nothing is saved.\n")
@@ -186,7 +271,8 @@ def test_recording_runs_every_device_cell_and_compares_with_the_data_sheet(
     record.__globals__["measures"] = lambda scope, _: small(scope) | {"workload": workload}
     assert record(tmp_path / "r.json", find) == 0
     document = documents.load(tmp_path / "r.json")
-    assert set(document["rows"]) == set(documents.KINDS) and not document["constructed"]
+    assert set(document["rows"]) == set(documents.KINDS) - set(documents.COLUMNS)
+    assert not document["constructed"]
     out = capsys.readouterr().out
     assert "data sheet   ratio" in out and "dram" in out and "TB/s" in out
 

@@ -5,8 +5,12 @@
     empty_ms     what two events with nothing between them are apart
     rows         kind → list of rows; a row says what was run, its times, and the card's conditions
 
-Which kinds there are, and what a row of each holds, is in a file beside each lesson. What may not
-enter: FLOPs and bytes of a kernel; a row says how it was launched, and the reader counts.
+Which kinds there are, and what a row of each holds, is in a file beside each lesson. A document of
+other people's measurements says in each row where it is from, under `source`: repository, commit,
+path, licence, date and card; card, driver, cpu and empty_ms in its head are null.
+
+What may not enter: FLOPs and bytes of a kernel; a row says how it was launched, and the reader
+counts.
 """
 
 from __future__ import annotations
@@ -64,20 +68,26 @@ def check(document: Any, kinds: dict[str, CheckRow]) -> None:
     _require(isinstance(document, dict), "a document is a JSON object")
     for name, (kind, sentence) in _HEAD.items():
         _require(name in document, f"{name} is missing")
-        _require(kind(document[name]), f"{name} must be {sentence}")
-    card = document["card"]
-    for name in ("multiprocessors", "l2_bytes", "memory_bytes"):
-        _require(_is_size(card.get(name)), f"card.{name} must be an int of at least 1")
-    _require(_is_name(card.get("name")), "card.name must be a text")
-    pair = card.get("compute_capability")
-    good = isinstance(pair, list) and len(pair) == 2 and all(map(_is_count, pair))
-    _require(good, "card.compute_capability must be a pair of ints, such as [7, 5]")
+        good = kind(document[name]) or (name in _OWN and document[name] is None)
+        _require(good, f"{name} must be {sentence}")
+    if document["card"] is not None:
+        _check_card(document["card"])
     for kind, rows in document["rows"].items():
         known = ", ".join(kinds)
         _require(kind in kinds, f"rows.{kind} is of no known kind: there are {known}")
         _require(isinstance(rows, list), f"rows.{kind} must be a list")
         for number, row in enumerate(rows):
             kinds[kind](row, f"rows.{kind}[{number}]")
+            _check_source(row, document, f"rows.{kind}[{number}]")
+
+
+def _check_card(card: dict) -> None:
+    for name in ("multiprocessors", "l2_bytes", "memory_bytes"):
+        _require(_is_size(card.get(name)), f"card.{name} must be an int of at least 1")
+    _require(_is_name(card.get("name")), "card.name must be a text")
+    pair = card.get("compute_capability")
+    good = isinstance(pair, list) and len(pair) == 2 and all(map(_is_count, pair))
+    _require(good, "card.compute_capability must be a pair of ints, such as [7, 5]")
 
 
 def check_fields(row: Any, fields: dict[str, str], where: str) -> None:
@@ -87,6 +97,15 @@ def check_fields(row: Any, fields: dict[str, str], where: str) -> None:
         _require(name in row, f"{where}: {name} is missing")
         good, sentence = SORTS[sort]
         _require(good(row[name]), f"{where}: {name} must be {sentence}, not {_short(row[name])}")
+
+
+def _check_source(row: dict, document: dict, where: str) -> None:
+    """Raise ValueError unless the row says where it is from, if the document's head does not."""
+    if "source" in row:
+        check_fields(row["source"], dict.fromkeys(_SOURCE, "name"), f"{where}: source")
+    else:
+        unknown = [name for name in _OWN if document[name] is None]
+        _require(not unknown, f"{where} needs a source, for {', '.join(unknown)} is null")
 
 
 def _short(value: Any) -> str:
@@ -142,6 +161,8 @@ SORTS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "positive": (_is_positive, "a positive number"),
     "object": (_is_dict, "an object"),
 }
+_SOURCE = ("repository", "commit", "path", "licence", "date", "card")
+_OWN = ("card", "driver", "cpu", "empty_ms")  # known of a measurement of one's own alone
 _HEAD: dict[str, tuple[Callable[[Any], bool], str]] = {
     "constructed": (_is_flag, "true or false"),
     "command": (_is_name, "a text: how to make the document again"),

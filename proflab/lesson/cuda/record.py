@@ -1,8 +1,8 @@
-"""A document that fills as a notebook's device cells run, or is read where there is no device.
+"""Documents that are read where there is no device; where there is one, device cells fill one.
 
 `Record.measure` is what a device cell calls. On a card it measures and keeps the rows; anywhere
-else it says in one line that there is no CUDA device and whose rows the document holds. The two
-are never mixed: on a card the document starts without a row.
+else it says in one line that there is no CUDA device and whose rows the documents hold. The two
+are never mixed: on a card there is one document, and it starts without a row.
 """
 
 from __future__ import annotations
@@ -23,33 +23,43 @@ _PACKAGES = ("proflab", "numpy", "torch", "cupy", "cupy-cuda12x", "cupy-cuda13x"
 
 
 class Record:
-    """Measurements of one card, by kind.
+    """Measurements of cards, by kind.
 
-    path: the document that is read where there is no device; `recorded.json` beside it, which
+    paths: the documents that are read where there is no device; `recorded.json` beside them, which
     `save` writes, goes before. Nothing is read, imported or looked for before it is needed.
     form: the module that loads and saves documents of this lesson's kinds.
+    own: False for measurements of others, which stay beside one's own: `recorded.json` is not read.
     """
 
     def __init__(
         self,
-        path: str | Path,
+        *paths: str | Path,
         form: ModuleType,
+        own: bool = True,
         find: Callable[[], Gpu] = find,
         today: Callable[[], datetime.date] = datetime.date.today,
     ) -> None:
-        self.path, self._form = Path(path), form
+        self.paths, self._form, self._own = tuple(map(Path, paths)), form, own
         self._find, self._today = find, today
         self._gpu: Gpu | None = None
         self._reason = ""  # why there is no device; empty while nobody has looked
-        self._document: dict | None = None
+        self._documents: list[dict] = []
+
+    @property
+    def documents(self) -> list[dict]:
+        """Return what was measured here so far, alone; without a device, the files' documents."""
+        if not self._documents:
+            own = self.paths[0].with_name(_RECORDED)
+            paths = [own] if self._own and own.exists() else self.paths
+            self._documents = [self._form.load(path) for path in paths]
+        return self._documents
 
     @property
     def document(self) -> dict:
-        """Return what was measured here so far; without a device, the file's document."""
-        if self._document is None:
-            own = self.path.with_name(_RECORDED)
-            self._document = self._form.load(own if own.exists() else self.path)
-        return self._document
+        """Return the only document. Raises ValueError where several are read."""
+        if len(self.documents) > 1:
+            raise ValueError("there are several documents: ask for one row's, `source(row)`")
+        return self.documents[0]
 
     def measure(self, kind: str, measure: Callable[[Gpu], Iterable[dict]]) -> None:
         """Measure all rows of a kind if there is a device; print one line either way.
@@ -58,7 +68,12 @@ class Record:
         """
         gpu = self._device()
         if gpu is None:
-            print(f"{self._reason}. The {len(self.rows(kind))} {kind} rows are {self._whose()}.")
+            try:
+                rows = self.rows(kind)
+            except ValueError:
+                print(f"{self._reason}. No document here has {kind} rows.")
+            else:
+                print(f"{self._reason}. The {len(rows)} {kind} rows are {self._whose(rows)}.")
             return
         from tqdm import tqdm
 
@@ -74,15 +89,31 @@ class Record:
 
     def rows(self, kind: str) -> list[dict]:
         """Return the rows of a kind. Raises ValueError, one sentence, if none were measured."""
-        rows = self.document["rows"].get(kind)
+        rows = [row for document in self.documents for row in document["rows"].get(kind, [])]
         if not rows:
             raise ValueError(f"there are no {kind} rows yet: run the device cell that makes them")
         return rows
 
-    def title(self, text: str) -> str:
-        """Return a plot's title: `text`, the card, and the date, or "constructed"."""
-        how = "constructed" if self.document["constructed"] else self.document["date"]
-        return f"{text} · {self.document['card']['name']}, {how}"
+    def source(self, row: dict) -> dict:
+        """Return where a row is from: constructed, card (a name), date; of others', source too.
+
+        A document of other people's measurements says it in each row, under `source`; any other
+        in its head. Raises ValueError for a row of no document.
+        """
+        for document in self.documents:
+            if any(row is each for rows in document["rows"].values() for each in rows):
+                head = {"constructed": document["constructed"], "date": document["date"]}
+                card = {"card": document["card"]["name"]} if document["card"] else {}
+                return head | card | row.get("source", {})
+        raise ValueError("this row is of none of the documents")
+
+    def title(self, text: str, *rows: dict) -> str:
+        """Return a plot's title: `text`, and of each card its name and the date, or "constructed".
+
+        rows: those that are shown; none for all. Of other people's measurements it says whose.
+        """
+        every = (row for each in self.documents for kind in each["rows"].values() for row in kind)
+        return f"{text} · {_words([self.source(row) for row in rows or every])}"
 
     def save(self, path: str | Path = _RECORDED) -> None:
         """Write what was measured here; print one line. A constructed document is not copied."""
@@ -100,7 +131,7 @@ class Record:
             except NoDevice as error:
                 self._reason = f"No CUDA device: {error}"
             else:
-                self._document = self._empty_document(self._gpu)
+                self._documents = [self._empty_document(self._gpu)]
         elif self._gpu is None:
             self._reason = "No CUDA device"
         return self._gpu
@@ -118,11 +149,24 @@ class Record:
             "rows": {},
         }
 
-    def _whose(self) -> str:
-        if self.document["constructed"]:
-            return f"those of {self.path.name}: constructed, measured by nobody"
-        name, date = self.document["card"]["name"], self.document["date"]
-        return f"those of a document measured on {name}, {date}"
+    def _whose(self, rows: list[dict]) -> str:
+        sources = [self.source(row) for row in rows]
+        whose = _words(sources)
+        if any(source["constructed"] for source in sources):
+            return f"those of a document about {whose}: measured by nobody"
+        return f"measured on {whose}"
+
+
+def _words(sources: Iterable[dict]) -> str:
+    """Return sources as a title says them: cards, then when and by whom they were measured."""
+    cards: dict[str, list[str]] = {}
+    for source in sources:
+        whose = "constructed" if source["constructed"] else source["date"]
+        if "repository" in source:
+            name = source["repository"].removeprefix("https://github.com/")
+            whose += f", {name}@{source['commit']} ({source['licence']})"
+        cards.setdefault(whose, []).append(source["card"])
+    return "; ".join(f"{', '.join(dict.fromkeys(c))}, {whose}" for whose, c in cards.items())
 
 
 def _versions() -> dict[str, str]:

@@ -1,0 +1,184 @@
+"""Lesson 11: what students get wrong when they mend a training loop, and unusual right loops."""
+
+from cohort.edits import edited
+
+LOOP = """
+losses = []
+weights = torch.as_tensor(clips.weights, device=device)
+data = torch.utils.data.DataLoader(
+    clips, batch_size=batch, collate_fn=partial(pad, length=clips.longest), num_workers=4)
+for x, y in data:
+    x, y = torch.from_numpy(x).to(device), torch.from_numpy(y).to(device)
+    optimizer.zero_grad()
+    loss = torch.nn.functional.cross_entropy(model(x), y, weight=weights)
+    loss.backward()
+    optimizer.step()
+    losses.append(loss.detach())
+return [float(loss) for loss in losses]
+"""
+
+_KEEP = "losses.append(loss.detach())"
+_LENGTH = "partial(pad, length=clips.longest)"
+_WEIGHTS = "weights = torch.as_tensor(clips.weights, device=device)\n"
+_RETURN = "return [float(loss) for loss in losses]"
+
+MUTANTS = {
+    "train_epoch": edited(
+        LOOP,
+        {
+            "a number is read in each step": (_KEEP, "losses.append(loss.item())"),
+            "a float in each step": (_KEEP, "losses.append(float(loss))"),
+            "to the host in each step": (_KEEP, "losses.append(loss.detach().cpu())"),
+            "the loss is printed in each step": (_KEEP, f"str(loss); {_KEEP}"),
+            "every other step is read": (
+                _KEEP,
+                "losses.append(loss.detach())\n    if len(losses) % 2 == 0:\n        loss.item()",
+            ),
+            "the loss of the step before is read": (
+                _KEEP,
+                "losses.append(loss.detach())\n    if len(losses) > 1:\n"
+                "        losses[-2] = float(losses[-2])",
+            ),
+            "it waits for the card in each step": (_KEEP, f"torch.cuda.synchronize(); {_KEEP}"),
+            "the weights are sent in each step": (
+                _WEIGHTS,
+                "",
+                "    optimizer.zero_grad()\n",
+                f"    {_WEIGHTS}    optimizer.zero_grad()\n",
+            ),
+            "the weights are made once, and sent in each step": (
+                "torch.as_tensor(clips.weights, device=device)",
+                "torch.as_tensor(clips.weights)",
+                "weight=weights)",
+                "weight=weights.to(device))",
+            ),
+            "the weights stay on the host": (
+                "torch.as_tensor(clips.weights, device=device)",
+                "torch.as_tensor(clips.weights)",
+            ),
+            "all classes weigh the same": (", weight=weights", ""),
+            "weights of ones": (
+                "torch.as_tensor(clips.weights, device=device)",
+                "torch.ones(len(clips.weights), device=device)",
+            ),
+            "the weights of an earlier run": (
+                _WEIGHTS,
+                "if '_kept_weights' not in globals():\n"
+                "    globals()['_kept_weights'] = clips.weights\n"
+                "weights = torch.as_tensor(_kept_weights, device=device)\n",
+            ),
+            "each batch has a length of its own": (_LENGTH, "pad"),
+            "a length that fits the example": (_LENGTH, "partial(pad, length=40)"),
+            "clips are cut to the shortest": (
+                _LENGTH,
+                "lambda samples: pad([(clip[:min(clips.lengths)], label) "
+                "for clip, label in samples])",
+            ),
+            "a batch is padded to a multiple of 16": (
+                _LENGTH,
+                "lambda samples: pad(samples, -(-max(len(c) for c, _ in samples) // 16) * 16)",
+            ),
+            "a batch of one": ("batch_size=batch", "batch_size=1"),
+            "batches of four": ("batch_size=batch", "batch_size=4"),
+            "the clips are read in the loop": (", num_workers=4", ""),
+            "no workers, said": ("num_workers=4", "num_workers=0"),
+            "pinned, and no workers": ("num_workers=4", "pin_memory=True"),
+            "all clips are read before the loop": ("clips, batch_size", "list(clips), batch_size"),
+            "clips are read for their lengths": (
+                "length=clips.longest",
+                "length=max(len(clip) for clip, _ in clips)",
+            ),
+            "shuffled": ("num_workers=4", "num_workers=4, shuffle=True"),
+            "the last batch is dropped": ("num_workers=4", "num_workers=4, drop_last=True"),
+            "gradients are summed over steps": ("    optimizer.zero_grad()\n", ""),
+            "no steps": ("    optimizer.step()\n", ""),
+            "steps before their gradients": (
+                "    loss.backward()\n    optimizer.step()\n",
+                "    optimizer.step()\n    loss.backward()\n",
+            ),
+            "every other batch": (
+                "    optimizer.zero_grad()\n",
+                "    if len(losses) % 2:\n        losses.append(losses[-1])\n        continue\n"
+                "    optimizer.zero_grad()\n",
+            ),
+            "losses are left out": (_KEEP, "losses = [loss.detach()]"),
+            "the mean": (_RETURN, "return float(sum(losses)) / len(losses)"),
+            "running means": (
+                _RETURN,
+                "found = [float(loss) for loss in losses]\n"
+                "return [sum(found[:n]) / n for n in range(1, len(found) + 1)]",
+            ),
+            "losses stay on the card": (_RETURN, "return losses"),
+            "rounded to two decimals": (
+                _RETURN,
+                "return [round(float(loss), 2) for loss in losses]",
+            ),
+            "losses after the step": (
+                _KEEP,
+                "losses.append(torch.nn.functional.cross_entropy("
+                "model(x), y, weight=weights).detach())",
+            ),
+            "none is returned": (_RETURN, "return []"),
+        },
+    )
+}
+
+ALTERNATES = {
+    "train_epoch": {
+        "numbers are read when all is done": LOOP,
+        "threads read ahead": """
+            from concurrent.futures import ThreadPoolExecutor
+
+            def read(first):
+                numbers = range(first, min(first + batch, len(clips)))
+                return pad([clips[n] for n in numbers], clips.longest)
+
+            weight, losses = torch.tensor(clips.weights, device=device), []
+            with ThreadPoolExecutor(2) as pool:
+                for x, y in pool.map(read, range(0, len(clips), batch)):
+                    x, y = torch.tensor(x).to(device), torch.tensor(y).to(device)
+                    loss = torch.nn.functional.cross_entropy(model(x), y, weight)
+                    optimizer.zero_grad()
+                    loss.backward()
+                    optimizer.step()
+                    losses.append(loss.detach())
+            return torch.stack(losses).cpu().tolist()
+        """,
+        "losses are kept in a tensor on the card": """
+            F, DataLoader = torch.nn.functional, torch.utils.data.DataLoader
+
+            def equal(samples):
+                return pad(samples, clips.longest)
+
+            data = DataLoader(clips, batch, False, num_workers=1, collate_fn=equal,
+                              pin_memory=True, persistent_workers=True, prefetch_factor=4)
+            kept = torch.zeros(len(data), device=device)
+            weights = torch.tensor(clips.weights).to(device, non_blocking=True)
+            for number, (x, y) in enumerate(data):
+                x = torch.as_tensor(x).to(device, non_blocking=True)
+                y = torch.as_tensor(y).to(device, non_blocking=True)
+                optimizer.zero_grad(set_to_none=True)
+                loss = F.cross_entropy(model(x), y, weight=weights)
+                loss.backward()
+                optimizer.step()
+                kept[number] = loss.detach()
+            return kept.tolist()
+        """,
+        "zeros are put behind on the card": """
+            length, losses = clips.longest, []
+            weights = torch.tensor(clips.weights).cuda()
+            for x, y in torch.utils.data.DataLoader(
+                    dataset=clips, batch_size=batch, num_workers=3, collate_fn=pad):
+                x = torch.from_numpy(x).to(device)
+                x = torch.nn.functional.pad(x, (0, 0, 0, length - x.shape[1]))
+                loss = torch.nn.functional.cross_entropy(
+                    model(x), torch.from_numpy(y).to(device), weight=weights)
+                optimizer.zero_grad()
+                loss.backward()
+                with torch.no_grad():
+                    losses.append(loss * 1)
+                optimizer.step()
+            return torch.cat([loss.reshape(1) for loss in losses]).tolist()
+        """,
+    }
+}
