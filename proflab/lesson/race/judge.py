@@ -129,7 +129,7 @@ def hint(found: Mapping[str, Any]) -> str:
     top = found.get("largest") or {}
     if not top:
         return ""
-    what = f"largest: {top['share']:.0%}, {top['count']:,} × {top['op']}, {top['wall']}"
+    what = f"largest: {100 * top['share']:.0f} %, {top['count']:,} × {top['op']}, {top['wall']}"
     return f"{what}; it computes in float64" if top["float64"] else what
 
 
