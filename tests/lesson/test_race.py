@@ -529,6 +529,20 @@ def test_numbers_are_drawn_by_the_tape_so_that_no_tape_can_know_them(op_facts):
     )
 
 
+def test_a_tape_that_was_lucky_in_the_notebook_is_not_in_the_grader(op_facts):
+    given = loads(dumps(traced(_square, x=(64, 64))))
+
+    def lucky(shift):
+        sign = lambda x: (x[:1, :1] > shift) & (x[1:2, :1] > 0)  # noqa: E731
+        return loads(dumps(traced(lambda x: _from_right(x) * sign(x), x=(64, 64))))
+
+    def wrong(tape, salt=""):
+        return judge(tape, given, op_facts, "DESK", run_slow=True, salt=salt)["wrong"]
+
+    found = next(tape for tape in map(lucky, np.arange(500) * 1e-9) if not wrong(tape))
+    assert sum(bool(wrong(found, salt)) for salt in "abcdef") >= 4
+
+
 # ── in a notebook ────────────────────────────────────────────────────────────────────────────
 
 

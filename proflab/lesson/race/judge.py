@@ -2,7 +2,8 @@
 
 The order is: refused, no cheaper than the given program, wrong, below the floor, a share. Inputs
 are drawn with a seed that follows from the tape itself, so the same tape always meets the same
-numbers, and nobody can write a tape that knows the numbers that it will meet.
+numbers, and nobody can write a tape that knows the numbers that it will meet. The grader adds a
+salt that students' code does not know, so that none can try tapes until one has luck.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ Draws = Mapping[str, Any]  # "positive", or the number that drawn integers are b
 def judge(tape: Any, given: list, op_facts: Callable | None, machine: str, *,
           within: float = WITHIN, floor: float | None = None, draws: Draws | None = None,
           state: tuple[str, ...] = (), fast: int | None = None,
-          run_slow: bool = False) -> dict[str, Any]:  # fmt: skip
+          run_slow: bool = False, salt: str = "") -> dict[str, Any]:  # fmt: skip
     """Return what a tape is worth beside the given program's, as plain data.
 
     "refused": a sentence; or "ms", "given", "floor": costs in ms (bytes, with two memories), and
@@ -56,7 +57,7 @@ def judge(tape: Any, given: list, op_facts: Callable | None, machine: str, *,
             found["largest"] = largest(paid, chosen)
             if paid.ms >= price.ms and not run_slow:
                 return found
-        found["error"], found["wrong"] = _compare(tape, given, draws or {}, within)
+        found["error"], found["wrong"] = _compare(tape, given, draws or {}, within, salt)
     except Refused as refused:
         return {"refused": str(refused)}
     return found
@@ -153,14 +154,14 @@ def draw(inputs: list, seed: int, kind: str, draws: Draws) -> dict[str, np.ndarr
     return found
 
 
-def _compare(tape: list, given: list, draws: Draws, within: float) -> tuple[float, str]:
+def _compare(tape: list, given: list, draws: Draws, within: float, salt: str) -> tuple[float, str]:
     """Return the largest relative error on three draws, and a sentence if it is too large."""
     counted = on_meta(tape)
     wanted = [array.shape for array in on_meta(given).results]
     made = [array.shape for array in counted.results]
     if made != wanted:
         return math.inf, f"results of shapes {_few(made)} where {_few(wanted)} are expected"
-    digest = hashlib.sha256(dumps([tape, given])).digest()
+    digest = hashlib.sha256(dumps([salt, tape, given])).digest()
     worst = 0.0
     for number, kind in enumerate(_DRAWS):
         seed = int.from_bytes(digest[8 * number : 8 * number + 8], "big")
