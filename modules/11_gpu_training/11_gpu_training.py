@@ -684,7 +684,7 @@ guesses.compare(what, guess_gpu_conv_share, share, unit="%", document=source)
 
 # %% [markdown]
 # Batch normalization and ReLU have next to no FLOPs and many bytes: lesson 10's memory wall; `torch.compile` fuses them.
-# SGD (`add_`, `mul_`) launches 483 kernels, 3 a tensor: 1.3 ms on the card, 21 of the host.
+# SGD (`add_`, `mul_`) launches 483 kernels, 3 a tensor: 1.3 ms on the card, 21 ms of the host.
 #
 # ### In torch
 #

@@ -2,7 +2,7 @@
 
 Starting `nbgrader` takes two seconds of imports, each time. As a program this is that process: it
 reads requests, a line of JSON each, and answers with the exit status when a command has ended.
-What must be seen from the very start (test_docs.py, test_grade_kill.py) is started as a process.
+What must be seen from the very start (test_grade_kill.py) is started as a process.
 """
 
 from __future__ import annotations

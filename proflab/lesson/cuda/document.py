@@ -7,7 +7,7 @@
 
 Which kinds there are, and what a row of each holds, is in a file beside each lesson. A document of
 other people's measurements says in each row where it is from, under `source`: repository, commit,
-path, licence, date and card; driver, cpu and empty_ms in its head are null.
+path, licence, date and card; card, driver, cpu and empty_ms in its head are null.
 
 What may not enter: FLOPs and bytes of a kernel; a row says how it was launched, and the reader
 counts.
@@ -70,13 +70,8 @@ def check(document: Any, kinds: dict[str, CheckRow]) -> None:
         _require(name in document, f"{name} is missing")
         good = kind(document[name]) or (name in _OWN and document[name] is None)
         _require(good, f"{name} must be {sentence}")
-    card = document["card"]
-    for name in ("multiprocessors", "l2_bytes", "memory_bytes"):
-        _require(_is_size(card.get(name)), f"card.{name} must be an int of at least 1")
-    _require(_is_name(card.get("name")), "card.name must be a text")
-    pair = card.get("compute_capability")
-    good = isinstance(pair, list) and len(pair) == 2 and all(map(_is_count, pair))
-    _require(good, "card.compute_capability must be a pair of ints, such as [7, 5]")
+    if document["card"] is not None:
+        _check_card(document["card"])
     for kind, rows in document["rows"].items():
         known = ", ".join(kinds)
         _require(kind in kinds, f"rows.{kind} is of no known kind: there are {known}")
@@ -84,6 +79,15 @@ def check(document: Any, kinds: dict[str, CheckRow]) -> None:
         for number, row in enumerate(rows):
             kinds[kind](row, f"rows.{kind}[{number}]")
             _check_source(row, document, f"rows.{kind}[{number}]")
+
+
+def _check_card(card: dict) -> None:
+    for name in ("multiprocessors", "l2_bytes", "memory_bytes"):
+        _require(_is_size(card.get(name)), f"card.{name} must be an int of at least 1")
+    _require(_is_name(card.get("name")), "card.name must be a text")
+    pair = card.get("compute_capability")
+    good = isinstance(pair, list) and len(pair) == 2 and all(map(_is_count, pair))
+    _require(good, "card.compute_capability must be a pair of ints, such as [7, 5]")
 
 
 def check_fields(row: Any, fields: dict[str, str], where: str) -> None:
@@ -158,7 +162,7 @@ SORTS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "object": (_is_dict, "an object"),
 }
 _SOURCE = ("repository", "commit", "path", "licence", "date", "card")
-_OWN = ("driver", "cpu", "empty_ms")  # known of a measurement of one's own alone
+_OWN = ("card", "driver", "cpu", "empty_ms")  # known of a measurement of one's own alone
 _HEAD: dict[str, tuple[Callable[[Any], bool], str]] = {
     "constructed": (_is_flag, "true or false"),
     "command": (_is_name, "a text: how to make the document again"),
