@@ -71,12 +71,9 @@ def check(document: Any, kinds: dict[str, CheckRow]) -> None:
         good = kind(document[name]) or (name in _OWN and document[name] is None)
         _require(good, f"{name} must be {sentence}")
     card = document["card"]
-    for name in ("multiprocessors", "l2_bytes", "memory_bytes"):
-        _require(_is_size(card.get(name)), f"card.{name} must be an int of at least 1")
     _require(_is_name(card.get("name")), "card.name must be a text")
-    pair = card.get("compute_capability")
-    good = isinstance(pair, list) and len(pair) == 2 and all(map(_is_count, pair))
-    _require(good, "card.compute_capability must be a pair of ints, such as [7, 5]")
+    if not card["name"].startswith("CPU"):
+        _check_card(card)
     for kind, rows in document["rows"].items():
         known = ", ".join(kinds)
         _require(kind in kinds, f"rows.{kind} is of no known kind: there are {known}")
@@ -84,6 +81,15 @@ def check(document: Any, kinds: dict[str, CheckRow]) -> None:
         for number, row in enumerate(rows):
             kinds[kind](row, f"rows.{kind}[{number}]")
             _check_source(row, document, f"rows.{kind}[{number}]")
+
+
+def _check_card(card: dict) -> None:
+    """Raise ValueError unless a card, which is no processor, says how large it is."""
+    for name in ("multiprocessors", "l2_bytes", "memory_bytes"):
+        _require(_is_size(card.get(name)), f"card.{name} must be an int of at least 1")
+    pair = card.get("compute_capability")
+    good = isinstance(pair, list) and len(pair) == 2 and all(map(_is_count, pair))
+    _require(good, "card.compute_capability must be a pair of ints, such as [7, 5]")
 
 
 def check_fields(row: Any, fields: dict[str, str], where: str) -> None:
