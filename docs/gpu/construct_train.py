@@ -1,4 +1,4 @@
-"""Writes the constructed document of lesson 11: what its device cells might say of a T4.
+"""Writes the constructed document of lesson 11: what the cells of its lab might say of a T4.
 
     python docs/gpu/construct_train.py
 
@@ -11,8 +11,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from constructed_memory import training_step
-from constructed_trace import LAYERS, trace
 from solved import ROOT, TRAINING
 
 CONSTRUCTED = ROOT / "modules" / TRAINING.LESSON / "constructed_train.json"
@@ -33,40 +31,14 @@ ASSUMED = {
     "ms with all that helped": 136.0,
     "ms in mixed precision": 185.0,
     "spread of a step": 0.02,
-    "watts of a product of zeros, ones, random numbers": {
-        "zeros": 46.0,
-        "ones": 51.0,
-        "random": 69.5,
-    },
-    "MHz of a product of zeros, ones, random numbers": {
-        "zeros": 1590,
-        "ones": 1560,
-        "random": 1245,
-    },
-    "ms of a product at 1,590 MHz": 6.1,
-}
-TRACED = {  # a step of 16 images in mixed precision
-    "noise": 0.01,
-    "µs of a launch": 6.0,
-    "µs from a launch to its start": 4.0,
-    "µs of a wait that is over": 12.0,
-    "µs of an op on the host": 14.0,
-    "µs to ask for memory": 7.0,
-    "µs of a layer's kernels, forward": dict(
-        zip(LAYERS, (420.0, 900.0, 700.0, 600.0, 640.0), strict=True)
-    ),
-    "µs of the loss": 35.0,
-    "µs of an optimizer's kernel": 180.0,
-    "µs to copy a batch from pinned memory": 820.0,
-    "µs to copy a batch from pageable memory": 1750.0,
-    "µs to copy the classes' weights": 9.0,
-    "µs to write the loss down": 700.0,
-    "µs to wait for a batch": {"starved": 34_000.0, "synchronous": 90.0, "good": 90.0},
+    "s to compile": {"default": 38.0, "reduce-overhead": 45.0, "max-autotune": 165.0},
+    "ms compiled by mode": {"default": 150.0, "reduce-overhead": 147.0, "max-autotune": 143.0},
+    "times a new shape is compiled before torch gives up": 8,
 }
 FAULTS = ["item", "transfer", "shape"]
 NOTE = (
-    "Constructed, not measured: the assumed factors under model, a small model of a queue and of "
-    "an allocator, and seeded noise. No card ran anything for this document."
+    "Constructed, not measured: the assumed factors under model, and seeded noise. No card ran "
+    "anything for this document."
 )
 _SWITCHES = {
     "workers": 0,
@@ -118,52 +90,34 @@ def steps(random) -> list[dict]:
                 "against": against,
                 "pairs": pairs,
                 "losses": _losses(random, 50, 0.002 if switches.get("amp") else 0.0),
-                "peak_bytes": _peak(batch, switches),
+                "peak_bytes": None,
                 "switches": _SWITCHES | switches | {"faults": faults},
             }
         )
     return rows
 
 
-def traces(random) -> list[dict]:
-    """Return three traces of the same three steps."""
-    wait = TRACED["µs to wait for a batch"]
-    kinds = {
-        "starved": {"workers": 0, "pin": False, "faults": ()},
-        "synchronous": {"workers": 4, "pin": False, "faults": ("item", "transfer")},
-        "good": {"workers": 4, "pin": True, "faults": ()},
-    }
+def compiled() -> list[dict]:
+    """Return the modes of torch.compile, and two loops whose every batch has another shape.
+
+    By default the second shape is compiled for all sizes; with dynamic=False each is, and after
+    eight torch gives up.
+    """
+    eager = ASSUMED["ms in mixed precision and channels-last"]
+    seconds, ms = ASSUMED["s to compile"], ASSUMED["ms compiled by mode"]
+    again = ASSUMED["times a new shape is compiled before torch gives up"]
+    rows = [{"name": "eager", "compile_s": 0.0, "ms": eager, "recompiles": 0}]
+    rows += [{"name": m, "compile_s": seconds[m], "ms": ms[m], "recompiles": 0} for m in ms]
+    once, lost = 2 * seconds["default"], again * seconds["default"]
     return [
-        {"name": name, "steps": 3, "trace": trace(TRACED, random, 3, loader_us=wait[name], **how)}
-        for name, how in kinds.items()
-    ]
-
-
-def memories() -> list[dict]:
-    """Return what the allocator did in a step of 128 images, without checkpoints and with."""
-    rows = []
-    for name, checkpoint in (("plain", False), ("checkpoint", True)):
-        allocator = training_step(128, checkpoint)
-        row = {"history": allocator.history, "segments": allocator.listed()}
-        rows.append({"name": name, "batch": 128, **row})
-    return rows
-
-
-def powers() -> list[dict]:
-    """Return a product of two 4,096² matrices of float16 with other numbers in them."""
-    watts = ASSUMED["watts of a product of zeros, ones, random numbers"]
-    mhz = ASSUMED["MHz of a product of zeros, ones, random numbers"]
-    at = ASSUMED["ms of a product at 1,590 MHz"] * 1590
-    return [
+        *rows,
         {
-            "name": name,
-            "dtype": "float16",
-            "n": 4096,
-            "watts": watts[name],
-            "sm_mhz": mhz[name],
-            "ms": round(at / mhz[name], 3),
-        }
-        for name in watts
+            "name": "many shapes, by default",
+            "compile_s": once,
+            "ms": ms["default"],
+            "recompiles": 1,
+        },
+        {"name": "many shapes, dynamic=False", "compile_s": lost, "ms": eager, "recompiles": again},
     ]
 
 
@@ -179,13 +133,11 @@ def construct() -> dict:
         "versions": {},
         "cpu": "none: constructed",
         "card": CARD,
-        "model": ASSUMED | {"a traced step of 16 images": TRACED},
+        "model": ASSUMED,
         "empty_ms": 0.0025,
         "rows": {
             "step": steps(random),
-            "trace": traces(random),
-            "memory": memories(),
-            "power": powers(),
+            "compile": compiled(),
         },
     }
 
@@ -200,20 +152,6 @@ def _losses(random, count: int, other: float) -> list[float]:
     noise = np.random.default_rng(3).normal(0, 0.05, count)  # the same batches in all runs
     noise += random.normal(0, other, count) if other else 0
     return [round(start * math.exp(-rate * n) + float(noise[n]), 4) for n in range(count)]
-
-
-def _peak(batch: int, switches: dict) -> int:
-    """Return the most bytes that were allocated at once."""
-    live, peak, held = 0, 0, {}
-    allocator = training_step(batch, switches.get("checkpoint", False), switches.get("amp", False))
-    for event in allocator.history:
-        if event["action"] == "alloc":
-            held[event["addr"]] = -(-event["size"] // 512) * 512
-            live += held[event["addr"]]
-        else:
-            live -= held.pop(event["addr"])
-        peak = max(peak, live)
-    return peak
 
 
 def main() -> None:

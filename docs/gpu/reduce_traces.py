@@ -1,11 +1,12 @@
-"""Reduce published traces of real cards to small documents in the form of lesson 11's.
+"""Reduce published traces of real cards to the documents of lesson 11 that were measured.
 
     python docs/gpu/reduce_traces.py FOLDER
 
 FOLDER holds the original files by the names in SOURCES; each is checked by its SHA-256, so that
 anybody who fetches them from the repositories makes the same documents, byte for byte. What is
-kept is what happened when, on which thread and stream, the bytes of copies and the shapes that
-convolutions and products got; call stacks, machine names and users are not.
+kept is what happened when, on which thread and stream, the bytes of copies and of all-reduces, and
+the shapes that convolutions and products got; call stacks, machine names and users are not. Of
+ops inside ops only one trace keeps more than the outermost: so each document is below 400 kB.
 """
 
 from __future__ import annotations
@@ -14,14 +15,16 @@ import gzip
 import json
 import re
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import originals
-from packed import pack, pack_history
+from solved import MEASURED, TRAINING
 
-MEASURED = Path(__file__).parent / "measured"
+from proflab.lesson.cuda.packed import pack, pack_history
+
 KINETO = {
     "repository": "https://github.com/pytorch/kineto",
     "commit": "be239c04",
@@ -71,6 +74,16 @@ _CATS = {
     "Memcpy": "gpu_memcpy",
     "Memset": "gpu_memset",
 }
+_V100 = {
+    "compute_capability": [7, 0],
+    "multiprocessors": 80,
+    "l2_bytes": 6 * 1024**2,
+    "memory_bytes": 32 * 1024**3,
+}
+NOTE = (
+    "Measured by others with torch.profiler and published under the licences that the rows name; "
+    "carried over are times, shapes and bytes."
+)
 _HOST = ("cpu_op", "user_annotation", "cuda_runtime")
 _SHAPED = re.compile(r"aten::(cudnn_convolution|addmm|mm)")
 _BEFORE = "before the step"
@@ -113,6 +126,8 @@ def _plain(event: dict, begin: float) -> dict:
         kept["Input Dims"] = [shape for shape in args["Input Dims"] if shape]
     if cat == "gpu_memcpy":
         kept["bytes"] = args["bytes"]
+    if args.get("Collective name") == "allreduce":
+        kept["bytes"] = 4 * args["In msg nelems"]  # of float32
     tid = args["stream"] if cat not in _HOST else int(event["tid"])
     start = round(event["ts"] - begin)
     end = round(event["ts"] - begin + event["dur"])
@@ -138,18 +153,32 @@ def _did_something(event: dict, work: set[int]) -> bool:
     return event["args"].get("correlation") in work or "Memcpy" in name or "Synchronize" in name
 
 
-def steps(found: list[dict], chosen: range, ops: bool) -> Iterator[dict]:
-    """Yield the events that begin in the chosen steps of the profiler, and device work of theirs.
+def steps(found: list[dict], chosen: range, inner: bool) -> Iterator[dict]:
+    """Yield the events that begin in the chosen steps of the profiler.
 
-    ops: whether torch's ops stay, or the annotations and CUDA's calls alone.
+    inner: whether ops inside ops stay, or only the outermost, and those that tell their bytes. If
+    so, the card's work is what the steps launched, which may run after them.
     """
     marks = [e for e in found if e["name"].startswith("ProfilerStep#")]
     first, last = marks[chosen[0]], marks[chosen[-1]]
     start, end = first["ts"], last["ts"] + last["dur"]
+    done: dict[int, int] = {}  # until when the outermost op of a thread runs
+    launched: set[int] = set()
     for event in found:
-        inside = start <= event["ts"] < end
-        if inside and (ops or event["cat"] != "cpu_op"):
-            yield event | {"ts": event["ts"] - start}
+        number, inside = event["args"].get("correlation"), start <= event["ts"] < end
+        if inside and event["cat"] == "cuda_runtime":
+            launched.add(number)
+        if event["cat"] not in _HOST and inner:
+            inside = number in launched
+        if not inside:
+            continue
+        if event["cat"] == "cpu_op":
+            outer = event["ts"] >= done.get(event["tid"], start)
+            if outer:
+                done[event["tid"]] = event["ts"] + event["dur"]
+            if not (inner or outer or "bytes" in event["args"]):
+                continue
+        yield event | {"ts": event["ts"] - start}
 
 
 def memory(trace: dict[str, Any], found: list[dict], step: int) -> list[dict]:
@@ -211,50 +240,91 @@ def _small_addresses(history: list[dict]) -> list[dict]:
     return [e | {"addr": numbers.setdefault(e["addr"], len(numbers))} for e in history]
 
 
-def trace_row(folder: Path, original: str, name: str, chosen: range, ops: bool) -> dict[str, Any]:
+def all_reduces(found: list[dict], chosen: range) -> dict[int, list[float]]:
+    """Return bytes → the ms of NCCL's kernels in the chosen steps.
+
+    A kernel says nothing of its bytes; the gradient was copied right before, and the copy does.
+    """
+    cats = ("kernel", "gpu_memcpy")
+    work = [event for event in steps(found, chosen, False) if event["cat"] in cats]
+    ms: dict[int, list[float]] = defaultdict(list)
+    for before, event in zip(work, work[1:], strict=False):
+        if event["name"].startswith("ncclKernel_AllReduce") and "bytes" in before["args"]:
+            ms[before["args"]["bytes"]].append(event["dur"] / 1e3)
+    return dict(sorted(ms.items()))
+
+
+def trace_row(folder: Path, original: str, name: str, chosen: range, **more: Any) -> dict[str, Any]:
     """Return a row of the document: some steps of an original, with where they are from."""
-    found = list(steps(events(read(folder, original)), chosen, ops))
-    packed = {"name": name, "steps": len(chosen), "packed": pack(found)}
-    return packed | {"source": SOURCES[original]}
+    found = events(read(folder, original))
+    packed = pack(list(steps(found, chosen, more.pop("inner", False))))
+    row = {"name": name, "steps": len(chosen), **more, "packed": packed}
+    return row | {"source": SOURCES[original]}
 
 
 def memory_row(folder: Path, original: str, name: str, step: int) -> dict[str, Any]:
     """Return a row of the document: the allocator's history in one step of an original."""
     trace = read(folder, original)
-    history = memory(trace, events(trace), step)
-    return {"name": name, "packed": pack_history(history), "source": SOURCES[original]}
+    asked = [e["args"] for e in trace["traceEvents"] if e.get("name") == "[memory]"]
+    reserved = max(args["Total Reserved"] for args in asked if args["Device Type"] == 1)
+    history = pack_history(memory(trace, events(trace), step))
+    row = {"name": name, "reserved": reserved, "packed": history, "segments": []}
+    return row | {"source": SOURCES[original]}
+
+
+def documents(folder: Path) -> Iterator[tuple[str, dict[str, list]]]:
+    """Yield each document's name and its rows by kind."""
+    alone, loaded, pair, buckets = SOURCES
+    trained = {"model": "resnet50", "batch": 32, "dtype": "float32"}
+    yield (
+        "v100_loader.json",
+        {"trace": [trace_row(folder, alone, "loader in the loop", range(1, 3), **trained)]},
+    )
+    yield (
+        "v100_workers.json",
+        {"trace": [trace_row(folder, loaded, "four workers", range(6), **trained)]},
+    )
+    yield (
+        "v100_step.json",
+        {"trace": [trace_row(folder, loaded, "step with all ops", range(2, 3), inner=True)]},
+    )
+    times = all_reduces(events(read(folder, pair)), range(4))  # in the fifth, one rank waits
+    rows = [{"backend": "nccl", "ranks": 2, "bytes": size, "ms": ms} for size, ms in times.items()]
+    yield (
+        "v100_pair.json",
+        {
+            "trace": [
+                trace_row(folder, pair, "one by one", range(2, 3)),
+                trace_row(folder, buckets, "in buckets", range(2, 3)),
+            ],
+            "memory": [memory_row(folder, pair, "one by one", 2)],
+            "allreduce": [row | {"source": SOURCES[pair]} for row in rows],
+        },
+    )
 
 
 def write(folder: Path, target: Path) -> Iterator[Path]:
     """Write the documents; yields the file of each."""
-    alone, loaded, pair, buckets = SOURCES
-    documents: dict[str, dict[str, list]] = {
-        "v100_loader.json": {
-            "trace": [
-                trace_row(folder, alone, "loader in the loop", range(1, 3), False),
-                trace_row(folder, loaded, "four workers", range(6), False),
-            ]
-        },
-        "v100_step.json": {
-            "trace": [trace_row(folder, loaded, "one step, all ops", range(2, 3), True)]
-        },
-        "v100_ddp.json": {
-            "trace": [
-                trace_row(folder, pair, "each gradient by itself", range(2, 3), False),
-                trace_row(folder, buckets, "in buckets", range(2, 3), False),
-            ],
-            "memory": [memory_row(folder, pair, "a step of two cards", 2)],
-        },
-    }
-    for name, rows in documents.items():
-        path = target / name
-        text = json.dumps(rows, separators=(",", ":"), ensure_ascii=False)
-        path.write_text(text.replace('},{"name"', '},\n{"name"') + "\n", encoding="utf-8")
-        yield path
+    for name, rows in documents(folder):
+        source = next(iter(rows.values()))[0]["source"]
+        document = {
+            "constructed": False,
+            "note": NOTE,
+            "command": "python docs/gpu/reduce_traces.py FOLDER",
+            "date": source["date"],
+            "driver": None,
+            "versions": {},
+            "cpu": None,
+            "card": {"name": source["card"].split(",")[0], **_V100},
+            "empty_ms": None,
+            "rows": rows,
+        }
+        TRAINING.save(document, target / name)
+        yield target / name
 
 
 def main() -> None:
-    """Write the documents from the folder on the command line."""
+    """Write the documents from the folder on the command line, beside the lesson's text."""
     if len(sys.argv) != 2:
         raise SystemExit("Usage: python docs/gpu/reduce_traces.py FOLDER")
     for path in write(Path(sys.argv[1]), MEASURED):

@@ -17,6 +17,7 @@ LESSON = "10_cuda_roofline"
 ROOFLINE = beside(LESSON, "roofline_document")
 TRAINING = beside("11_gpu_training", "train_document")
 TRACES = beside("11_gpu_training", "trace_doubles")
+MEASURED = ROOT / "modules" / TRAINING.LESSON  # the folder of what others measured
 CONSTRUCTED = ROOT / "modules" / LESSON / "constructed_t4.json"
 
 

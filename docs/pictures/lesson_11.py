@@ -2,7 +2,7 @@
 
     python docs/pictures/lesson_11.py
 
-The picture at the top is the lesson's own: its three traces, from the constructed document.
+The picture at the top is the lesson's own: three steps of the traces that others measured.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from solved_demo import beside, demos_of
 
-from proflab.lesson import plot
+from proflab.lesson import cuda, plot
 
 LESSON = "11_gpu_training"
 FOLDER = Path(__file__).resolve().parents[2] / "modules" / LESSON
@@ -21,10 +21,12 @@ CELL = 0.5
 
 
 def timelines():
-    """Draw a starved, a synchronous and a good run."""
-    document = beside(LESSON, "train_document").load(FOLDER / "constructed_train.json")
-    title = f"Three runs of three training steps · {document['card']['name']}, constructed"
-    return demos_of(LESSON).streams(document["rows"]["trace"], title=title)
+    """Draw a step with the loader in the loop, and two with four workers, one of them slow."""
+    names, form = ("v100_loader.json", "v100_workers.json"), beside(LESSON, "train_document")
+    record = cuda.Record(*(FOLDER / name for name in names), form=form)
+    (alone, loaded), demos = record.rows("trace"), demos_of(LESSON)
+    steps = [demos.one_step(row, at) for row, at in ((alone, 1), (loaded, 2), (loaded, 4))]
+    return demos.streams(steps, title=record.title("ResNet-50", alone, loaded))
 
 
 def ring():

@@ -62,7 +62,7 @@ ALTERNATES = (
             start, end = gap
             if not end > start:
                 raise ValueError("gap")
-            names = ("data", "copy", "sync", "launch")
+            names = tuple(causes)
             for name, *_ in host:
                 if name not in names:
                     raise ValueError(name)
@@ -76,12 +76,13 @@ ALTERNATES = (
                         at = b
                 return total
 
-            sums = [0] + [covered(names[: n + 1]) for n in range(4)] + [end - start]
+            sums = [0] + [covered(names[: n + 1]) for n in range(len(names))]
+            sums.append(end - start)
             return {name: sums[n + 1] - sums[n] for n, name in enumerate([*names, "other"])}
         """,
             "backwards, later causes overwrite": """
             start, end = gap
-            rank = {"data": 0, "copy": 1, "sync": 2, "launch": 3}
+            rank = {cause: number for number, cause in enumerate(causes)}
             if end <= start:
                 raise ValueError("gap")
             if not all(k in rank for k, _, _ in host):
@@ -92,7 +93,7 @@ ALTERNATES = (
                 for n in range(len(names)):
                     if a <= times[n] and times[n + 1] <= b:
                         names[n] = kind
-            found = {k: 0.0 for k in ("other", "launch", "sync", "copy", "data")}
+            found = {k: 0.0 for k in ("other", *causes)}
             for n, name in enumerate(names):
                 found[name] += times[n + 1] - times[n]
             return found

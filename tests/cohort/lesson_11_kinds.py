@@ -32,8 +32,8 @@ MUTANTS = {
         },
     ),
     "gap_causes": around(
-        "gap_causes(gap, host)",
-        CAUSES,
+        "gap_causes(gap, host, causes=None)",
+        'causes = causes or ["data", "copy", "sync", "launch"]\n' + CAUSES,
         {
             "kept from an earlier call with this gap": KEPT,
             "rounded to three decimals": rounded(3),
@@ -46,9 +46,16 @@ MUTANTS = {
                     raise ValueError("host")
                 return right(CALL)
             """,
-            "at most eight spans": "return right(gap, host[:8])",
+            "at most eight spans": "return right(gap, host[:8], causes)",
+            "only known names are causes": """
+                known = ("communication", "data", "copy", "sync", "launch")
+                if causes and any(cause not in known for cause in causes):
+                    raise ValueError("causes")
+                return right(CALL)
+            """,
             "what lies elsewhere is not looked at": """
-                return right(gap, [each for each in host if each[1] < gap[1] and each[2] > gap[0]])
+                near = [each for each in host if each[1] < gap[1] and each[2] > gap[0]]
+                return right(gap, near, causes)
             """,
         },
     ),

@@ -28,7 +28,7 @@ return {"busy": busy, "idle": end - start - busy, "gaps": gaps}
 """
 
 CAUSES = """
-(start, end), order = gap, ["data", "copy", "sync", "launch"]
+(start, end), order = gap, list(causes)
 if end <= start:
     raise ValueError("gap")
 if any(cause not in order for cause, *_ in host):
@@ -197,14 +197,31 @@ MUTANTS = {
             "the order is reversed": ("for cause in order:", "for cause in order[::-1]:"),
             "the order of the alphabet": ("for cause in order:", "for cause in sorted(order):"),
             "copy and data change places": (
-                'order = gap, ["data", "copy"',
-                'order = gap, ["copy", "data"',
+                "order = gap, list(causes)",
+                "order = gap, [causes[1], causes[0], *causes[2:]]",
             ),
             "sync and copy change places": (
-                '"copy", "sync", "launch"]',
-                '"sync", "copy", "launch"]',
+                "order = gap, list(causes)",
+                "order = gap, [causes[0], causes[2], causes[1], *causes[3:]]",
             ),
-            "launch before sync": ('"sync", "launch"]', '"launch", "sync"]'),
+            "launch before sync": (
+                "order = gap, list(causes)",
+                "order = gap, [*causes[:2], *causes[:1:-1]]",
+            ),
+            "causes is not read": (
+                "order = gap, list(causes)",
+                'order = gap, ["data", "copy", "sync", "launch"]',
+            ),
+            "causes is read, its order not": (
+                "(start, end), order = gap, list(causes)",
+                '(start, end), known = gap, ["data", "copy", "sync", "launch"]\n'
+                "order = [c for c in known if c in causes] + [c for c in causes if c not in known]",
+            ),
+            "a fifth cause has no key of its own": (
+                'found["other"] = sum(b - a for a, b in free)',
+                'found["other"] = sum(b - a for a, b in free)\n'
+                'found["other"] += found.pop("communication", 0)',
+            ),
             "each cause gets all of its time": (
                 "        free = rest\n",
                 "",

@@ -78,3 +78,18 @@ def test_a_double_has_the_form_that_a_document_must_have():
     calls = [fake.launch(0, 1, 2, name)["cat"] for name in ("cudaLaunchKernel", "cuLaunchKernel")]
     assert calls == ["cuda_runtime", "cuda_driver"]
     assert phases == {"M", "i", "s", "X"}  # as in a real trace, not all have a duration
+
+
+def test_steps_are_told_in_their_order_and_collectives_by_their_kernels():
+    steps = [fake.op(f"ProfilerStep#{n}", 10 * n, 9, cat="user_annotation") for n in (9, 10)]
+    sums = [
+        fake.op("nccl:all_reduce", 91, 2, cat="user_annotation"),
+        fake.kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 104, 5, stream=14),
+        fake.kernel("ncclKernel_AllReduce_RING_LL_Sum_float", 93, 4, stream=14),
+        fake.kernel("gemm", 95, 3),
+    ]
+    trace = fake.trace(*steps[::-1], *sums)
+    names = [name for name, *_ in timeline.step_spans(trace)]
+    assert names == ["ProfilerStep#9", "ProfilerStep#10"]
+    assert timeline.collectives(trace) == [("communication", 93, 97), ("communication", 104, 109)]
+    assert [timeline.is_collective(event) for event in sums] == [True, True, True, False]

@@ -35,10 +35,13 @@ def text(lesson):
 def shown(request, lesson, scope):
     """Return what each demo cell of a GPU lesson ends on, and what it prints, without a card.
 
-    The lesson is solved, nothing is guessed, and the module's DOCUMENT, of its FORM, is shown.
+    The lesson is solved, nothing is guessed, and the module's DOCUMENTS (or its only DOCUMENT), of
+    its FORM, are shown.
     """
     module = request.module
-    record = cuda.Record(module.FOLDER / module.DOCUMENT, find=no_card, form=module.FORM)
+    documents = getattr(module, "DOCUMENTS", None) or (module.DOCUMENT,)
+    paths = (module.FOLDER / name for name in documents)
+    record = cuda.Record(*paths, find=no_card, form=module.FORM)
     guesses = {name: None for c in lesson.cells for name in re.findall(r"^guess_\w+", c.code, re.M)}
     names = scope | {"record": record} | guesses
     shown, printed = {}, []

@@ -22,7 +22,10 @@ two_processes = beside(LESSON, "two_processes")
 
 @pytest.fixture(scope="module")
 def rows():
-    return train_document.load(ROOT / "modules" / LESSON / "constructed_train.json")["rows"]
+    """Return the rows of the constructed document, and two of the measured ones' traces."""
+    names = ("constructed_train", "v100_loader", "v100_workers")
+    found = [train_document.load(ROOT / "modules" / LESSON / f"{n}.json")["rows"] for n in names]
+    return found[0] | {"trace": [row for each in found[1:] for row in each["trace"]]}
 
 
 def axes(picture):
@@ -30,11 +33,12 @@ def axes(picture):
 
 
 def test_timelines_have_three_lanes_a_trace_and_say_how_long_it_took(rows):
-    drawn = demos.streams(rows["trace"], title="Three")
+    drawn = demos.streams(rows["trace"], title="Two")
     lanes = [label.get_text() for label in axes(drawn).get_yticklabels()]
-    assert lanes[::3] == ["starved · host", "synchronous · host", "good · host"]
+    assert lanes[::3] == ["loader in the loop · host", "four workers · host"]
     assert lanes[1:3] == ["kernels", "copies"]
-    assert "starved: 3 steps and 105 kernels in" in drawn.alt
+    assert "loader in the loop: 2 steps and 2914 kernels in 298.3 ms" in drawn.alt
+    assert len(axes(drawn).lines) == 2 + 6  # where steps begin
     legend = [text.get_text() for text in axes(drawn).get_legend().get_texts()]
     assert legend == ["launch", "sync", "copy", "data", "kernel"]
     assert drawn.png(dpi=50).startswith(b"\x89PNG")
@@ -50,26 +54,26 @@ def test_a_timeline_begins_at_its_first_event_and_draws_what_lies_in_it():
 
 def test_a_history_is_drawn_as_what_is_held_after_each_event():
     history = [
-        fake.alloc(0, 100, "conv1"),
-        fake.alloc(512, 50, "layer1.0.relu"),
+        fake.alloc(0, 100, "before the step"),
+        fake.alloc(512, 50, "aten::mm"),
         fake.free(0, 100),
-        fake.alloc(0, 30, "layer1.0.relu.grad"),
+        fake.alloc(0, 30, "forward, line 9"),
         fake.free(9),
     ]
     count, layers = demos._stacked(history)
-    assert count == 5 and list(layers["stem"]) == [100, 100, 0, 0, 0]
-    assert list(layers["layer1"]) == [0, 50, 50, 50, 50]
-    assert list(layers["gradients"]) == [0, 0, 0, 30, 30]
+    assert count == 5 and list(layers["before the step"]) == [100, 100, 0, 0, 0]
+    assert list(layers["mm"]) == [0, 50, 50, 50, 50]
+    assert list(layers["forward, line 9"]) == [0, 0, 0, 30, 30]
     drawn = demos.allocations([{"name": "a", "history": history}], title="Mine")
     assert drawn.alt == "Mine by event. a at most 0 MB"
 
 
-def test_the_smallest_groups_of_a_history_become_one(rows):
+def test_the_smallest_groups_of_a_history_become_one():
     history = [fake.alloc(512 * n, 512 * (n + 1), f"part{n}") for n in range(12)]
     _, layers = demos._stacked(history)
     assert len(layers) == 8 and layers["others"][-1] == 512 * sum(range(1, 6))
-    drawn = demos.allocations(rows["memory"])
-    assert "plain at most 3,022 MB; checkpoint at most 1,735 MB" in drawn.alt
+    drawn = demos.allocations([{"name": "one", "history": history}])
+    assert "one at most 0 MB" in drawn.alt
 
 
 def test_what_was_kept_leads_from_the_first_row_to_the_last(rows):
@@ -200,7 +204,58 @@ def test_drawing_needs_no_torch(rows):
     assert ("torch" in sys.modules) == before
 
 
-def test_the_picture_of_timelines_is_called_constructed():
+def test_the_picture_of_timelines_names_its_sources():
     script = runpy.run_path(str(ROOT / "docs" / "pictures" / "lesson_11.py"))
-    title = axes(script["timelines"]()).get_title(loc="left")
-    assert title.endswith("Tesla T4, constructed")
+    drawn = axes(script["timelines"]())
+    first, second = drawn.get_title(loc="left").splitlines()
+    assert first == "ResNet-50 · Tesla V100-DGXS-32GB, 2021-06-08, pytorch/kineto (BSD-3-Clause);"
+    assert second == "Tesla V100-DGXS-32GB, 2021-06-09, pytorch/kineto (BSD-3-Clause)"
+    lanes = [label.get_text() for label in drawn.get_yticklabels()][::3]
+    assert [lane.split(", ")[1] for lane in lanes] == [
+        "step 18 · host",
+        "step 7 · host",
+        "step 9 · host",
+    ]
+
+
+def test_a_step_of_a_trace_has_what_begins_in_it():
+    step = {"cat": "user_annotation"}
+    ops = [fake.op(f"ProfilerStep#{n}", 10 * n, 10, **step) for n in (3, 10)]
+    inside = [fake.op("mm", 35, 9), fake.op("relu", 104, 2), fake.kernel("k", 42, 7)]
+    row = {"name": "run", "trace": fake.trace(*ops, *inside)}
+    assert demos.median_step(row) == 0.01
+    cut = demos.one_step(row, 1)
+    assert cut["name"] == "run, step 10"
+    assert [e["name"] for e in cut["trace"]["traceEvents"]] == ["ProfilerStep#10", "relu"]
+
+
+def test_causes_of_many_gaps_are_summed_and_those_without_time_left_out():
+    causes = [{"data": 1500, "copy": 0.0}, {"data": 700, "copy": 20}]
+    assert demos.summed(causes) == "data 2.2"
+    assert demos.summed([]) == ""
+
+
+def test_a_convolution_bears_its_shapes_and_gets_its_stride_from_the_backward_pass():
+    shapes = [[8, 3, 32, 32], [16, 3, 5, 5]]
+    forward = fake.op("aten::cudnn_convolution", 10, 30)
+    forward["args"] = {"Input Dims": shapes}
+    backward = fake.op("aten::cudnn_convolution_backward", 60, 20, tid=2)
+    backward["args"] = {"Input Dims": [shapes[0], [8, 16, 16, 16], shapes[1]]}
+    other = fake.op("aten::cudnn_convolution", 90, 5)  # a trace without shapes
+    launched = [fake.launch(12, 3, 1), fake.kernel("volta_winograd_x", 50, 9, 1)]
+    trace, layers = demos.by_shape(fake.trace(forward, backward, other, *launched))
+    [(name, layer)] = layers.items()
+    assert name == "5×5, 3 → 16 on 32×32"
+    assert (layer["stride"], layer["padding"], layer["times"]) == (2, 2, 1)
+    assert layer["winograd"]
+    ops = [e["name"] for e in trace["traceEvents"] if e.get("cat") == "cpu_op"]
+    assert ops == [name, "aten::cudnn_convolution_backward", "aten::cudnn_convolution"]
+    layers[name] |= {"flops": 9e9, "us": 500}
+    drawn = demos.convolutions(layers, {"float32": 15e12, "dram": 900e9}, title="One")
+    assert drawn.alt == (
+        "One: TFLOP/s over FLOPs a byte, roof 15.0. Winograd's: 5×5, 3 → 16 on 32×32 18.0"
+    )
+    [point] = [line for line in axes(drawn).lines if line.get_marker() == "o"]
+    bytes_moved = 4 * (8 * 3 * 32 * 32 + 16 * 3 * 5 * 5 + 8 * 16 * 16 * 16)
+    assert point.get_xdata()[0] == pytest.approx(9e9 / bytes_moved)
+    assert point.get_ydata()[0] == pytest.approx(18)

@@ -10,6 +10,7 @@ from cuda_on_cpu import fake_gpu
 from lesson_demos import beside
 
 from proflab.lesson.cuda import Record
+from proflab.lesson.cuda.packed import pack, pack_history
 
 doubles = beside("10_cuda_roofline", "kernel_doubles")
 fake = beside("11_gpu_training", "trace_doubles")
@@ -37,9 +38,6 @@ def whole() -> dict:
         compile=[{"name": "eager", "compile_s": 0, "ms": 3.0, "recompiles": 0}],
         loader=[{"workers": 0, "pin": False, "images_s": 300.0}],
         allreduce=[{"backend": "gloo", "ranks": 2, "bytes": 8, "ms": [0.5]}],
-        power=[
-            {"name": "zeros", "dtype": "float16", "n": 8, "watts": None, "sm_mhz": 900, "ms": 1.0}
-        ],
     )
 
 
@@ -47,6 +45,41 @@ def test_a_document_with_every_kind_is_accepted_and_comes_back_the_same(tmp_path
     train_document.save(whole(), tmp_path / "d.json")
     assert train_document.load(tmp_path / "d.json") == whole()
     assert set(whole()["rows"]) == set(train_document.KINDS)
+
+
+def test_packed_traces_and_histories_are_unpacked_when_read(tmp_path):
+    document = whole()
+    [trace], [memory] = document["rows"]["trace"], document["rows"]["memory"]
+    events = [e for e in trace.pop("trace")["traceEvents"] if "dur" in e]
+    events[0]["args"] = {"Input Dims": [[2, 3], [3, 4]]}
+    history = [fake.alloc(512, 100, "mm"), fake.free(512, 100), fake.alloc(512, 8, "mm")]
+    trace["packed"], memory["packed"] = pack(events), pack_history(history)
+    train_document.save(document, tmp_path / "d.json")
+    found = train_document.load(tmp_path / "d.json")["rows"]
+    assert [e["name"] for e in found["trace"][0]["trace"]["traceEvents"]] == ["mm", "gemm"]
+    assert found["trace"][0]["trace"]["traceEvents"][0]["args"] == events[0]["args"]
+    kernel = found["trace"][0]["trace"]["traceEvents"][1]
+    assert (kernel["args"]["correlation"], kernel["args"]["stream"], kernel["dur"]) == (1, 7, 10)
+    assert found["memory"][0]["history"] == history
+
+
+@pytest.mark.parametrize(
+    "column, value, sentence",
+    [
+        ("dur", "9", "columns of a packed trace differ in length"),
+        ("name", "0 7", "event 1 of a packed trace names what is not there"),
+        ("correlation", "", "event 1 of a packed trace names what is not there"),
+        ("ts", "0 five", "invalid literal"),
+    ],
+)
+def test_a_mistake_in_a_packed_trace_is_told(column, value, sentence, tmp_path):
+    document = whole()
+    [trace] = document["rows"]["trace"]
+    events = [e for e in trace.pop("trace")["traceEvents"] if "dur" in e]
+    trace["packed"] = pack(events) | {column: value}
+    train_document.save(document, tmp_path / "d.json")
+    with pytest.raises(ValueError, match=f"d.json: .*{sentence}"):
+        train_document.load(tmp_path / "d.json")
 
 
 def changed(*path, value=None, drop=False) -> dict:
@@ -96,8 +129,8 @@ SENTENCES = [
     (changed("rows", "compile", 0, "recompiles", drop=True), "recompiles is missing"),
     (changed("rows", "loader", 0, "pin", value=1), "pin must be true or false, not 1"),
     (changed("rows", "allreduce", 0, "ms", value=[0]), "ms must be a list of positive numbers"),
-    (changed("rows", "power", 0, "watts", value=0), "watts must be a positive number, or null"),
-    (changed("rows", "power", 0, "sm_mhz", drop=True), "sm_mhz must be a positive number"),
+    (changed("rows", "step", 0, "peak_bytes", value=-1), "peak_bytes must be an int of at least 0"),
+    (changed("rows", "trace", 0, "packed", value=[]), "packed must be an object"),
 ]
 
 

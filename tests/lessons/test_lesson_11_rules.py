@@ -14,7 +14,7 @@ from proflab.lesson import cuda
 
 fake = beside("11_gpu_training", "trace_doubles")
 
-DOCUMENT = ROOT / "modules" / "11_gpu_training" / "constructed_train.json"
+DOCUMENT = ROOT / "modules" / "11_gpu_training" / "v100_step.json"
 RESNET18 = 46_758_048  # bytes of its gradients in float32
 
 

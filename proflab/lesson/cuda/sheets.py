@@ -14,6 +14,7 @@ TERA, GIGA = 10**12, 10**9
 DATA_SHEETS: dict[str, dict[str, float]] = {
     "T4": {"float32": 8.1 * TERA, "float16": 65 * TERA, "dram": 320 * GIGA},
     "V100-SXM2-16GB": {"float32": 15.7 * TERA, "float16": 125 * TERA, "dram": 900 * GIGA},
+    "V100-DGXS-32GB": {"float32": 15.7 * TERA, "float16": 125 * TERA, "dram": 900 * GIGA},
     "L4": {
         "float32": 30.3 * TERA,
         "tf32": 60 * TERA,

@@ -53,14 +53,30 @@ def device_spans(trace: dict) -> list[tuple[int, str, float, float]]:
     return sorted(spans, key=lambda span: span[2])
 
 
+def collectives(trace: dict) -> list[tuple[str, float, float]]:
+    """Return NCCL's kernels, which sum arrays of several cards, as host_spans would.
+
+    Each is ("communication", start, end) in µs; they are sorted by start.
+    """
+    work = [e for e in trace["traceEvents"] if e.get("cat") == "kernel" and is_collective(e)]
+    spans = [("communication", e["ts"], e["ts"] + e["dur"]) for e in work]
+    return sorted(spans, key=lambda span: span[1])
+
+
+def is_collective(event: dict) -> bool:
+    """Return True for a kernel of NCCL, and for the mark that a call of one leaves."""
+    return event["name"].startswith("nccl")
+
+
 def step_spans(trace: dict) -> list[tuple[str, float, float]]:
-    """Return the steps of the profiler's schedule, as (name, start, end) in µs."""
+    """Return the steps of the profiler's schedule, as (name, start, end) in µs, in their order."""
     steps = [
         e
         for e in trace["traceEvents"]
         if e.get("cat") == "user_annotation" and e["name"].startswith("ProfilerStep#")
     ]
-    return sorted((e["name"], e["ts"], e["ts"] + e["dur"]) for e in steps)
+    spans = [(e["name"], e["ts"], e["ts"] + e["dur"]) for e in steps]
+    return sorted(spans, key=lambda span: span[1])
 
 
 def _kind(event: dict) -> str | None:
