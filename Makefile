@@ -17,9 +17,11 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
 export MPLBACKEND ?= Agg
+# Else each of a thousand short processes compiles the package anew, for a second.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup system demo test test-torch check lab build grade report site lint format api bench soak pins clean FORCE
+.PHONY: help setup system demo test test-torch check lab build grade report site lint format api bench ai-baseline soak pins clean FORCE
 
 help:  ## this list
 	@echo "make demo and make test work on a fresh clone; the rest is for daily use."
@@ -92,6 +94,9 @@ api: $(READY)  ## what is generated from the engine: docs/torch.md, proflab/tens
 
 bench: setup  ## every figure that the documents quote: one script each, one table each
 	@for script in benchmarks/bench_*.py; do echo "── $$script"; python $$script || exit 1; done
+
+ai-baseline: setup  ## what an assistant scores that has the release alone: AGENT="command"
+	@python benchmarks/ai_baseline.py "$(AGENT)"
 
 soak: setup  ## what takes longer than `make test` allows
 	@python -m pytest -m soak

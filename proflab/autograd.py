@@ -69,9 +69,7 @@ def _start(tensor: Tensor, gradient: Tensor | None):
         array = tensor.array
         return MetaArray(array.shape, array.dtype) if tensor.is_meta else np.ones_like(array)
     if gradient.shape != tensor.shape:
-        raise ValueError(
-            f"backward: the gradient's shape {gradient.shape} is not the tensor's {tensor.shape}"
-        )
+        raise ValueError(f"backward: the gradient is {gradient.shape}, the tensor {tensor.shape}")
     return gradient.array
 
 
@@ -101,6 +99,8 @@ def _deliver(edge, grad, source, pending: dict, wanted: set | None) -> None:
 
 def _add(a, b):
     """Return the sum of two gradients, real or meta."""
+    if dispatch.tracer:
+        return dispatch.tracer.add(a, b)
     return a if type(a) is MetaArray else b if type(b) is MetaArray else a + b
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from proflab import dispatch
 from proflab.meta import MetaArray, in_meta_context
 from proflab.shapes import Shape
 from proflab.tensor import Tensor, float32, int64, wrap
@@ -43,12 +44,18 @@ def _sizes(size: tuple) -> Shape:
     return tuple(map(int, size))
 
 
-def _make(make, shape: Shape, dtype, device, requires_grad: bool) -> Tensor:
-    """Return a tensor of make(shape, dtype), which is not called for a meta tensor."""
+def _make(make, shape: Shape, dtype, device, requires_grad: bool, value=None) -> Tensor:
+    """Return a tensor of make(shape, dtype), which is not called for a meta tensor.
+
+    value: the number that all elements are, where they are one
+    """
     dtype = float32 if dtype is None else np.dtype(dtype)
     if min(shape, default=0) < 0:
         raise ValueError(f"negative size in the shape {shape}")
-    tensor = wrap(MetaArray(shape, dtype) if _is_meta(device) else make(shape, dtype))
+    if dispatch.tracer:
+        tensor = wrap(dispatch.tracer.make(make, shape, dtype, value))
+    else:
+        tensor = wrap(MetaArray(shape, dtype) if _is_meta(device) else make(shape, dtype))
     return tensor.requires_grad_() if requires_grad else tensor
 
 
@@ -78,17 +85,17 @@ def from_numpy(array: np.ndarray) -> Tensor:
 
 def zeros(*size, dtype=None, device=None, requires_grad=False) -> Tensor:
     """Return a tensor of zeros: zeros(2, 3) or zeros((2, 3))."""
-    return _make(np.zeros, _sizes(size), dtype, device, requires_grad)
+    return _make(np.zeros, _sizes(size), dtype, device, requires_grad, 0)
 
 
 def ones(*size, dtype=None, device=None, requires_grad=False) -> Tensor:
     """Return a tensor of ones: ones(2, 3) or ones((2, 3))."""
-    return _make(np.ones, _sizes(size), dtype, device, requires_grad)
+    return _make(np.ones, _sizes(size), dtype, device, requires_grad, 1)
 
 
 def empty(*size, dtype=None, device=None, requires_grad=False) -> Tensor:
     """Return a tensor whose elements are whatever lies in its memory."""
-    return _make(np.empty, _sizes(size), dtype, device, requires_grad)
+    return _make(np.empty, _sizes(size), dtype, device, requires_grad, 0)
 
 
 def full(size, fill_value, *, dtype=None, device=None, requires_grad=False) -> Tensor:
@@ -96,8 +103,9 @@ def full(size, fill_value, *, dtype=None, device=None, requires_grad=False) -> T
     if dtype is None and isinstance(fill_value, (bool, int)):
         dtype = np.dtype(type(fill_value))
     return _make(
-        lambda s, d: np.full(s, fill_value, d), _sizes((size,)), dtype, device, requires_grad
-    )
+        lambda s, d: np.full(s, fill_value, d), _sizes((size,)), dtype, device, requires_grad,
+        fill_value,
+    )  # fmt: skip
 
 
 def randn(*size, dtype=None, device=None, requires_grad=False) -> Tensor:

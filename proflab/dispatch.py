@@ -20,6 +20,7 @@ from proflab.tensor import Tensor, wrap
 OPS: dict[str, Op] = {}  # every op by its name
 hooks: tuple[Callable, ...] = ()  # the active hooks, outermost first
 modules: list = []  # (module, name), outermost first; nn.Module keeps both, while hooks are active
+tracer = None  # told of what the engine does without passing here (lesson/race/trace.py)
 paths: dict[int, str] = {}  # name of each module called so far, inside the outermost one
 
 
@@ -193,9 +194,8 @@ def hook(h: Callable[[Call], object]) -> Iterator[None]:
     >>> def h(call):
     ...     print(call.phase, call.op, [t.shape for t in call.inputs])
     ...     return call()
-    >>> layer = nn.Linear(3, 2)
     >>> with dispatch.hook(h):
-    ...     layer(Tensor.meta((4, 3))).sum().backward()
+    ...     nn.Linear(3, 2)(Tensor.meta((4, 3))).sum().backward()
     forward linear [(4, 3), (2, 3), (2,)]
     forward sum [(4, 2)]
     backward sum [(4, 2)]

@@ -18,7 +18,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from proflab import graph
+from proflab import dispatch, graph
 from proflab.meta import Array, MetaArray
 from proflab.shapes import Shape
 from proflab.tensor import Tensor, elements, wrap
@@ -101,6 +101,8 @@ def write_into(tensor: Tensor, out: Tensor, name: str) -> Tensor:
         raise TypeError(f"{name}: a {out.dtype} result does not fit into {tensor.dtype}")
     if graph.enabled and (out.requires_grad or tensor.requires_grad):
         return become(tensor, out)
+    if dispatch.tracer:
+        return dispatch.tracer.write(tensor, out)
     if isinstance(tensor.array, np.ndarray):
         if not isinstance(out.array, np.ndarray):
             return become(tensor, out)

@@ -14,3 +14,9 @@ them. Only the programs in `grading/inside/` enter a student's process.
     export/     proflab export: grades into a platform's file, code for a comparison
     doctor/     proflab doctor: the layers of isolation on this machine
 """
+
+import sys
+
+# jsonschema, and so nbformat, would build this one's grammars at each start, for two seconds, to
+# check a format that no notebook's schema names. Where it is not there jsonschema goes without.
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]

@@ -19,6 +19,7 @@ TRAINING = beside("11_gpu_training", "train_document")
 TRACES = beside("11_gpu_training", "trace_doubles")
 MEASURED = ROOT / "modules" / TRAINING.LESSON  # the folder of what others measured
 CONSTRUCTED = ROOT / "modules" / LESSON / "constructed_t4.json"
+CARDS = CONSTRUCTED.with_name("cards.json")
 
 
 def solved(name: str = LESSON) -> dict:

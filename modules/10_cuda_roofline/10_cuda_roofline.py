@@ -22,8 +22,9 @@
 #
 # ![A roofline on logarithmic axes: a slope for the memory, a dotted one for the cache, two ceilings. Below lie the parts of a Transformer; products of growing matrices climb to the ceilings.](roofs.png)
 #
-# **Without a graphics card** you get all exercises, all points and all plots: they work on a *document*, a file of measurements.
-# The document beside this notebook is *constructed*, not measured: a script made its numbers from a data sheet.
+# **Without a graphics card** you get all exercises, all points and all plots: they work on *documents*, files of measurements.
+# `cards.json` holds what others measured on cards from the V100 to the H200.
+# `constructed_t4.json` is *constructed*: a script made its numbers from a data sheet.
 # No card was measured for it, nor for the picture.
 # **With a card**, the same cells measure yours.
 # Colab lends one: *Runtime → Change runtime type → T4 GPU*.
@@ -57,19 +58,20 @@ from built import ELEMENTWISE, elementwise_flops, matmul_flops, op_flops  # from
 
 from proflab.lesson import cuda, expect, expect_raises, expect_table, guesses
 
-record = cuda.Record("constructed_t4.json", form=roofline_document)
+record = cuda.Record("constructed_t4.json", form=roofline_document)  # on a card: your own
+cards = cuda.Record("cards.json", form=roofline_document, own=False)  # measured by others
 
 # %% nbgrader={"grade": false, "grade_id": "demo_document", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-# Prints what the document is, and what was assumed for it.
-document = record.document
-print(f"{record.title('The document')}. {document.get('note', document['command'])}")
-for name, value in document.get("model", {}).items():
-    print(f"  assumed: {name} = {value:g}")
+# Prints what the documents are, and what was assumed for one.
+for name, each in {"First document": record, "Second document": cards}.items():
+    document = each.document
+    print(f"{each.title(name)}. {document.get('note', document['command'])}")
+    for what, value in document.get("model", {}).items():
+        print(f"  assumed: {what} = {value:g}")
 
 # %% [markdown]
-# Until a card is measured, the plots draw a data sheet's figures, times factors that somebody assumed.
-# It does not show what a T4 does.
-# Cells with `record.measure` make a measured document; without a card each prints one line and changes nothing.
+# Each title says what it shows: the first document does not show what a T4 does.
+# Cells with `record.measure` measure your card; without one each prints a line.
 #
 # ## 1 · A kernel that only computes
 #
@@ -84,8 +86,7 @@ for name, value in document.get("model", {}).items():
 #
 # ![Two rows of boxes over sixteen cycles. One accumulator: a box every fourth cycle, the rest empty. Four accumulators in four colours: a box in every cycle.](chains.png)
 #
-# A compiler leaves out what nobody needs.
-# So the kernel stores its sum: without that line no FMA is left in the compiled code, and an accumulator that is not in the sum is gone too.
+# A compiler leaves out what nobody needs, so the kernel stores the sum of all accumulators.
 
 # %% nbgrader={"grade": false, "grade_id": "fma_kernel", "locked": true, "schema_version": 3, "solution": false, "task": false}
 GPU_FMA = Template("""
@@ -198,10 +199,7 @@ expect_raises("a product of two negatives is no count", lambda: fma_flops(-4, 5,
 
 # %% [markdown]
 # `fma_flops` counts what a launch of such chains computes.
-#
-# <details><summary>How long do 8 chains of 32,768 FMAs in each of 40,960 threads take at 8.1 TFLOP/s?</summary>2 · 40,960 · 8 · 32,768 = 21,474,836,480 FLOPs take 2.65 ms.</details>
-#
-# On a card, the next cell launches your lines with 1 to 8 accumulators, in few threads (128 a multiprocessor) and in many (1,024), and notes when each of 25 launches began and ended; section 4 shows how.
+# On a card, the next cell launches your lines with 1 to 8 accumulators, in few threads and in many.
 
 # %% nbgrader={"grade": false, "grade_id": "device_fma", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "device"]
 # On a card: measures the FMA chains.
@@ -216,14 +214,11 @@ record.measure("fma", lambda gpu: loops.fma(gpu, demos.chains(GPU_FMA, fma_lines
 #
 # `stream_line` gives the line of C of such a kernel, and `stream_bytes` counts what one pass moves.
 #
-# <details><summary>How many bytes a second does a triad of 2²⁶ floats move in 3 ms?</summary>3 · 4 · 2²⁶ = 805,306,368 bytes in 3 ms are 268 GB/s.</details>
-#
 # Each thread takes four floats at once, a `float4`.
 # `__ldcg` reads past the small cache of each multiprocessor (L1).
 # So we measure the *L2 cache*, which all multiprocessors share, or, with far larger buffers, the card's *memory* ("dram" in the document).
 #
-# **Predict.** A buffer that fits into the L2 cache is copied again and again.
-# How many times as fast is that as a copy through the card's memory?
+# **Predict.** How many times as fast does an H200 read from its L2 cache as from its memory?
 
 # %% tags=["guess"]
 guess_gpu_l2 = None  # your guess: how many times as fast?
@@ -329,31 +324,105 @@ expect_raises("negative buffers are refused", lambda: stream_bytes(10, -1, -1, 4
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# The next cell copies buffers of 256 KiB to 768 MiB or more, both together.
-# For a small copy, which is over too soon to be timed, the kernel goes over them many times (`passes`).
+# The next cell copies buffers of many sizes.
+# A small copy is over too soon to be timed, so the kernel makes many `passes`.
 # The *sweep*, between moving and computing, reads a float, does 1 to 1,024 FMAs with it, and writes it back.
 
 # %% nbgrader={"grade": false, "grade_id": "device_stream", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "device"]
-# On a card: measures the stream kernels and the sweep.
-record.measure("stream", lambda gpu: loops.stream(gpu, demos.streams(GPU_STREAM, stream_line)))
+# On a card: measures the stream kernels, a triad by few and many threads, and the sweep.
+kernels = demos.streams(GPU_STREAM, stream_line)
+record.measure("stream", lambda gpu: loops.stream(gpu, kernels))
+record.measure("in_flight", lambda gpu: loops.in_flight(gpu, kernels))
 record.measure("sweep", loops.sweep)
+
+# %% [markdown]
+# ### A kernel in Python
+#
+# **Optional.** In [Triton](https://triton-lang.org/), a *program* computes with blocks of numbers: `x + column` is a block of pointers, and a *mask* says which count.
+# As three kernels (subtract the row's maximum, exponentiate, divide by the sum), a softmax makes three trips to memory.
+# One kernel that keeps its row makes one.
+
+# %% nbgrader={"grade": false, "grade_id": "triton", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# by_rows runs a kernel in NumPy and counts its bytes; tl stands for triton.language.
+from proflab.lesson.cuda.rows import by_rows, tl
+
+
+# %% nbgrader={"grade": false, "grade_id": "softmax_row", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def softmax_row(out, x, columns, block: tl.constexpr):
+    """Write the softmax of one row, as a Triton kernel, launched once for each row. (Optional.)
+
+    out, x: pointers to the first float32 of two matrices of one shape, row after row.
+    columns: the length of a row. block: a power of two, at least `columns`.
+    A row's softmax is e to each number less the row's largest, over the sum of these powers.
+    Programs run in any order. Each number of the row is read once and written once, and nothing
+    else; what a load's mask leaves out is `other`, or undefined. Only `out` is written.
+    `tl` has program_id(0), which is the row's number, arange(0, block), load(pointer, mask=,
+    other=), store(pointer, value, mask=), max, sum, exp and where(condition, then, otherwise).
+
+    >>> by_rows(softmax_row, [[2.0, 2.0]], block=4)
+    {'out': [[0.5, 0.5]], 'read': 8, 'written': 8}
+    """
+    ### BEGIN SOLUTION
+    column = tl.arange(0, block)
+    inside = column < columns
+    place = tl.program_id(0) * columns + column
+    row = tl.load(x + place, mask=inside, other=float("-inf"))
+    powers = tl.exp(row - tl.max(row, axis=0))
+    tl.store(out + place, powers / tl.sum(powers, axis=0), mask=inside)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_softmax_row", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
+logs = [[math.log(n) for n in row] for row in ([1, 2, 5], [6, 1, 1])]
+expect_table(
+    lambda x, block: by_rows(softmax_row, x, block)["out"],
+    ("a row that fills its block", ([[0.0] * 4], 4), [[0.25] * 4]),
+    ("rows of three, blocks of four", (logs, 4), [[0.125, 0.25, 0.625], [0.75, 0.125, 0.125]]),
+    ("blocks of sixteen", (logs, 16), [[0.125, 0.25, 0.625], [0.75, 0.125, 0.125]]),
+    ("large numbers", ([[900.0, 900.0, 0.0]], 4), [[0.5, 0.5, 0.0]]),
+    (
+        "far below 0",
+        ([[-900.0] * 3], 4),
+        [[1 / 3] * 3],
+        {"what lies beyond the row, as zeros, is in the maximum": [[0.0] * 3]},
+    ),
+    ("rows of one number", ([[3.0], [-4.0]], 1), [[1.0], [1.0]]),
+    rel=1e-6,
+)
+moved = by_rows(softmax_row, logs, 8)
+expect("bytes read", moved["read"], 24, mistakes={"x is read twice": 48, "three times": 72})
+expect("bytes written", moved["written"], 24)
+### BEGIN HIDDEN TESTS
+logs = [[math.log(n) - 50 * sign for n in (4, 1, 2, 1, 8)] for sign in (1, -1, 0)]
+found = by_rows(softmax_row, logs, 8)
+expect(
+    "each row by its own numbers", found["out"], [[0.25, 0.0625, 0.125, 0.0625, 0.5]] * 3, rel=1e-5
+)
+expect("each number is moved once each way", [found["read"], found["written"]], [60, 60])
+found = by_rows(softmax_row, [[0.0] * 5] * 2, 32)["out"]
+expect("a block may be far longer than a row", found, [[0.2] * 5] * 2, rel=1e-6)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_softmax_row", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Prints the bytes of your kernel beside those of three kernels, and what Triton makes of it.
+import on_triton
+
+x = np.random.default_rng(0).normal(size=(64, 1000)).astype(np.float32)
+fused = by_rows(softmax_row, x, block=1024)
+three = 3 * stream_bytes(x.size, reads=1, writes=1, itemsize=4)
+mine = fused["read"] + fused["written"]
+print(f"{mine:,} bytes; three kernels move {three:,}, {three / mine:.1f} times as many")
+print(on_triton.compare(softmax_row, x, 1024, fused["out"]))
 
 # %% [markdown]
 # ## 3 · What the hardware makes of it
 #
 # A multiprocessor of a T4 has 65,536 registers and 64 KB of *shared memory*, a store that a block's threads address themselves.
-# It works in warps, never in threads.
 # Three counts say how well a kernel uses it.
 #
 # **Sectors.** Memory moves in *sectors* of 32 bytes.
 # When a warp reads, every sector in which one of its 32 addresses lies is fetched once. 32 neighbouring floats are 128 bytes in 4 sectors, all used.
-#
-# **Predict.** A matrix of float32 is stored row by row, each of 1,024 numbers.
-# The 32 threads of a warp read one column.
-# What share of the bytes fetched do they use?
-
-# %% tags=["guess"]
-guess_gpu_column = None  # your guess, in percent
+# In a column of a large matrix each lies in a sector of its own, of which an eighth is used.
 
 
 # %% nbgrader={"grade": false, "grade_id": "warp_sectors", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -512,6 +581,12 @@ expect("the first word may be 0", bank_conflicts([96 * i for i in range(6)]), 6)
 # A block comes as a whole, where there is room for its threads, registers and shared memory. 256 threads of 65 registers, which the hardware rounds up to 72, take 18,432 registers.
 # So 3 such blocks fit, 768 of a T4's 1,024 threads: 0.75.
 # (From compute capability 8.0 on, 1 KB of shared memory a block is the driver's; we leave that out.)
+#
+# **Predict.** A kernel streams through the memory of an A100 at an occupancy of one eighth.
+# What share of the best bandwidth does it reach?
+
+# %% tags=["guess"]
+guess_gpu_eighth = None  # your guess, in percent
 
 
 # %% nbgrader={"grade": false, "grade_id": "occupancy", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -539,7 +614,7 @@ def occupancy(threads, registers, shared, card) -> float:
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_occupancy", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_occupancy", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 t4 = {"threads": 1024, "registers": 65_536, "shared": 65_536, "blocks": 16}
 expect_table(
     occupancy,
@@ -563,7 +638,7 @@ found = occupancy(768, 96, 0, t4)
 expect("where no block fits there are no warps", found, 0.0)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_occupancy_2", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_occupancy_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 t4 = {"threads": 1024, "registers": 65_536, "shared": 65_536, "blocks": 16}
 large = {"threads": 2048, "registers": 65_536, "shared": 98_304, "blocks": 32}
 expect_table(
@@ -604,14 +679,13 @@ expect("a byte of shared memory is enough", occupancy(224, 8, 1, t4), 0.875)
 for name, stride in {"a row": 1, "every other number": 2, "a column": 1024}.items():
     used = 100 * 4 / warp_sectors([4 * stride * i for i in range(32)], 4)
     print(f"{name}: {used:.1f} % of the bytes that are fetched are used")
-guesses.compare("bytes of a column that are used", guess_gpu_column, used, unit="%")
 limits, shares = cuda.multiprocessor(record.document["card"]), {}
 for t in (1024, 256, 128):
     shares[f"blocks of {t}"] = [(n, occupancy(t, n, 0, limits)) for n in range(16, 256)]
 demos.lines(shares, x="registers a thread", y="occupancy", title=limits["name"])
 
 # %% [markdown]
-# For a T4, the compiler of CUDA 12.9 gives your chains 8 registers a thread with one accumulator and 23 with eight: all 1,024 threads have room.
+# CUDA 12.9's compiler gives your chains 8 registers a thread with one accumulator and 23 with eight: on a T4, all 1,024 threads have room.
 # Full occupancy is no aim: a thread with four chains waits as little as four threads with one ([Volkov 2010](https://www.nvidia.com/content/GTC-2010/pdfs/2238_GTC2010.pdf)).
 #
 # ## 4 · The device's own clock
@@ -624,7 +698,7 @@ demos.lines(shares, x="registers a thread", y="occupancy", title=limits["name"])
 # ![Two lines of time. The host queues flush, start, kernel and end, and waits. The device flushes its cache, and passes the start event before the kernel, the end event after it. The time between them is what is wanted.](events.png)
 #
 # Our loops queue everything before they wait, so that the device never idles between an event and its kernel.
-# Where it matters, they first overwrite the L2 cache, outside the events.
+# Where it matters, they first overwrite the L2 cache, outside the events; its dirty lines are written back while the kernel runs.
 #
 # The first launches are different: memory is fetched, the clock is still low.
 # This *warm-up* has to be left out.
@@ -751,32 +825,44 @@ how = {"unit": "%", "document": record.document}
 guesses.compare("share of the peak, 128 threads of one chain", guess_gpu_one_chain, share, **how)
 demos.lines(chains, x="accumulators a thread", y="TFLOP/s", title=record.title("FMA chains"))
 
+# %% nbgrader={"grade": false, "grade_id": "demo_in_flight", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draws bandwidth by occupancy, and marks kernels in blocks of 128 threads by yours, on an A100.
+curves, rows = demos.measured(cards, "occupancy"), cards.rows("occupancy")
+a100 = cuda.multiprocessor({"name": "A100-SXM4-40GB", "compute_capability": [8, 0]})
+best = max(rate for _, rate in curves["A100-SXM4-40GB"])
+marks = {f"{n} registers": 100 * occupancy(128, n, 0, a100) for n in (64, 128, 255)}
+for name, share in marks.items():
+    moved = 100 * demos.at(curves["A100-SXM4-40GB"], share) / best
+    print(f"{name} a thread: occupancy {share:.1f} %, {moved:.0f} % of the best bandwidth")
+how = {"unit": "%", "document": cards.source(rows[1])}
+guesses.compare("bandwidth of an A100 at an eighth", guess_gpu_eighth, moved, **how)
+curves |= demos.own_occupancy(record, stream_bytes, events_to_ms)
+look = {"marks": marks, "title": cards.title("A triad", *rows)}
+demos.lines(curves, x="occupancy, %", y="GB/s", **look)
+
 # %% [markdown]
 # In four cycles a multiprocessor can start 256 FMAs.
 # If 128 threads have one each under way, half of the places stay empty.
 # Two accumulators, or more threads, fill them.
 # Few threads with one accumulator measure no roof.
+# Bytes are no different: at a quarter of its threads a V100 has 96 % of its best bandwidth, a GH200 63 %.
 #
 # **Clock, power, heat.** The same kernel is slower on a hot card.
 # A T4 may draw 70 W, and lowers its clock to stay below that.
 # So each row notes clock, power and temperature, which NVML, NVIDIA's library of sensors, reads while the device works.
-# On Ampere and newer cards the usual power reading is the [average of the last second](https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html); our loops ask for the instantaneous one (`NVML_FI_DEV_POWER_INSTANT`).
-# `nvidia-smi` shows the same sensors; some of its lines mislead.
-# `CUDA Version` is the newest that the *driver* can run.
-# `Memory-Usage` contains what torch and CuPy keep after it was freed.
-# `GPU-Util 100%` means that *some* kernel was running all the time, perhaps of one thread.
+# From Ampere on its usual power reading is the [average of the last second](https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html); our loops ask for `NVML_FI_DEV_POWER_INSTANT`.
+# `nvidia-smi` shows the same sensors; its `GPU-Util 100%` means that *some* kernel was running all the time, perhaps of one thread.
 #
 # ## 5 · Roofs
 #
 # A roof asks what the card *can* do: the most FLOPs a second that anything reached in each data type, the most bytes a second from each level of memory.
 #
-# For the memory there is a trap: a buffer larger than the L2 cache is not beyond it.
-# At four times the cache a good part may still be found there, so the copy seems faster than the memory, and the best such row would be the luckiest.
+# Of a buffer of four times the L2 cache, a part may still lie there.
 # So only the *largest* row stands for the memory.
 #
 # The FMA chains measure float32.
 # *Tensor cores*, units that multiply small matrices, show only in matrix products.
-# The next cell runs these in each type that the card has: float16 from the V100 on; TF32 (float32 with fewer digits) and bfloat16 from the A100 on.
+# The next cell runs these in each type that the card has (TF32 is float32 with fewer digits).
 
 # %% nbgrader={"grade": false, "grade_id": "device_gemm", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "device"]
 # On a card: measures matrix products.
@@ -790,9 +876,7 @@ record.measure("gemm", loops.gemm)
 guess_gpu_float16 = None  # your guess: how many times as fast?
 
 # %% [markdown]
-# <details><summary>Hint 1: How do you keep maxima without knowing their keys?</summary>What happens when a dtype is met first, and what when it is met again?</details>
-#
-# <details><summary>Hint 2: the shape of the answer</summary>A helper takes a rate and a key, and keeps the larger rate. Go over the stream rows twice: for the most bytes a pass moves, then for the rates.</details>
+# <details><summary>Hint</summary>A helper takes a rate and a key, and keeps the larger rate. Go over the stream rows twice: for the most bytes a pass moves, then for the rates.</details>
 
 
 # %% nbgrader={"grade": false, "grade_id": "ceilings", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -923,18 +1007,21 @@ expect_raises("a document without rows has no roofs", lambda: ceilings(empty), V
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_working_set", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-# Draws the bandwidth of a copy by the bytes that it moves.
-sizes, roofs = [], ceilings(record.document)["bandwidth"]
-for row in record.rows("stream"):
-    moved = stream_bytes(*(row[key] for key in ("elements", "reads", "writes", "itemsize")))
-    rate = row["passes"] * moved / events_to_ms(row["events"], "best") / 1e6
-    sizes += [(moved / 2**20, rate)] if row["kernel"] == "copy" else []
-    print(f"{row['kernel']:<6}{moved / 2**20:>8.2f} MiB{rate:>8.0f} GB/s")
-guesses.compare(
-    "L2 cache over memory", guess_gpu_l2, roofs["l2"] / roofs["dram"], document=record.document
-)
-look = {"log": "x", "marks": {"size of L2": record.document["card"]["l2_bytes"] / 2**20}}
-demos.lines({"copy": sizes}, x="MiB in all", y="GB/s", title=record.title("A copy"), **look)
+# Draws how fast cards read, by how much they read again and again: L1, L2, memory.
+curves, rows = demos.measured(cards, "cache"), cards.rows("cache")
+faster = demos.at(curves["H200"], 30_000) / curves["H200"][-1][1]
+guesses.compare("L2 over memory, H200", guess_gpu_l2, faster, document=cards.source(rows[-1]))
+curves |= demos.own_copies(record, stream_bytes, events_to_ms)
+demos.lines(curves, x="kB", y="GB/s", log="x", title=cards.title("Read again and again", *rows))
+
+# %% nbgrader={"grade": false, "grade_id": "demo_latency", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draws how many cycles a load waits, by how much is read.
+curves, rows = demos.measured(cards, "latency"), cards.rows("latency")
+for card, points in curves.items():
+    l1, l2, memory = (demos.at(points, kilobytes) for kilobytes in (64, 1000, 10**6))
+    print(f"{card}: {l1:.0f} cycles from L1, {l2:.0f} from L2, {memory:.0f} from memory")
+title = cards.title("A load that needs the one before", *rows)
+demos.lines(curves, x="kB", y="cycles", log="x", title=title)
 
 # %% nbgrader={"grade": false, "grade_id": "demo_gemm", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 # Draws the FLOP/s of matrix products by their size and type.
@@ -951,14 +1038,21 @@ guesses.compare(
 demos.lines(products, x="n", y="TFLOP/s", log="xy", title=record.title("Products, n × n"))
 
 # %% nbgrader={"grade": false, "grade_id": "demo_roofs", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-# Prints the roofs beside the card's data sheet.
-cuda.print_ratios(record.document, ceilings(record.document))
+# Prints measured roofs beside data sheets, and the ridges that data sheets promise.
+for row in cards.rows("roofline")[:2]:
+    cuda.print_ratios(cards.source(row), demos.best(row["points"]))
+if not record.document["constructed"]:
+    cuda.print_ratios(record.document, ceilings(record.document))
+cuda.print_ridges("T4", "A100-SXM4-40GB", "H100 80GB HBM3", "B200")
 
 # %% [markdown]
-# A roof above its data sheet is a mistake; one far below, too, or a hot card.
-# A data sheet is arithmetic: 40 multiprocessors of 64 FMA units at 1.59 GHz do 40 · 64 · 2 · 1.59 · 10⁹ FLOPs a second, 8.1 TFLOP/s.
+# Caches are steps: V100 and A100 fall from L1 to L2, the H200, which reads past L1, from L2 to memory.
+# A load takes 434 to 688 cycles from memory; that is what other warps have to hide.
 #
-# **Take a break here.** What follows needs only the functions of sections 1 to 5, and the words *peak* and *bandwidth*.
+# A roof above its data sheet is a mistake; one far below, too, or a hot card.
+# Usual are the A100's 88 % of the bandwidth and the H200's 79 %.
+#
+# **Take a break here.**
 #
 # ## 6 · Under the roofs
 #
@@ -1146,25 +1240,26 @@ expect_raises("a dtype is known by its whole name", lambda: place(part, card), V
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_sweep", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-# Draws the sweep under the roofs, and prints where each row stands.
-roofs, sweep = ceilings(record.document), []
-how = " (assumed)" if record.document["constructed"] else ""
-for row in record.rows("sweep"):
-    work = {"flops": fma_flops(row["elements"], row["fmas"], 1), "dtype": "float32"}
-    work["bytes"] = stream_bytes(row["elements"], 1, 1, row["itemsize"])
-    spot = place({**work, "ms": events_to_ms(row["events"], "best")}, roofs)
-    sweep.append((spot["intensity"], spot["achieved"]))
-    print(f"FMAs: {row['fmas']:>5}, {spot['efficiency']:>4.0%} of the roof{how}, {spot['wall']}")
-demos.roofline(roofs, {"FMAs": sweep}, title=record.title("An FMA sweep"), dtypes=["float32"])
+# Draws measured rooflines, and prints where kernels of an A100 stand.
+rows, points = cards.rows("roofline")[:2], demos.measured(cards, "roofline")
+points |= demos.own_roofline(record, fma_flops, stream_bytes, events_to_ms)
+del points["MI300X"]  # its clock changes
+a100 = points["A100-SXM4-40GB"]
+for intensity, moved, computed, _ in [*a100[:14:3], a100[-1]]:
+    work = {"flops": computed * 1e9, "bytes": moved * 1e9, "ms": 1e3, "dtype": "float32"}
+    spot = place(work, demos.best(a100))
+    print(f"{intensity} FLOPs a byte: {spot['efficiency']:.0%} of the roof, {spot['wall']}")
+curves = {card: [(p[0], p[2] / 1e3) for p in each] for card, each in points.items()}
+look = {"beside": demos.roofs_over(points), "title": cards.title("A sweep", *rows)}
+demos.lines(curves, x="FLOPs a byte", y="TFLOP/s", log="xy", **look)
 
 # %% [markdown]
-# One kernel draws slope, knee and flat: at 8 TFLOP/s and 320 GB/s the knee is at 100 FMAs a float.
+# The knee is round: at the ridge both walls hold, and an A100 gets 86 % of what either allows.
 # `demos.TABLE` holds seven parts of a Transformer, among them a chain, relu(0.5 · x + 1) · x, and attention, as written down and *fused*, in one kernel.
 # On meta tensors a hook counts each with the rules of lesson 02: products, or else elementwise work.
 # Each op reads its inputs and writes its result; views move nothing.
 # A fused kernel reads what comes in and writes what goes out, once.
 # For attention that is a *lower bound*: K and V are read once for each tile of queries.
-# For 1,024 queries of 64 numbers in tiles of 128, these are 1,179,648 numbers instead of 262,144.
 #
 # **Predict.** For 8 texts of 1,024 tokens and 12 heads of 64, attention is computed once with its scores stored after each step, and once fused.
 # How many times as many bytes does the first way move?
@@ -1227,7 +1322,130 @@ demos.roofline(roofs, spots, title=record.title("A Transformer's parts"))
 # On a card, [torch.profiler](https://docs.pytorch.org/docs/stable/profiler.html) sets the host's time of each op beside the time of its kernels by the device's clock.
 # It hides how close a kernel came to a roof; [Nsight Compute](https://docs.nvidia.com/nsight-compute/NsightComputeCli/) counts bytes in hardware and draws that (`ncu --set roofline python script.py`).
 #
-# ## 7 · Is it worth the way?
+# ## 7 · What a FLOP costs, and a byte
+#
+# Along the A100's roofline its watts were read, too: 230 where it only moves, 292 at the ridge, 182 where it only computes.
+# The simplest model pays so many joules for each FLOP, so many for each byte, and constant watts ([Choi et al. 2013](https://doi.org/10.1109/IPDPS.2013.77)).
+# At 2 pJ (10⁻¹² J) a FLOP, 10 TFLOP/s take 20 W; at 50 pJ a byte, 1 TB/s takes 50 W.
+#
+# **Predict.** For the joules of one byte from memory, how many FLOPs does an A100 compute?
+
+# %% tags=["guess"]
+guess_gpu_byte = None  # your guess: how many FLOPs?
+
+# %% [markdown]
+# <details><summary>Hint 1: What does each point say of the three unknowns?</summary>It is an equation: its GFLOP/s times the first, plus its GB/s times the second, plus the third, are its watts.</details>
+#
+# <details><summary>Hint 2: the shape of the answer</summary>A matrix with a row for each point and three columns, the last of ones, for <code>np.linalg.lstsq</code>, which also returns its rank. What unit is a watt over a GFLOP/s?</details>
+
+
+# %% nbgrader={"grade": false, "grade_id": "energy_model", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def energy_model(gb_s, gflop_s, watts) -> dict:
+    """Return what a FLOP, a byte and mere time cost a card, fitted to the watts that it drew.
+
+    gb_s, gflop_s, watts: lists of numbers, one of each for each point that was measured.
+    The model (Choi et al. 2013): watts = flop · FLOP/s + byte · bytes/s + constant. The three are
+    those that make the sum of (measured − model)² over the points least; they may be negative.
+    Returns a dict: flop and byte in pJ (10⁻¹² J), constant in W, and off, a list of measured −
+        model in W, one for each point, in their order.
+    Raises ValueError for lists of different lengths, and where more than one model fits best: with
+    fewer than three points, say, or the same FLOPs a byte in all.
+
+    >>> cost = energy_model([1000, 1000, 500], [2000, 4000, 4000], [104, 108, 83])
+    >>> [round(cost[name], 6) for name in ("flop", "byte", "constant")]
+    [2.0, 50.0, 50.0]
+    """
+    ### BEGIN SOLUTION
+    if not len(gb_s) == len(gflop_s) == len(watts):
+        raise ValueError("each point needs GB/s, GFLOP/s and watts")
+    matrix = np.array([[*rates, 1.0] for rates in zip(gflop_s, gb_s, strict=True)])
+    if np.linalg.matrix_rank(matrix) < 3:
+        raise ValueError("these points do not tell a FLOP's cost, a byte's and time's apart")
+    costs = np.linalg.lstsq(matrix, np.array(watts, float), rcond=None)[0]
+    flop, byte, constant = costs.tolist()
+    off = (np.array(watts) - matrix @ costs).tolist()
+    return {"flop": 1e3 * flop, "byte": 1e3 * byte, "constant": constant, "off": off}
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_energy_model", "locked": true, "points": 7, "schema_version": 3, "solution": false, "task": false}
+prices, watts = ("flop", "byte", "constant"), [132.0, 190.0, 125.0, 110.0]
+cost = energy_model([800, 1000, 250, 100], [400, 8000, 10_000, 10_000], watts)
+expect(
+    "four points on a model",
+    [cost[price] for price in prices],
+    [5.0, 100.0, 50.0],
+    rel=1e-6,
+    mistakes={"a byte's price and a FLOP's are exchanged": [100.0, 5.0, 50.0]},
+)
+expect("none of them is off", cost["off"], [0.0, 0.0, 0.0, 0.0], abs=1e-6)
+expect("the watts stay", watts, [132.0, 190.0, 125.0, 110.0])
+beside = energy_model([1, 3, 1, 3], [1, 1, 3, 3], [142.0, 214.0, 158.0, 238.0])
+found = [beside[price] for price in prices]
+expect("four points beside a model", found, [10_000.0, 38_000.0, 92.0], rel=1e-6)
+expect("how far off they are", beside["off"], [2.0, -2.0, -2.0, 2.0], abs=1e-6)
+six = energy_model([8, 6, 4, 2, 1, 1], [1, 1, 4, 4, 4, 4], [150, 130, 140, 120, 110, 118])
+expect("six, two of them alike", six["off"], [1.0, -1.0, 0.0, -2.0, -3.0, 5.0], abs=1e-6)
+less = energy_model([2, 1, 4, 8], [1, 8, 2, 4], [9, 3, 5, 4])
+expect("prices below 0", [less["flop"], less["byte"]], [-2300 / 3, -1100 / 3], rel=1e-6)
+expect_table(
+    energy_model,
+    (
+        "two points; the same FLOPs a byte; a GB/s more",
+        [
+            ([1, 2], [4, 3], [5, 6]),
+            ([1, 2, 4, 8], [2, 4, 8, 16], [60, 70, 85, 120]),
+            ([1, 2, 3, 4], [4, 3, 1], [5, 6, 7]),
+        ],
+        ValueError,
+    ),
+)
+### BEGIN HIDDEN TESTS
+three = energy_model((5, 1, 2), (1, 6, 3), (52.0, 38.0, 38.0))
+shown = [three[price] for price in ("flop", "byte", "constant")]
+expect("three points are met exactly", shown, [2000.0, 6000.0, 20.0], rel=1e-6)
+capped = energy_model([9, 7, 3, 1], [2, 8, 9, 9], [75, 75, 75, 75])
+expect("a card at its limit seems to pay for time alone", capped["constant"], 75.0, rel=1e-6)
+expect("and for nothing else", [capped["flop"], capped["byte"]], [0.0, 0.0], abs=1e-6)
+arrays = energy_model(
+    np.array([2.0, 6, 2, 6]), np.array([3.0, 3, 5, 5]), np.array([41, 60, 51, 62])
+)
+shown = [arrays[price] for price in ("flop", "byte", "constant")]
+expect("arrays, and points beside a model", shown, [3000.0, 3750.0, 26.5], rel=1e-6)
+expect("a point above the model is off by watts above 0", arrays["off"], [-2.0, 2, 2, -2], abs=1e-6)
+fewer = [1, 2, 3], [4, 3, 1], [5, 6]
+expect_raises("each point needs its watts", lambda: energy_model(*fewer), ValueError)
+same = [1] * 3, [2] * 3, [7, 8, 9]
+expect_raises("three points in one place are one", lambda: energy_model(*same), ValueError)
+expect_raises("no points have no prices", lambda: energy_model([], [], []), ValueError)
+line = [1, 2, 3, 4], [8, 6, 4, 2], [50, 60, 80, 90]
+expect_raises("points in a line leave prices open", lambda: energy_model(*line), ValueError)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_power", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draws the watts along measured rooflines and those of your model, and prints its prices.
+found, rows = demos.measured(cards, "roofline"), cards.rows("roofline")
+found |= demos.own_roofline(record, fma_flops, stream_bytes, events_to_ms)
+drawn, fitted, flops = {}, {}, {}
+for card, points in found.items():
+    intensities, *rates, watts = zip(*points, strict=True)
+    cost = energy_model(*rates, watts)
+    flops[card] = cost["byte"] / cost["flop"]
+    prices = f"{cost['flop']:.1f} pJ a FLOP, {cost['byte']:.0f} pJ a byte, {cost['constant']:.0f} W"
+    print(f"{card}: {prices}; off by {max(map(abs, cost['off'])):.0f} W at most")
+    drawn[card] = list(zip(intensities, watts, strict=True))
+    fitted[card] = [(x, w - o) for (x, w), o in zip(drawn[card], cost["off"], strict=True)]
+how, look = {"document": cards.source(rows[0])}, {"beside": {"your model": fitted}}
+guesses.compare("FLOPs for a byte's joules", guess_gpu_byte, flops["A100-SXM4-40GB"], **how)
+demos.lines(drawn, x="FLOPs a byte", y="W", log="x", title=cards.title("Power", *rows), **look)
+
+# %% [markdown]
+# At 5.1 pJ a FLOP and 117 a byte, a byte of an A100 costs 23 FLOPs; of an H200, 21.
+# Bytes take most of the joules up to there, well beyond the ridge at 14: fewer bytes save energy even where they save no time.
+# The model is off by 6 of 292 W, just where the knee is round.
+# The MI300X draws its limit, 750 W, all along, and lowers its clock: three numbers fit that, too, and mean nothing.
+#
+# ## 8 · Is it worth the way?
 #
 # Data reaches the card over a bus.
 # From *pinned* memory, which the operating system does not move, the card fetches it by itself; *pageable* memory is first copied to a pinned buffer.
@@ -1260,9 +1478,7 @@ demos.lines(rates, x="KiB at once", y="GB/s", log="xy", title=record.title("Copi
 guess_gpu_crossover = None  # your guess: n
 
 # %% [markdown]
-# <details><summary>Hint 1: Where is log(cpu) − log(gpu) zero?</summary>At sizes 100 and 400 a CPU takes 1 and 16 ms, a GPU 4 and 4. How far from log 100 to log 400 is log(cpu / gpu) zero?</details>
-#
-# <details><summary>Hint 2: the shape of the answer</summary>Compute the lead log(cpu / gpu) for every size, and find the <em>last</em> at which it is negative. Does another size follow it? Between the two the lead is a straight line in log(size).</details>
+# <details><summary>Hint: Where is log(cpu / gpu) zero?</summary>Compute this lead for every size, and find the <em>last</em> at which it is negative. Does another size follow it? Between the two the lead is a straight line in log(size).</details>
 
 
 # %% nbgrader={"grade": false, "grade_id": "check_times", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -1393,7 +1609,7 @@ look = {"log": "xy", "marks": {"your guess": guess_gpu_crossover}}
 demos.lines(lines, x="n", y="ms", title=record.title("Products, n × n"), **look)
 
 # %% [markdown]
-# ## 8 · Measurements that lie
+# ## 9 · Measurements that lie
 #
 # On a card, the next cell makes one right measurement and five wrong ones, and notes what the host's clock says (`host_ms`) and what the device's says (`events`). "no synchronize" stops the host's clock at once; "cached result" computes nothing; "tiny product" multiplies 16 × 16 matrices; "fresh kernel" is compiled in its first call; "warm cache" goes over a small buffer many times.
 
@@ -1404,7 +1620,6 @@ record.measure("trial", lambda gpu: loops.trials(gpu, kernels, matmul_flops))
 
 # %% [markdown]
 # **Predict.** What do the events of "cached result" show?
-# What would a page report that divides the product's FLOPs by that time?
 
 
 # %% nbgrader={"grade": false, "grade_id": "gpu_mistakes", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1442,7 +1657,7 @@ def gpu_mistakes(document) -> list[str]:
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_gpu_mistakes", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_gpu_mistakes", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 copy = fake.stream([1.0, 0.5, 0.5], elements=8_000_000)  # 128 GB/s
 product = fake.gemm([4.0, 2.0, 2.0], 1000, 1000, 1000)  # 1 TFLOP/s
 roofs, work = {"stream": [copy], "gemm": [product]}, {"flops": 2 * 10**9, "bytes": 12 * 10**6}
@@ -1494,7 +1709,7 @@ empty = gpu_mistakes(fake.document(**under, trial=[]))
 expect("of no trials none is invalid", empty, [])
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_gpu_mistakes_2", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_gpu_mistakes_2", "locked": true, "points": 7, "schema_version": 3, "solution": false, "task": false}
 half = fake.gemm([9.0, 1.0], 1000, 1000, 1000, dtype="float16")  # 2 TFLOP/s
 single = fake.gemm([9.0, 2.0], 1000, 1000, 1000)  # 1 TFLOP/s
 copy = fake.stream([1.0, 0.5, 0.5], elements=8_000_000)
@@ -1590,7 +1805,6 @@ for row in record.rows("trial"):
 # Four things protect you: two clocks that agree, a time far above an empty one, several sizes, and a roof.
 #
 # On a card, the next cell saves all rows as `recorded.json`, which takes the constructed document's place.
-# In a clone of the repository, `python docs/gpu/record.py` runs all device cells and saves them in one command.
 
 # %% nbgrader={"grade": false, "grade_id": "device_save", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "device"]
 # On a card: saves what was measured.
@@ -1601,8 +1815,7 @@ record.save()
 #
 # A launch costs about **1 ms**, and a matrix product is **267 times** faster on a GPU?
 # Measure 1, 10, 100 and 1,000 launches.
-# Each time also contains what occurs only once, such as waiting at the end.
-# The slope of a straight line through them is what one launch adds.
+# The slope of a straight line through their times is what one launch adds.
 
 
 # %% nbgrader={"grade": false, "grade_id": "reflect_launch", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1697,37 +1910,44 @@ expect_raises("two negative peaks are refused", lambda: reflect_speedup(*less), 
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_published", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-# Draws what launches cost, and prints what the two claims would mean.
-costs = {}
-for row in record.rows("launch"):
-    point = row["launches"], float(np.median(row["host_ms"]))
-    costs.setdefault("in a graph" if row["graph"] else "one by one", []).append(point)
-n = demos.kernels_of_gpt2_small()
+# Draws what small kernels take on two cards, and prints what a launch costs.
+n, assumed = demos.kernels_of_gpt2_small(), " (assumed)" * record.document["constructed"]
 print(f"A forward pass of GPT-2 small launches {n} kernels. At 1 ms each, that takes {n} ms.")
-for name, points in costs.items():
-    cost = reflect_launch(*zip(*points, strict=True))
-    print(f"{name}: {cost:.2f} µs each, {n * cost / 1e3:.2f} ms; 1 ms is {1e3 / cost:.0f} times")
+curves, rows = {}, cards.rows("one by one") + cards.rows("in a graph")
+for how in ("one by one", "in a graph"):
+    found = {f"{card}, {how}": points for card, points in demos.measured(cards, how).items()}
+    costs, curves = {name: points[0][1] for name, points in found.items()}, curves | found
+    own = [row for row in record.rows("launch") if row["graph"] == (how == "in a graph")]
+    times = [(row["launches"], float(np.median(row["host_ms"]))) for row in own]
+    costs[f"your document{assumed}, {how}"] = reflect_launch(*zip(*times, strict=True))
+    for name, cost in costs.items():
+        print(
+            f"{name}: {cost:.2f} µs, {n} in {n * cost / 1e3:.2f} ms; 1 ms is {1e3 / cost:.0f} times"
+        )
+demos.lines(curves, x="bytes moved", y="µs", log="xy", title=cards.title("Small kernels", *rows))
+
+# %% nbgrader={"grade": false, "grade_id": "demo_speedup", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Prints at what share of its peak a CPU would have run.
 rows = [row for row in record.rows("crossover") if row["where"] == "cpu"]
 cpu = max(matmul_flops(*[row["n"]] * 3) / min(row["host_ms"]) * 1e3 for row in rows)
 share = reflect_speedup(267, ceilings(record.document)["flops"]["float32"], cpu)
 print(f"267 times: the document's CPU ({cpu / 1e9:.0f} GFLOP/s) ran at {share:.0%} of that at most")
-demos.lines(costs, x="launches", y="ms", log="xy", title=record.title("Empty kernels"))
 
 # %% [markdown]
 # **Essay** (10 points, read by a person; 150 to 250 words in the next cell; add cells to calculate).
 # A page says: "We timed `c = a @ b` with `time.time()` before and after, on a T4.
 # The GPU is 267 times faster than the CPU.
 # Launching a kernel costs about 1 ms, so use large batches."
-# Answer from the document that your notebook drew, and say which one that was.
+# Answer from the documents, and say from which.
 #
-# 1. What has the page timed? Which of the reasons of section 8 would show that, and how?
-# 2. What does a launch cost by the document? What would 1 ms a launch mean for a forward pass of GPT-2 small, and what may the page have taken for a launch?
+# 1. What has the page timed? Which of the reasons of section 9 would show that, and how?
+# 2. What does a launch cost on a card that was measured? What would 1 ms a launch mean for a forward pass of GPT-2 small, and what may the page have taken for a launch?
 # 3. At what share of its peak did the CPU run at most, if 267 is right? What may it have run? What do you write beside a speed-up of your own?
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_gpu", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
 # **Mark scheme.** *3 points:* the queueing: the host's clock shows less than the events ("not synchronized"); with the first call in it, compilation ("first call"); a product of eight times the work tells: queueing takes as long.
-# *4 points:* the slope by reflect_launch, in µs, with the document named (constructed, or card and date); the kernels' number times 1 ms against times that; what was taken for a launch: the first call, a copy, an allocation, a launch with the wait.
+# *4 points:* µs a launch, alone and in a graph, with card and source (2.6 and 1.3 on the A100), or the slope by reflect_launch, with the document named (constructed, or card and date); the kernels' number times 1 ms against times that; what was taken for a launch: the first call, a copy, an allocation, a launch with the wait.
 # *3 points:* reflect_speedup with the document's peaks, calculated: the CPU at a small part of its peak, so a Python loop, one thread, no BLAS, another data type, or a time that is wrong on the GPU's side.
 # Beside a speed-up: code, sizes, types and threads of both, copies, clock, date.
 # Up to 2 points off for figures without a unit or a calculation, or for calling the constructed document a measurement.
@@ -1748,6 +1968,7 @@ demos.lines(costs, x="launches", y="ms", log="xy", title=record.title("Empty ker
 # - A launch queues. Only an event, or a clock that is read after waiting, says how long something took.
 # - A roof is measured by a kernel that does one thing, by the best of many launches; a workload by the median, on fresh inputs, from a cold cache.
 # - Nothing is above a roof. What seems to be was not computed, or never left the cache.
+# - A byte from memory costs the joules of some twenty FLOPs.
 #
 # | what you see | the likely wall | what to do |
 # |---|---|---|

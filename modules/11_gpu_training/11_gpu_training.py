@@ -20,7 +20,7 @@
 # %% [markdown]
 # # 11 · What did the card wait for?
 #
-# ![Three steps of ResNet-50 on a V100, with rows for host, kernels and copies. With the loader in the loop, no kernel runs for 34 of 149 ms. With four workers a step takes 127 ms, another, full of short gaps, 163.](timelines.png)
+# ![Three steps of ResNet-50 on a V100: host, kernels, copies. With the loader in the loop, no kernel runs for 34 of 149 ms. With four workers a step takes 127 ms, another, full of short gaps, 163.](timelines.png)
 #
 # **You need no graphics card, and no torch.** All that is graded works on *documents*, files of measurements.
 # Without a card you read those beside this notebook: four of what others measured on V100s, and one of section 4's times that is *constructed*: a script made its numbers from assumptions, and each figure and verdict says so.
@@ -47,14 +47,7 @@ import math
 import numpy as np
 import trace_doubles as fake  # beside this notebook, as the next
 import train_document
-from built import (
-    conv2d_flops,
-    count_flops,
-    fit_cost,
-    speedup_interval,
-    speedup_steps,
-    training_flops,
-)
+from built import count_flops, speedup_interval, speedup_steps, training_flops
 
 from proflab import meta, models
 from proflab.lesson import cuda, expect, expect_between, expect_table, guesses
@@ -64,17 +57,18 @@ MEASURED = ("v100_loader.json", "v100_workers.json", "v100_pair.json", "v100_ste
 record = cuda.Record(*MEASURED, "constructed_train.json", form=train_document)
 anywhere = cuda.Record("cpu_train.json", form=train_document, processor=True)
 
+from built import conv2d_flops, fit_cost  # for what is measured below
+
 # %% nbgrader={"grade": false, "grade_id": "demo_document", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 # Prints where the rows of each kind are from.
-for document in record.documents:
-    for kind, rows in document["rows"].items():
-        print(record.title(f"{len(rows):>2} {kind}", *rows))
+for each in (record, anywhere):
+    for document in each.documents:
+        for kind, rows in document["rows"].items():
+            print(each.title(f"{len(rows):>2} {kind}", *rows))
 
 # %% [markdown]
-# `train.py`, beside this notebook, trains ResNet-18, with switches (`workers`, `pin`, `amp`, `channels_last`, `compile`, `checkpoint`, `fused_optimizer`) and three planted faults: each step reads the loss with `.item()`, each step sends the class weights of the loss to the card, and each step crops or pads its images to another size.
-# On a card the next cell runs it under torch's profiler.
-# Without one it prints a line for each kind, and the document stays as it is.
-# It shows what such runs look like, not what a T4 does.
+# `train.py`, beside this notebook, trains ResNet-18, with switches (`workers`, `pin`, `amp`, `channels_last`, `compile`, `checkpoint`, `fused_optimizer`) and three planted faults: each step reads the loss with `.item()`, sends the class weights of the loss to the card, and crops or pads its images to another size.
+# On a card the next cell runs it under torch's profiler; without one it prints a line for each kind.
 
 # %% nbgrader={"grade": false, "grade_id": "device_traces", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "device"]
 # Measures traces and allocations on a card; prints a line a kind where there is none.
@@ -96,7 +90,7 @@ anywhere.measure("profile", MEASURES["profile"])  # with torch and no card, on t
 # Kernels of one stream run one after another; kernels of two streams can overlap.
 # So durations must not be summed: with kernels from 0 to 10 and, on another stream, from 5 to 12, the card is busy for 12 µs and not for 17.
 # Time without a kernel is a *gap*.
-# A copy is no kernel: the bus is at work, the card's arithmetic is not.
+# A copy is no kernel.
 #
 # **Predict.** In the first trace, ResNet-50 on a V100, the program loads its images itself, between two steps.
 # For what share of the time does no kernel run?
@@ -257,7 +251,7 @@ guesses.compare(what, guess_gpu_idle, idle[0], unit="%", document=source)
 # Where two of them overlap, the one higher up in the table gets the time.
 # A gap from 12 to 20, data from 10 to 18 and a launch from 17 to 20: data gets 6 µs, the launch 2.
 # What is left over, such as Python between two ops, is "other".
-# (Section 8 adds a fifth cause, so `causes` is an argument.)
+# (Section 8 adds a fifth cause.)
 #
 # **Predict.** In the first trace loading takes 44 of a step's 149 ms; in the second, four workers load meanwhile.
 # How many times as fast is its median step?
@@ -417,8 +411,7 @@ demos.streams(two, title=record.title("Two runs", *two))
 # In step 5 one `cudaMemcpyAsync` takes 40 ms: a copy from pageable memory waits for what was queued before, here probably before the recording began.
 # In step 9 nothing is long, but all that the host does takes longer; why, this trace does not tell.
 #
-# An `.item()` is harder to see: *while* the host waits, the card works.
-# But then the queue is empty, and whatever the host does next, the card stands still.
+# An `.item()` is harder to see: *while* the host waits, the card works; then the queue is empty, and the card stands still whatever the host does.
 
 # %% [markdown]
 # ## 3 · Which op is it?
@@ -431,8 +424,7 @@ demos.streams(two, title=record.title("Two runs", *two))
 # Ops contain ops.
 # What an op does itself is its *self* time: 10 of the 40 µs of `conv2d`.
 # The kernel `gemm` belongs to the innermost op that launched it, `cudnn_convolution`.
-# Times alone do not show this: while `clamp` runs, no op does.
-# But a launch and its kernel carry the same number, the *correlation*.
+# A launch and its kernel carry the same number, the *correlation*.
 #
 # **Predict.** Lesson 02 counts: more than 99.9 % of the FLOPs of ResNet-50 are in convolutions.
 # What share of the card's time do they take in a real step, forward and backward?
@@ -725,9 +717,8 @@ print(f"of {len(shared)} names {sum(off)} differ in CPU time")
 # ```
 #
 # `ops_table(json.load(open("trace.json")))` is your own table of the same trace.
-# On a card, torch's table also has rows for the calls of CUDA.
-# It hides its own cost and all that is not torch.
-# Of a long run record few steps, with `schedule=torch.profiler.schedule(wait=1, warmup=1, active=3)`.
+# The profiler hides its own cost and all that is not torch.
+# In a long run record few steps, with `schedule=torch.profiler.schedule(wait=1, warmup=1, active=3)`.
 # [Perfetto](https://ui.perfetto.dev) draws the files.
 
 # %% [markdown]
@@ -1125,7 +1116,7 @@ for loop in (slow_epoch, train_epoch):
 print(on_torch(slow_epoch, train_epoch))
 
 # %% [markdown]
-# **Take a break here.** What follows needs only the lab's parts.
+# **Take a break here.**
 #
 # ## 5 · Where is the memory?
 #
@@ -1321,7 +1312,6 @@ expect(
 # *Model FLOPs utilization*, MFU ([Chowdhery et al. 2022](https://arxiv.org/abs/2204.02311)), is the share of the card's peak that training uses.
 # It counts the FLOPs that training *needs*; *hardware FLOPs utilization* (*HFU*) counts what is computed.
 # A step of ResNet-18 with 256 images needs 2.73 · 10¹² FLOPs; in 400 ms on a card of 65 TFLOP/s, that is 2.73 / 26 = 10.5 %.
-# With checkpoints everywhere it computes 3.65 · 10¹²: an HFU of 14.1 %.
 #
 # **Predict.** A V100's data sheet promises 15.7 TFLOP/s in float32.
 # What is the MFU of the run with four workers?
@@ -1435,7 +1425,6 @@ guesses.compare(what, guess_gpu_mfu, share, unit="%", document=source)
 
 # %% [markdown]
 # (`train.py` recomputes blocks alone: its HFU is 1.7 % less.)
-# Which convolution is far from the peak?
 # The next cell divides your `conv2d_flops` by the times of your `ops_table`.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_convolutions", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -1458,7 +1447,7 @@ demos.convolutions(layers, sheet, title=record.title("Forward convolutions", row
 # Four are above the roof: is the roof wrong, or the count?
 # Their kernels are called `…winograd…`: [this algorithm](https://arxiv.org/abs/1509.09308) multiplies 2.25 times less often (for tiles of 2 × 2) than the textbook that you count by.
 #
-# Never measure on zeros, which switch few transistors: [an A100](https://www.thonking.ai/p/strangely-matrix-multiplications) (in the comments of the first Python listing) reaches 295 TFLOP/s on zeros, 257 on random numbers.
+# Never measure on zeros, which switch few transistors: [an A100](https://www.thonking.ai/p/strangely-matrix-multiplications) (comments of the first listing) reaches 295 TFLOP/s on zeros, 257 on random numbers.
 
 # %% [markdown]
 # ## 7 · The ring
@@ -1467,11 +1456,11 @@ demos.convolutions(layers, sheet, title=record.title("Forward convolutions", row
 # If one *rank* (a process with a card) gathers everything, its link is the bottleneck.
 # In a *ring* ([Patarasuk and Yuan 2009](https://doi.org/10.1016/j.jpdc.2008.09.002)) each rank cuts its array into n parts and sends one at a time to its neighbour:
 #
-# ![Four ranks in a circle in three steps of reduce-scatter. In each step every rank passes one part on, and the part grows by the neighbour's numbers, until each rank holds one part that is summed over all four.](ring.png)
+# ![Four ranks in a circle pass parts on in three steps of reduce-scatter; the parts grow by each neighbour's numbers, until each rank holds one that is summed over all four.](ring.png)
 #
 # *Reduce-scatter*: the neighbour adds its own numbers and passes the part on; after n − 1 steps each rank has one part summed over all ranks.
 # *All-gather*: these sums go round once.
-# Each rank sends 2(n − 1) parts, each 1/n of the array: of 3,360 bytes on 8 ranks, 5,880; one that gathers everything receives 23,520.
+# Each rank sends 2(n − 1) parts, each 1/n of the array: of 3,360 bytes on 8 ranks, 5,880.
 #
 # <details><summary>Hint 1: which part leaves rank r in step t?</summary>
 #
@@ -1730,9 +1719,8 @@ demos.bus_bandwidth([*there, *here], title=record.title("Two processes here, and
 # | PCIe 3.0 × 16 | 15.75 | 5.2 ms |
 # | NVLink 4 (H100) | 450 | 0.18 ms |
 #
-# A server with two processors has two *NUMA nodes*.
-# `nvidia-smi topo -m` says whether data between two cards crosses between nodes (`SYS`), stays in one (`NODE`, `PHB`), or passes only PCIe switches (`PIX`, `PXB`) or NVLink (`NV4`).
-# A loader on the wrong node sends each batch across; `numactl --cpunodebind=0 --membind=0 python train.py` keeps it at home.
+# `nvidia-smi topo -m` says what data between two cards crosses: NVLink (`NV4`), PCIe switches (`PIX`, `PXB`) or both processors (`SYS`).
+# `numactl --cpunodebind=0 --membind=0` keeps a loader on one.
 
 # %% [markdown]
 # ## 8 · Behind the backward pass
@@ -1930,9 +1918,7 @@ for row in record.rows("trace"):
 # Compares your buckets with DDP's own, prints what five sizes expose, and draws one.
 import demos
 
-with meta():
-    sizes = [4 * math.prod(tensor.shape) for tensor in models.resnet50().parameters()]
-layers = [(66 / len(sizes), size) for size in sizes]  # a backward pass of 66 ms
+layers = demos.layers_of(models.resnet50, 66)  # a backward pass of 66 ms, of 161 tensors
 
 
 def exposed(bucket, *link, layers=layers):
@@ -2112,5 +2098,4 @@ anywhere.save()
 # | recompilations | compiler | `dynamic` left alone, `mark_dynamic`, one shape |
 # | exposed all-reduce | link | buckets, `no_sync`, a faster link, larger batch |
 #
-# **Next.** This was the last lesson.
-# `proflab assemble` makes one file of all that you wrote: your own profiler.
+# **Next.** `proflab assemble` makes one file of all that you wrote: your own profiler.

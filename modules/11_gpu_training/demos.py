@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from statistics import median
 
 import numpy as np
 
+from proflab import meta
 from proflab.lesson.cuda import timeline
 from proflab.lesson.plot import COLOURS, FAINT, INK, QUIET, Picture, canvas, extremes, short
 
@@ -134,6 +135,16 @@ def summed(causes: Iterable[dict[str, float]]) -> str:
 def median_step(row: dict) -> float:
     """Return the median of the steps of a trace, in ms."""
     return median(end - start for _, start, end in timeline.step_spans(row["trace"])) / 1e3
+
+
+def layers_of(model: Callable, ms: float) -> list[tuple[float, int]]:
+    """Return (ms of the backward pass, bytes of gradients) of each tensor of a model, in order.
+
+    ms: of the whole pass; each tensor gets the same part of it.
+    """
+    with meta():
+        sizes = [4 * math.prod(tensor.shape) for tensor in model().parameters()]
+    return [(ms / len(sizes), size) for size in sizes]
 
 
 def sent(rows: Sequence[dict]) -> list[int]:

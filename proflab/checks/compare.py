@@ -14,7 +14,7 @@ A failed comparison says in one sentence where and, when the two differ in a tel
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,11 +27,15 @@ _DEFAULT_REL = 1e-9
 
 @dataclass(frozen=True)
 class Verdict:
-    """Outcome of a case; if it failed, why (`reason`), and the misconception that it points to."""
+    """Outcome of a case; if it failed, why (`reason`), and the misconception that it points to.
+
+    share: of a race, the share of the way that it has gone; `reason` then tells its cost
+    """
 
     passed: bool
     reason: str = ""
     diagnosis: str = ""
+    share: float | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The four calls of a test cell. Each prints a line when it passes and explains when it fails.
+"""The five calls of a test cell. Each prints a line when it passes and explains when it fails.
 
 In a notebook they compare where they stand. The grader never runs them: it reads them, evaluates
 only what is to be tested in the student's process, and compares outside (`course/test_cells.py`).
@@ -21,8 +21,10 @@ from proflab.checks.compare import (
 from proflab.checks.diagnose import counts_flops
 from proflab.checks.values import NotPlainData, to_plain_data
 
-__all__ = ["expect", "expect_between", "expect_raises", "expect_table"]
+__all__ = ["expect", "expect_between", "expect_faster", "expect_raises", "expect_table"]
 
+# Of the races in each test cell, when it was last run: the share of the way by label.
+shares: dict[str, dict[str, float]] = {}
 _ROW = "(label, arguments, result) or (label, arguments, result, mistakes)"
 
 
@@ -60,6 +62,44 @@ def expect_between(label: str, actual: float, low: float, high: float) -> None:
     ✅ share of the peak: 0.25
     """
     _tell(label, compare_between(actual, low, high), _shown(actual, show_passed))
+
+
+def expect_faster(
+    label: str,
+    actual: Any,
+    *,
+    like: Callable,
+    machine: str,
+    full: float,
+    within: float = 2e-5,
+    **options: Any,
+) -> None:
+    """Check that a traced program returns what `like` does, and show what it costs beside it.
+
+    actual: `traced(program, …)` of proflab.lesson.race. like: the given, slow program.
+    machine: the declared machine's name, such as "DESK". full: the ms that earn full marks.
+    within: how far results may be off, relative to the largest.
+    options: floor, draws, state and fast, as `race.judge.judge` takes them.
+    Raises AssertionError where the program is refused or its results are wrong; one that is right
+    and slow passes, and earns the share of the way that it has gone from `like` to `full`.
+    """
+    from proflab.lesson.race import Tape, judge, show
+
+    if not isinstance(actual, Tape):
+        raise TypeError("expect_faster takes what `traced(program, …)` returns")
+    given = actual.traced_with(like)
+    op_facts = show.counting.get("op_facts")
+    found = judge.judge(actual, given, op_facts, machine, within=within, run_slow=True, **options)
+    if wrong := found.get("refused") or found["wrong"]:
+        _tell(label, Verdict(False, wrong), "")
+    if op_facts is None:
+        print(f"🏁 {label}: same results")
+        return
+    told = judge.told(found, machine, full, options.get("fast"))
+    shares.setdefault(running_cell(), {})[label] = judge.share_of(found, full)
+    print(f"🏁 {label}: same results; {told}")
+    if (hint := judge.hint(found)) and judge.share_of(found, full) < 1:
+        print(f"   {hint}: {show.line_of(actual, found['largest']['at'])}")
 
 
 def expect_raises(label: str, action: Callable[[], Any], exception: type[Exception]) -> None:

@@ -1,4 +1,4 @@
-"""Give lessons the four test calls, and whatever else two or more of them use.
+"""Give lessons the five test calls, and whatever else two or more of them use.
 
 What one lesson uses lies beside that lesson, in its folder. For cells:
 
@@ -13,6 +13,7 @@ recording:     give a recorder of ops its rows, columns and regions
 recorded:      put rows of several recorded passes together
 tensor_memory: tell which memory a tensor looks at
 tracebacks:    find whose function allocated
+race:          speed that earns points, without a clock
 doubles:       stand for clocks, models and memory in test cells
 cuda:          measure a CUDA device, and keep what was measured
 
@@ -28,9 +29,15 @@ statements:    list the statements that a file is made of
 moved:         find what earlier releases had here
 """
 
-from proflab.checks.expect import expect, expect_between, expect_raises, expect_table
+from proflab.checks.expect import (
+    expect,
+    expect_between,
+    expect_faster,
+    expect_raises,
+    expect_table,
+)
 from proflab.lesson.run_all import install
 
-__all__ = ["expect", "expect_between", "expect_raises", "expect_table"]
+__all__ = ["expect", "expect_between", "expect_faster", "expect_raises", "expect_table"]
 
 install()

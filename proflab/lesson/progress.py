@@ -69,7 +69,8 @@ def _line(row: Row) -> str:
     points = f"{row.earned:g} of {row.points:g}" if row.points else "optional"
     words = {"passed": "passes its visible checks", "not written": "not written yet"}
     words |= {"not run": "its test cells are still to be run"}
-    said = words.get(row.state) or row.sentence.removeprefix("❌ ")
+    raced = row.sentence if row.state == "passed" else ""
+    said = raced or words.get(row.state) or row.sentence.removeprefix("❌ ")
     return f"{points:>8} points  {said}" if row.points else f"{points:>8}         {said}"
 
 
@@ -95,13 +96,19 @@ def measure(record: Record) -> Progress:
     rows = []
     for exercise in outline.exercises.values():
         run = record.state(exercise)
-        earned = sum(
-            points
-            for test, points in exercise.tests.items()
+        passed = {
+            test: record.tests[test]
+            for test in exercise.tests
             if test in record.tests and record.tests[test].state == "passed"
-        )
+        }
+        shares = {test: 1.0 if r.share is None else r.share for test, r in passed.items()}
+        earned = round(sum(exercise.tests[test] * share for test, share in shares.items()), 2)
+        raced = [shares[test] for test, r in passed.items() if r.share is not None]
+        sentence = run.sentence
+        if run.state == "passed" and raced:
+            sentence = f"{sum(raced) / len(raced):.0%} of the way, by the visible races"
         rows.append(
-            Row(exercise.name, exercise.section, run.state, run.sentence, earned, exercise.points)
+            Row(exercise.name, exercise.section, run.state, sentence, earned, exercise.points)
         )
     ahead, asked = _next(rows, outline), guesses.sentences()
     reached = _milestone(rows, outline)

@@ -30,12 +30,14 @@ class TestRun:
     """A test cell's end, with the sentence that it showed.
 
     state: "passed", "failed", "not written", or "waits" for another exercise that is not written.
+    share: of a cell of races that passed, the share of its points.
     """
 
     __test__ = False
 
     state: str
     sentence: str = ""
+    share: float | None = None
 
 
 @dataclass
@@ -154,6 +156,8 @@ class _Hooks:
         outline = self.record.outline
         self.text = info.raw_cell or ""
         self.record.current = outline.cell(self.text) if outline else None
+        if self.record.current is not None:
+            expect.shares.pop(self.record.current.name, None)
 
     def show(self, etype: type, evalue: BaseException, tb: Any, *args: Any, **kwargs: Any):
         record = self.record
@@ -182,7 +186,10 @@ class _Hooks:
         cell = self.record.current
         stub = self.unwritten[1] if error is not None and error is self.unwritten[0] else ""
         if cell is not None and cell.kind == "test":
-            self.record.tests[cell.name] = _ended(error, stub, self.record.outline, cell)
+            ended = _ended(error, stub, self.record.outline, cell)
+            if (shares := expect.shares.get(cell.name)) and ended.state == "passed":
+                ended.share = sum(shares.values()) / len(shares)
+            self.record.tests[cell.name] = ended
         locked = cell is not None and cell.rests_on_exercises
         if stub or isinstance(error, CaseFailed) or (locked and isinstance(error, Exception)):
             result.error_before_exec = result.error_in_exec = None

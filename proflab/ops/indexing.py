@@ -6,7 +6,7 @@ from types import EllipsisType
 
 import numpy as np
 
-from proflab import graph
+from proflab import dispatch, graph
 from proflab.dispatch import Op, apply, register
 from proflab.meta import MetaArray
 from proflab.ops.convert import to_dtype
@@ -187,6 +187,13 @@ def _setitem(input: Tensor, index, value) -> None:
         check_writable(input, "setitem")
         value = to_dtype(value, input.dtype)
         become(input, apply(_IndexPut, (input, value, *tensors), index=index))
+    elif dispatch.tracer:
+        value = to_dtype(value, input.dtype)
+        if tensors:
+            changed = apply(_IndexPut, (input, value, *tensors), index=index)
+            dispatch.tracer.write(input, changed)
+        else:
+            dispatch.tracer.write(apply(_Slice, (input,), index=index), value)
     elif isinstance(input.array, np.ndarray):
         if value.is_meta:
             raise RuntimeError(f"setitem: a meta tensor of shape {value.shape} has no data")

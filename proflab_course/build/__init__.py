@@ -10,6 +10,7 @@ mentions.py    a link for what a track's text mentions and its class never saw
 vary.py        --seed N: other inputs in the hidden cases that may vary
 stamp.py       badges, points, Colab's first cell, and the last one
 map_cell.py    the map below the title: what is built, how long it takes
+policy.py      what students may ask AI assistants: said below the title, and to the assistants
 fold.py        demo cells and long given cells are folded
 durations.py   about how long a slow demo cell takes, in its first line
 audit.py       what can be read off a lesson: its cells, its release

@@ -27,7 +27,6 @@ from proflab_course.build.leaks import leaks
 from proflab_course.build.make import Audit, Plan, make, workplace
 from proflab_course.build.sections import sections
 from proflab_course.course.layout import Course, CourseError
-from proflab_course.grading.records.lateness import FILE, read_extensions
 
 _COPIED = ("pyproject.toml", "LICENSE", "binder", "docs/students.md")
 _GIVEN_TITLE = f"""\
@@ -73,6 +72,10 @@ def class_tree(
         if any(taken.title for taken in plan.taken.values()):
             _write_given(plan, tree / "release")
         _copy_course_files(course.root, tree)
+        if plan.policy:
+            plan.policy.write(tree)
+            for page in {"README.md", "docs/students.md"}:
+                _put_below_title(tree / page, plan.policy.paragraph)
         if any(taken.title for taken in plan.taken.values()):
             _put_above(tree / "README.md", track_page(plan, names))
         if output.exists():
@@ -140,11 +143,20 @@ def _put_above(path: Path, text: str) -> None:
     path.write_text(f"{text}\n{below}".rstrip() + "\n", encoding="utf-8")
 
 
+def _put_below_title(path: Path, paragraph: str) -> None:
+    """Put a paragraph below the first line of a page, if there is the page."""
+    if path.exists():
+        title, _, rest = path.read_text(encoding="utf-8").partition("\n")
+        path.write_text(f"{title}\n\n{paragraph}\n{rest}", encoding="utf-8")
+
+
 def extension_notes(course: Course, names: list[str]) -> Iterator[str]:
     """Yield a sentence for each lesson that somebody may still hand in, with its solutions out.
 
     Out are the solutions of all lessons before the last one, which stand in its built.py.
     """
+    from proflab_course.grading.records.lateness import FILE, read_extensions
+
     now = datetime.datetime.now(datetime.UTC)
     for name in names[:-1]:
         extended = read_extensions(course, name) or {}

@@ -16,6 +16,7 @@ from proflab.lesson.mine import FILE as MINE
 from proflab_course.build.class_tree import class_tree, extension_notes
 from proflab_course.build.limits import excess_lines, sizes_table
 from proflab_course.build.make import IGNORED, STEPS, Audit, Plan, make, workplace
+from proflab_course.build.policy import policy_notes
 from proflab_course.build.tracks import read_tracks, track_points
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import read_module
@@ -86,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
         notes: list[str] = []
         lessons = class_tree(course, through, arguments.output, arguments.audit, track, notes)
         print(f"{arguments.output}: {', '.join(lessons)}")
-        for sentence in [*notes, *extension_notes(course, lessons)]:
+        for sentence in [*notes, *extension_notes(course, lessons), *policy_notes(course)]:
             print(f"note: {sentence}")
         return 0
     if arguments.check:
@@ -95,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
     notes = []
     for lesson in build(course, arguments.lessons, arguments.audit, arguments.seed, notes):
         print(f"source/{lesson} and release/{lesson} are made from modules/{lesson}")
-    for sentence in notes:
+    for sentence in [*notes, *policy_notes(course)]:
         print(f"note: {sentence}")
     for path in strangers(course):
         print(f"note: {path} does not come from modules/; delete it if it is no longer needed")

@@ -13,14 +13,20 @@ from typing import Any
 from proflab.checks.compare import Verdict
 from proflab.checks.values import NotPlainData, dumps, loads, to_plain_data
 from proflab.lesson.doubles import HELD
+from proflab.lesson.race.judge import judge as race_judge
 from proflab_course.course.hidden_doubles import DoubleSpec
-from proflab_course.course.test_cells import Answer, Step, TestCell
-from proflab_course.grading.verdict import judge_raised, judge_value
+from proflab_course.course.test_cells import Answer, Race, Step, TestCell
+from proflab_course.grading.verdict import judge_race, judge_raised, judge_value
+
+_WHOLE = 0.98  # the share of the way from which a race counts as passed here
 
 
 @dataclass(frozen=True)
 class Case:
-    """Hold how a case of a test cell ended; `reason` and `diagnosis` say why it failed."""
+    """Hold how a case of a test cell ended; `reason` and `diagnosis` say why it failed.
+
+    A race that is right and slow has not passed here.
+    """
 
     cell: str
     label: str
@@ -36,7 +42,7 @@ def run_cell(cell: TestCell, scope: dict[str, Any]) -> Iterator[Case]:
         doubles = dict(block.doubles)
         for index, (step, answer) in enumerate(zip(block.steps, block.answers, strict=True)):
             if index in doubles:
-                scope[doubles[index].name] = _made(doubles[index], scope)
+                scope[doubles[index].name] = made(doubles[index], scope)
             elif answer is None:
                 try:
                     exec(step.code, scope)
@@ -44,8 +50,10 @@ def run_cell(cell: TestCell, scope: dict[str, Any]) -> Iterator[Case]:
                     yield Case(cell.name, "set-up", False, repr(error), "", block.hidden)
                     return
             else:
-                said = vars(ask(step, answer, scope))
-                yield Case(cell.name, answer.label, **said, hidden=block.hidden)
+                said = ask(step, answer, scope)
+                fine = said.passed and (said.share is None or said.share >= _WHOLE)
+                told = said.reason, said.diagnosis
+                yield Case(cell.name, answer.label, fine, *told, hidden=block.hidden)
 
 
 def ask(step: Step, answer: Answer, scope: dict[str, Any]) -> Verdict:
@@ -55,12 +63,21 @@ def ask(step: Step, answer: Answer, scope: dict[str, Any]) -> Verdict:
     except Exception as error:
         return judge_raised(answer, [kind.__name__ for kind in type(error).__mro__], str(error))
     try:
-        return judge_value(answer, loads(dumps(to_plain_data(value))))
+        plain = loads(dumps(to_plain_data(value)))
+        if answer.race is not None:
+            return judge_race(answer.race, _raced(answer.race, plain, scope))
+        return judge_value(answer, plain)
     except NotPlainData as error:
         return judge_raised(answer, ["NotPlainData"], str(error))
 
 
-def _made(double: DoubleSpec, scope: dict[str, Any]) -> Any:
+def _raced(race: Race, tape: Any, scope: dict[str, Any]) -> dict[str, Any]:
+    """Return what a tape is worth, counted by the op_facts that the lesson has."""
+    given = eval(race.given, scope)
+    return race_judge(tape, list(given), scope["op_facts"], race.machine, **race.options)
+
+
+def made(double: DoubleSpec, scope: dict[str, Any]) -> Any:
     """Return a double that the grader would hold; here it has its script itself."""
     others = {key: scope[name] for key, name in double.of.items()}
     return HELD[double.kind](**double.given, **others)

@@ -38,6 +38,7 @@ from proflab_course.build.measures import Measured, measured
 from proflab_course.build.mentions import Tree, lacking_ideas, track_line
 from proflab_course.build.notes import lesson_notes
 from proflab_course.build.overlay import apply_overlay, overlay_path
+from proflab_course.build.policy import Policy, chosen_policy
 from proflab_course.build.release import generate_release
 from proflab_course.build.sections import lesson_outline
 from proflab_course.build.stamp import Address, stamp
@@ -58,6 +59,7 @@ from proflab_course.course.release_stamp import STAMP, make_stamp
 from proflab_course.course.tracks import DEFAULT, Track, Tracks
 from proflab_course.course.tracks import PUBLIC as TRACKS
 from proflab_course.grading.answer_key import released_from
+from proflab_course.grading.races import METADATA
 
 STEPS = ("source", "release")
 IGNORED = {"__pycache__", ".ipynb_checkpoints"}
@@ -99,6 +101,7 @@ class Plan:
     built: dict[str, Collection] = field(default_factory=dict)
     figures: dict[str, list[Measured]] = field(default_factory=dict)
     beyond_limits: dict[str, list[str]] = field(default_factory=dict)
+    policy: Policy | None = None
     seed: int | None = None
     notes: list[str] = field(default_factory=list)
 
@@ -137,6 +140,7 @@ class Plan:
             what = f"the track {taken_track.name} does not have {other[0]}"
             raise CourseError(f"{what} (it has {', '.join(taken_track.lessons)})")
         plan = cls(course, {}, lessons, chosen, taken_track, tracks, milestones, seed=seed)
+        plan.policy = chosen_policy(course.root)
         plan._take_and_stamp(published=track in (None, tracks.use if tracks else None))
         return plan
 
@@ -172,7 +176,7 @@ class Plan:
                 taken.gone,
                 line,
             )
-            stamp(taken.lesson, address, place, published)
+            stamp(taken.lesson, address, place, published, self.policy)
             stamp_durations(taken.lesson, durations)
 
     def _limit(self, lesson: Lesson) -> None:
@@ -215,7 +219,10 @@ def make(plan: Plan, work: Path, audit: Audit = "full") -> _Failed:
         _try_lessons(failed, failed.others(chosen), releases, work, plan.milestones)
     for lesson in failed.others(chosen):
         if audit == "static" and (former := plan.course.source(lesson.name)).exists():
-            keep_outputs(lesson.notebook, read_notebook(former, lesson.name).notebook)
+            executed = read_notebook(former, lesson.name).notebook
+            keep_outputs(lesson.notebook, executed)
+            if METADATA in executed.metadata:  # traced when the lesson was last executed
+                lesson.notebook.metadata[METADATA] = executed.metadata[METADATA]
         path = work / "source" / lesson.name / f"{lesson.name}.ipynb"
         _write(path, notebook_text(lesson.notebook))
     return failed
@@ -256,6 +263,8 @@ def _make_release(plan: Plan, lesson: Lesson, work: Path) -> NotebookNode:
     """Make and audit work/source and work/release of a lesson; returns the students' notebook."""
     source = work / "source" / lesson.name
     _copy_support_files(plan, lesson.name, source)
+    if plan.policy:
+        plan.policy.write(source)
     plan.notes += lesson_notes(plan.course, lesson, plan.whole)
     drawn = vary_cases(lesson, plan.seed, source)
     if plan.seed is not None:
@@ -299,6 +308,8 @@ def _try_lessons(
         with failed.named(trial.lesson):
             mistakes += trial.mistakes()
             keep_outputs(trial.lesson.notebook, trial.executed())
+            if races := trial.races():
+                trial.lesson.notebook.metadata[METADATA] = races
     _raise(mistakes)
     _raise(_stand_ins(failed, failed.others(lessons), work))
 

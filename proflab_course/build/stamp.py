@@ -15,6 +15,7 @@ from nbformat import NotebookNode
 
 from proflab_course.build.fold import fold
 from proflab_course.build.map_cell import Place, map_cell, take_paragraphs
+from proflab_course.build.policy import Policy
 from proflab_course.build.sections import stamp_headings
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import COLAB_SETUP, Lesson, set_cell_ids
@@ -114,7 +115,11 @@ class Address:
 
 
 def stamp(
-    lesson: Lesson, address: Address, place: Place | None = None, published: bool = True
+    lesson: Lesson,
+    address: Address,
+    place: Place | None = None,
+    published: bool = True,
+    policy: Policy | None = None,
 ) -> None:
     """Put badges and glossary under the title, points into headings; fold code; add four cells.
 
@@ -122,6 +127,7 @@ def stamp(
     the last one says where the student is.
     place: the lesson's in its course. published: whether the lesson is what the address has; else
     there are neither badges nor Colab's cell, which would open another one.
+    policy: on AI assistants, said below the title.
     """
     cells = lesson.notebook.cells
     if not cells or cells[0].cell_type != "markdown" or not cells[0].source.startswith("# "):
@@ -130,7 +136,7 @@ def stamp(
     title, _, rest = cells[0].source.partition("\n")
     words = f"A word is new to you? Look into the [glossary]({address.glossary})."
     badges = address.badges(lesson.name) if published else ""
-    below = [badges, rest.strip(), words]
+    below = [badges, rest.strip(), policy.paragraph if policy else "", words]
     stamp_headings(lesson)
     cells[0].source = "\n\n".join(filter(None, [title, *below]))
     set_cell_ids(lesson.notebook)

@@ -8,11 +8,13 @@ callable is tried on the cell's first case that asks the exercise; what passes h
 from __future__ import annotations
 
 import ast
+import contextlib
 import gc
 import importlib
 import json
 import os
 import pkgutil
+import resource
 import select
 import shutil
 import signal
@@ -27,7 +29,8 @@ from pathlib import Path
 from typing import Any
 
 from proflab.lesson.names import bound_names, used_names
-from proflab_course.build.in_process import ask, run_cell
+from proflab_course.build.in_process import ask, made, run_cell
+from proflab_course.course.hidden_doubles import DoubleSpec
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import Lesson, read_notebook
 from proflab_course.course.test_cells import Step, TestCell, split
@@ -38,6 +41,8 @@ _TIMES = 20  # times what the solution takes there
 _WHOLE_SECONDS = 5.0  # in the whole cell
 _SILENT_SECONDS = 5.0  # in which a process that neither ends nor computes is given up
 _CHEAP = 1e-3  # CPU seconds: what takes less is executed for each stand-in anew
+_MEMORY = 256 * 2**20  # bytes: to fill more takes seconds, which no alarm ends
+_READY = b"."
 Found = tuple[str, str]  # a test cell's name, and the callable that passes it
 
 
@@ -132,29 +137,31 @@ class _Trial:
         self, test: TestCell, exercise: str, scope: dict[str, Any], dependents: set[str]
     ) -> None:
         self.test, self.exercise, self.scope = test, exercise, scope
-        self.ahead: list[Step] = []
+        self.ahead: list[tuple[Step, DoubleSpec | None]] = []
         self.case = None
         self.seconds = _CPU_SECONDS
-        pairs = [pair for b in test.blocks for pair in zip(b.steps, b.answers, strict=True)]
         known = set(dependents)
-        for step, answer in pairs:
-            nodes = ast.parse(step.code).body
-            depends = bool(used_names(nodes) & known)
-            if answer is not None and depends:
-                self.case = step, answer
-                return
-            if answer is None:
-                self.ahead.append(step)
-                known |= bound_names(nodes) if depends else set()
+        for block in test.blocks:
+            doubles = dict(block.doubles)
+            for index, (step, answer) in enumerate(zip(block.steps, block.answers, strict=True)):
+                nodes = ast.parse(step.code).body
+                depends = bool(used_names(nodes) & known)
+                if answer is not None and depends:
+                    self.case = step, answer
+                    return
+                if answer is None:
+                    self.ahead.append((step, doubles.get(index)))
+                    known |= bound_names(nodes) if depends else set()
+        self.ahead.clear()  # the whole cell has its own
 
     def prepare(self) -> None:
         """Execute set-up and case with the solution; drop the set-up that costs and may stay."""
         kept = []
-        for step in self.ahead:
+        for step, double in self.ahead:
             begin = time.process_time()
-            exec(step.code, self.scope)
-            if time.process_time() - begin < _CHEAP or self.exercise in step.code:
-                kept.append(step)
+            self._set_up(step, double)
+            if double or time.process_time() - begin < _CHEAP or self.exercise in step.code:
+                kept.append((step, double))
         self.ahead = kept
         begin = time.process_time()
         self._first_passes()
@@ -169,9 +176,15 @@ class _Trial:
         signal.setitimer(signal.ITIMER_PROF, _WHOLE_SECONDS)
         return all(case.passed for case in run_cell(self.test, self.scope))
 
-    def _first_passes(self) -> bool:
-        for step in self.ahead:
+    def _set_up(self, step: Step, double: DoubleSpec | None) -> None:
+        if double is not None:
+            self.scope[double.name] = made(double, self.scope)
+        else:
             exec(step.code, self.scope)
+
+    def _first_passes(self) -> bool:
+        for step, double in self.ahead:
+            self._set_up(step, double)
         return self.case is None or ask(*self.case, self.scope).passed
 
 
@@ -187,7 +200,10 @@ def _passing(trial: _Trial, helpers: list[tuple[str, Callable[..., Any]]]) -> It
 
 
 def _in_fork(trial: _Trial, helpers: list[tuple[str, Callable[..., Any]]]) -> str:
-    """Return "+" or "-" for each helper, up to one that ends the process or keeps it silent."""
+    """Return "+" or "-" for each helper, up to one that ends the process or keeps it silent.
+
+    Raises RuntimeError where the test cell cannot be set up.
+    """
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -197,7 +213,9 @@ def _in_fork(trial: _Trial, helpers: list[tuple[str, Callable[..., Any]]]) -> st
         gc.freeze()  # as the grader does: a scripted clock looks through what is made from here on
         try:
             trial.prepare()
+            os.write(writer, _READY)
             _forbid_waiting()
+            _forbid_more_memory()
             for _, helper in helpers:
                 os.write(writer, b"+" if _verdict(trial, helper) else b"-")
         finally:
@@ -205,10 +223,13 @@ def _in_fork(trial: _Trial, helpers: list[tuple[str, Callable[..., Any]]]) -> st
     os.close(writer)
     verdicts = b""
     with os.fdopen(reader, "rb", buffering=0) as pipe:
+        ready = pipe.read(1) == _READY
         while select.select([pipe], [], [], _SILENT_SECONDS)[0] and (more := pipe.read(4096)):
             verdicts += more
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
+    if not ready:
+        raise RuntimeError(f"no stand-in can be tried in {trial.test.name}: its set-up raises")
     return verdicts.decode()
 
 
@@ -229,6 +250,13 @@ def _forbid_waiting() -> None:
     """Have a stand-in fail that sleeps or starts a process or a thread: its wait costs no CPU."""
     time.sleep = os.fork = _stop
     subprocess.Popen.__init__ = threading.Thread.start = _stop
+
+
+def _forbid_more_memory() -> None:
+    """Have a stand-in fail that asks for gigabytes."""
+    with contextlib.suppress(OSError, ValueError):  # where the system has no such limit
+        taken = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        resource.setrlimit(resource.RLIMIT_DATA, (taken + _MEMORY, resource.RLIM_INFINITY))
 
 
 def _silence() -> None:

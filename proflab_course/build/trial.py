@@ -12,18 +12,29 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
 
 from proflab.lesson import guesses
 from proflab_course.build.claims import Claims, Milestone
+from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import Lesson, set_cell_ids
 from proflab_course.grading.answer_key import Key, make_key
 from proflab_course.grading.grade_notebook import Graded, conclude, make_plan
 from proflab_course.grading.limits import Limits
 from proflab_course.grading.match_cells import Aligned, Slot, align, copy_cell
 from proflab_course.grading.plan import Reply, Result, Runner, Submission
+from proflab_course.grading.races import (
+    Name,
+    Raced,
+    as_metadata,
+    given_block,
+    race,
+    races_of,
+    taped,
+)
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 
 _PACKAGES = "docs/write-a-lesson.md lists the packages that a lesson may import"
@@ -42,6 +53,11 @@ class Run:
     ) -> None:
         self.aligned, self.key, self.folder = aligned, key, folder
         self.plan, self.places = make_plan(aligned, key, full)
+        self.races = list(races_of(key))
+        self.given: dict[Name, Any] = {}  # the tapes of the given programs
+        self.raced: Raced = {}
+        if self.races:
+            self.plan += (given_block(key),)
         if claims is not None:
             self.plan += (claims.block(),)
         self.outcome: Result | Exception = RuntimeError("the notebook was not executed")
@@ -49,16 +65,30 @@ class Run:
     def execute(self, runner: Runner) -> None:
         """Execute the notebook; what fails is kept for `conclude`."""
         try:
-            self.outcome = runner.run(Submission("notebook", None, self.folder), self.plan)
+            submission = Submission("notebook", None, self.folder)
+            self.outcome = runner.run(submission, self.plan)
+            if self.races:
+                self._race(self.outcome, runner, submission)
         except Exception as error:
             self.outcome = error
+
+    def _race(self, result: Result, runner: Runner, submission: Submission) -> None:
+        """Keep the given programs' tapes, and race those that the notebook's cases gave."""
+        replies = result.replies[len(self.places)]
+        for name, reply in zip(self.races, replies, strict=True):
+            if reply.state != "value":
+                told = ": ".join([*reply.raised[:1], reply.message])
+                raise CourseError(f"the race {name[1]!r}: the given program is not traced: {told}")
+            self.given[name] = reply.value
+        tapes = list(taped(self.aligned, self.key, result, self.places))
+        self.raced = race(tapes, self.given, runner, submission) if tapes else {}
 
     def conclude(self) -> Graded:
         """Return scores, errors and outputs; raise what executing it raised."""
         if isinstance(self.outcome, Exception):
             raise self.outcome
         result = replace(self.outcome, replies=self.outcome.replies[: len(self.places)])
-        return conclude(self.aligned, self.key, result, self.places)
+        return conclude(self.aligned, self.key, result, self.places, self.raced)
 
     @property
     def last_replies(self) -> list[Reply]:
@@ -98,7 +128,8 @@ class Trial:
         solved = self.graded.conclude()
         if cause := _cause(self.lesson, solved):
             return [cause]
-        found = [*_solved_mistakes(self.lesson, solved), *self._released_mistakes(solved)]
+        found = [*_solved_mistakes(self.lesson, solved), *self._race_mistakes()]
+        found += self._released_mistakes(solved)
         found += self.claims.mistakes(self.released.last_replies)
         return found + list(_empty_mistakes(self.lesson, self.empty.conclude()))
 
@@ -107,6 +138,26 @@ class Trial:
         notebook = self.released.conclude().notebook
         set_cell_ids(notebook)
         return notebook
+
+    def races(self) -> list[list[str]]:
+        """Return what the grader needs of the lesson's races, for the source's metadata."""
+        return as_metadata(self.graded.given)
+
+    def _race_mistakes(self) -> Iterator[str]:
+        """Yield a sentence for each race whose thresholds do not fit its own programs."""
+        places = {cell.name: cell.where for cell in self.lesson.named("test")}
+        for name, each in races_of(self.graded.key).items():
+            found, where = self.graded.raced.get(name, {}), f"{places[name[0]]}, {name[1]!r}"
+            if "ms" not in found:
+                continue  # its solution fails, which is told elsewhere
+            paid, given = found["ms"], found["given"]
+            if not 1 <= each.full / paid <= 1.05:
+                costs = f"the solution costs {paid:.4g}, and full is {each.full:.4g}"
+                yield f"{where}: {costs}: write full={1.02 * paid:.4g}"
+            if not each.full < given:
+                yield f"{where}: the given program costs {given:.4g}, no more than full marks"
+            if found["floor"] > paid:
+                yield f"{where}: the floor, {found['floor']:.4g}, is above the solution: say floor="
 
     def _released_mistakes(self, solved: Graded) -> Iterator[str]:
         """Yield errors that a student with right solutions would meet and the grader does not."""

@@ -6,6 +6,8 @@ Checks belong into build/audit.py, and writing of folders into build/.
 from __future__ import annotations
 
 import ast
+import copy
+import functools
 import hashlib
 import re
 from collections import Counter
@@ -134,13 +136,11 @@ def _cell_title(node: NotebookNode, number: int) -> str:
 
 def read_module(path: Path, lesson: str, place: str = "") -> Lesson:
     """Read a lesson's text (jupytext percent format, with its header) as cells with stable ids."""
-    import jupytext
-
     place = place or str(path)
     text = path.read_text(encoding="utf-8")
     if not re.match(r"# ---\n(#.*\n)*?# jupyter:", text):
         raise CourseError(f"{place} does not begin with a jupytext header: its metadata is lost")
-    notebook = jupytext.reads(text, fmt="py:percent")
+    notebook = copy.deepcopy(_parsed(text))
     kept = {key: notebook.metadata[key] for key in _NOTEBOOK_METADATA if key in notebook.metadata}
     if "kernelspec" not in kept:
         raise CourseError(f"{place} names no kernelspec in its header, so Jupyter cannot run it")
@@ -153,6 +153,14 @@ def read_module(path: Path, lesson: str, place: str = "") -> Lesson:
             cell.source = join_sentences(cell.source)
     set_cell_ids(notebook)
     return Lesson(lesson, place, notebook)
+
+
+@functools.lru_cache(maxsize=32)
+def _parsed(text: str) -> NotebookNode:
+    """Return what jupytext reads, kept: a build and the tests read each text many times."""
+    import jupytext
+
+    return jupytext.reads(text, fmt="py:percent")
 
 
 def read_notebook(path: Path, lesson: str, place: str = "") -> Lesson:

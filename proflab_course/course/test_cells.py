@@ -3,7 +3,9 @@
 The grammar: top-level statements, each either set-up (any Python without an expect) or one of
 `expect(label, actual, expected)`, `expect_between(label, actual, low, high)`,
 `expect_raises(label, lambda: …, ValueError)` and `expect_table(function, row, …)`, which is a case
-for each row, or for each tuple of arguments where several have to raise. A `Step` holds code only,
+for each row, or for each tuple of arguments where several have to raise; or races alone,
+`expect_faster(label, traced(program, x=(8, 8)), like=slow, machine="DESK", full=1.7)`, whose case
+yields a tape that is run and counted elsewhere (`grading/races.py`). A `Step` holds code only,
 without comments; an `Answer` holds label, expected value and tolerance. Blocks between
 `### BEGIN HIDDEN TESTS` and `### END HIDDEN TESTS` are hidden, their set-up included, and doubles
 that they declare are held by the grader (`hidden_doubles.py`).
@@ -26,6 +28,7 @@ from proflab.checks.diagnose import counts_flops
 from proflab.checks.expect import row_labels
 from proflab.checks.values import NotPlainData, to_plain_data
 from proflab.lesson.names import bound_names, used_names
+from proflab.lesson.race.cost import MACHINES
 from proflab_course.course.asserts import assertion
 from proflab_course.course.explanations import MisplacedExplanation, explanations
 from proflab_course.course.hidden_doubles import (
@@ -38,7 +41,11 @@ from proflab_course.course.hidden_doubles import (
 
 BEGIN_HIDDEN = "### BEGIN HIDDEN TESTS"
 _END_HIDDEN = "### END HIDDEN TESTS"
-CALLS = ("expect", "expect_between", "expect_raises", "expect_table")
+CALLS = ("expect", "expect_between", "expect_faster", "expect_raises", "expect_table")
+
+
+# What a race may say besides, as race.judge takes it.
+_RACE_OPTIONS = {"within", "floor", "draws", "state", "fast"}
 
 
 class GrammarError(ValueError):
@@ -58,6 +65,19 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Race:
+    """What a race's grader keeps: the code that traces the given program, machine, full marks.
+
+    full: the ms that earn all; options: within, floor, draws, state and fast, where they are said
+    """
+
+    given: str
+    machine: str
+    full: float
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Answer:
     """The part of a case that the grader keeps: how to judge the reply."""
 
@@ -71,6 +91,7 @@ class Answer:
     high: float = 0.0
     exception: str = ""
     flops: bool = False
+    race: Race | None = None
 
 
 @dataclass(frozen=True)
@@ -109,6 +130,11 @@ class TestCell:
             for answer in block.answers
             if answer is not None
         ]
+
+    @property
+    def is_race(self) -> bool:
+        """True if its cases are races, which earn shares."""
+        return any(answer.race for _, answer in self.answers)
 
 
 def split(source: str, name: str, points: float = 0.0) -> TestCell:
@@ -235,6 +261,8 @@ def _refuse_nested_expect(node: ast.AST, name: str) -> None:
 
 def _case(call: ast.Call, name: str) -> tuple[Step, Answer]:
     kind = call.func.id
+    if kind == "expect_faster":
+        return _race(call, name)
     counts = {"expect": 3, "expect_between": 4, "expect_raises": 3}
     if len(call.args) != counts[kind] or any(isinstance(a, ast.Starred) for a in call.args):
         raise GrammarError(_at(name, call, f"{kind} takes {counts[kind]} positional arguments"))
@@ -256,6 +284,39 @@ def _case(call: ast.Call, name: str) -> tuple[Step, Answer]:
     expected = _literal(call.args[2], name)
     flops = counts_flops(label, name, *options.get("mistakes", {}))
     return step, Answer(label, kind, expected=expected, flops=flops, **options)
+
+
+def _race(call: ast.Call, name: str) -> tuple[Step, Answer]:
+    """Return the case of `expect_faster(label, traced(program, x=(8, 8), …), like=…, …)`."""
+    if len(call.args) != 2:
+        raise GrammarError(_at(name, call, "expect_faster takes a label and traced(program, …)"))
+    needed = {"like", "machine", "full"}
+    _refuse_unknown(call, needed | _RACE_OPTIONS, name)
+    said = {keyword.arg: keyword.value for keyword in call.keywords}
+    if missing := sorted(needed - said.keys()):
+        raise GrammarError(_at(name, call, f"expect_faster needs {missing[0]}="))
+    label, made, like = _label(call.args[0], name), call.args[1], said.pop("like")
+    if not isinstance(like, ast.Name):
+        raise GrammarError(_at(name, like, "like is the name of a function in a locked cell"))
+    known = isinstance(made, ast.Call) and ast.unparse(made.func) in ("traced", "race.traced")
+    if not known or not all(isinstance(argument, ast.Name) for argument in made.args):
+        raise GrammarError(_at(name, made, "a race's case is a call of traced(program, …)"))
+    if len(made.args) != 1:
+        raise GrammarError(_at(name, made, "traced takes one program, and shapes by name"))
+    for keyword in made.keywords:
+        if keyword.arg == "model" and isinstance(keyword.value, ast.Name):
+            continue
+        if keyword.arg is None or not isinstance(_literal(keyword.value, name), (tuple, bool)):
+            raise GrammarError(_at(name, made, "shapes are literal tuples: x=(1024, 8)"))
+    options = {key: _literal(value, name) for key, value in said.items()}
+    machine, full = options.pop("machine"), options.pop("full")
+    if machine not in MACHINES or not isinstance(full, (int, float)) or full <= 0:
+        known_machines = ", ".join(MACHINES)
+        problem = f"machine is one of {known_machines}, and full a positive number of ms"
+        raise GrammarError(_at(name, call, problem))
+    given = ast.unparse(ast.Call(made.func, [like], made.keywords))
+    race = Race(given, machine, float(full), options)
+    return Step("value", ast.unparse(made)), Answer(label, "expect_faster", race=race)
 
 
 def _table(call: ast.Call, name: str) -> list[tuple[Step, Answer]]:
@@ -399,6 +460,8 @@ def _check_labels(cell: TestCell) -> None:
     labels = [answer.label for _, answer in cell.answers]
     if not labels:
         raise GrammarError(f"cell {cell.name}: a graded cell needs at least one expect")
+    if cell.is_race and not all(answer.race for _, answer in cell.answers):
+        raise GrammarError(f"cell {cell.name}: races have a cell of their own: they earn shares")
     for label in labels:
         if labels.count(label) > 1:
             raise GrammarError(f"cell {cell.name}: two cases have the label {label!r}")

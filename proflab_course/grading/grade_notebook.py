@@ -12,6 +12,7 @@ from pathlib import Path
 from nbformat import NotebookNode
 
 from proflab.checks.compare import Verdict
+from proflab.lesson.race.judge import BELOW_FLOOR
 from proflab_course.course.test_cells import Answer, TestCell
 from proflab_course.grading.answer_key import Key, make_key
 from proflab_course.grading.failed_setup import NOT_REACHED, sentence_of
@@ -30,6 +31,7 @@ from proflab_course.grading.plan import (
     Submission,
 )
 from proflab_course.grading.points import Tally
+from proflab_course.grading.races import Raced, given_tapes, race, taped
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 from proflab_course.grading.run.time_allowance import LEFT_OUT
 from proflab_course.grading.second_look import in_doubt, look_again
@@ -48,6 +50,7 @@ class CaseResult:
     passed: bool
     reason: str = ""
     diagnosis: str = ""
+    share: float | None = None
 
 
 @dataclass
@@ -55,7 +58,8 @@ class Graded:
     """The outcome of grading one notebook.
 
     `scores`: points of each autograded test cell by grade_id; `errors`: (cell index, exception's
-    name, message) of everything that was raised; `unanswered`: manual cells left as released.
+    name, message) of everything that was raised; `unanswered`: manual cells left as released;
+    `below_floor`: cells of races that a person has to mark.
     """
 
     status: str
@@ -65,6 +69,7 @@ class Graded:
     notebook: NotebookNode
     errors: list[tuple[int, str, str]] = field(default_factory=list)
     unanswered: list[str] = field(default_factory=list)
+    below_floor: list[str] = field(default_factory=list)
 
     @property
     def score(self) -> float:
@@ -108,14 +113,31 @@ def grade_aligned(
         if roomier != plan and (not result.hidden_sent or has_more_time(plan, roomier)):
             result = add_execution(plan, result, runner.run(submission, roomier))
             plan = roomier
-    graded = conclude(aligned, key, result, places)
+    graded = concluded(aligned, key, result, places, runner, submission)
     if doubtful := in_doubt(plan, result, costly_cells(graded, aligned, key)):
         result = look_again(runner, submission, plan, result, doubtful)
-        graded = conclude(aligned, key, result, places)
+        graded = concluded(aligned, key, result, places, runner, submission)
     graded.cases = cut_cases(graded.cases)
+    if graded.below_floor:
+        cells = ", ".join(dict.fromkeys(graded.below_floor))
+        graded.sentence = "; ".join(filter(None, (graded.sentence, f"{cells}: {BELOW_FLOOR}")))
     notes = filter(None, (graded.sentence, cut_notebook(graded.notebook)))
     graded.sentence = cut_text("; ".join(notes))
     return graded
+
+
+def concluded(
+    aligned: Aligned,
+    key: Key,
+    result: Result,
+    places: list[int],
+    runner: Runner,
+    submission: Submission,
+) -> Graded:
+    """Return what `conclude` does, once the tapes among the replies have been raced."""
+    tapes = list(taped(aligned, key, result, places))
+    raced = race(tapes, given_tapes(key), runner, submission) if tapes else {}
+    return conclude(aligned, key, result, places, raced)
 
 
 def make_plan(aligned: Aligned, key: Key, full: bool) -> tuple[Plan, list[int]]:
@@ -190,8 +212,13 @@ def measure_solved(
     return found
 
 
-def conclude(aligned: Aligned, key: Key, result: Result, places: list[int]) -> Graded:
-    """Return scores, verdicts and the executed notebook from the replies to a plan."""
+def conclude(
+    aligned: Aligned, key: Key, result: Result, places: list[int], raced: Raced | None = None
+) -> Graded:
+    """Return scores, verdicts and the executed notebook from the replies to a plan.
+
+    raced: what the tapes among the replies are worth
+    """
     by_place: dict[int, list[list[Reply]]] = {}
     for place, replies in zip(places, result.replies, strict=True):
         by_place.setdefault(place, []).append(replies)
@@ -200,7 +227,7 @@ def conclude(aligned: Aligned, key: Key, result: Result, places: list[int]) -> G
     for position, slot in enumerate(aligned.slots):
         replies = by_place.get(position)
         if slot.key is not None and slot.key.kind == "test":
-            conclude_test(graded, position, slot, key, replies or [])
+            conclude_test(graded, position, slot, key, replies or [], raced or {})
         elif replies:
             slot.cell.outputs = outputs = [output_node(o) for o in replies[0][0].outputs]
             if replies[0][0].state == "lost":
@@ -227,15 +254,25 @@ def costly_cells(graded: Graded, aligned: Aligned, key: Key) -> set[int]:
         if slot.key is not None
         and slot.key.kind == "test"
         and graded.scores[slot.key.grade_id] < slot.key.points
+        and not _all_passed(graded, slot.key.grade_id)  # of races, with a share
         and (key.partial_credit or slot.key.grade_id not in failed)
     }
 
 
+def _all_passed(graded: Graded, name: str) -> bool:
+    return all(case.passed for case in graded.cases if case.cell == name)
+
+
 def conclude_test(
-    graded: Graded, position: int, slot: Slot, key: Key, replies: list[list[Reply]]
+    graded: Graded,
+    position: int,
+    slot: Slot,
+    key: Key,
+    replies: list[list[Reply]],
+    raced: Raced,
 ) -> None:
     """Judge a test cell's cases and give it its outputs and its points."""
-    run = _TestRun(graded, position, key, key.tests[slot.key.grade_id])
+    run = _TestRun(graded, position, key, key.tests[slot.key.grade_id], raced)
     failure = None  # of the set-up
     for number, block_replies in enumerate(replies):
         ended = run.conclude_block(number, block_replies, failure)
@@ -243,7 +280,7 @@ def conclude_test(
             failure = ended
     score = run.tally.points(run.test, key.partial_credit) if replies else 0.0
     graded.scores[run.test.name] = score
-    slot.cell.outputs = run.writer.finish(score, run.test.points)
+    slot.cell.outputs = run.writer.finish(score, run.test.points, run.test.is_race)
 
 
 @dataclass
@@ -254,6 +291,7 @@ class _TestRun:
     position: int
     key: Key
     test: TestCell
+    raced: Raced
     writer: OutputWriter = field(default_factory=OutputWriter)
     tally: Tally = field(default_factory=Tally)
 
@@ -288,12 +326,14 @@ class _TestRun:
             self.writer.not_reached(answer, hidden)
             self.tally.add_case(False, None)
         else:
-            verdict = judge(answer, reply)
+            verdict = judge(answer, reply, self.raced.get((self.test.name, answer.label)))
+            if verdict.reason == BELOW_FLOOR:
+                self.graded.below_floor.append(self.test.name)
             self.writer.case(answer, reply, verdict, hidden)
             if not verdict.passed:
                 error = (self.position, _error_name(reply), answer.label)
                 self.graded.errors.append(error)
-            self.tally.add_case(verdict.passed, reply)
+            self.tally.add_case(verdict.passed, reply, verdict.share)
         self.graded.cases.append(CaseResult(self.test.name, answer.label, hidden, **vars(verdict)))
 
 

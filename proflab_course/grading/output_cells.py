@@ -45,11 +45,14 @@ class OutputWriter:
             mark = "✅" if verdict.passed else "❌"
             why = f": {verdict.reason} {verdict.diagnosis}".rstrip() if verdict.reason else ""
             about = {"diagnosis": verdict.diagnosis} if verdict.diagnosis else {}
+            about |= {} if verdict.share is None else {"share": verdict.share}
             text = f"{mark} {answer.label} (hidden){why}"
             self._hidden(text, {"label": answer.label, "passed": verdict.passed} | about)
             self.hidden_failures += not verdict.passed
         elif verdict.passed:
             shown = answer.exception if answer.call == "expect_raises" else show_passed(reply.value)
+            if verdict.share is not None:
+                shown = "\n   ".join(filter(None, (verdict.reason, verdict.diagnosis)))
             self._text(passed_line(answer.label, shown) + "\n")
         else:
             self.failures.append(failed_text(answer.label, verdict))
@@ -78,17 +81,20 @@ class OutputWriter:
         else:
             self._text(f"– {answer.label}: not reached\n")
 
-    def finish(self, score: float = 0.0, points: float = 0.0) -> list[NotebookNode]:
+    def finish(
+        self, score: float = 0.0, points: float = 0.0, race: bool = False
+    ) -> list[NotebookNode]:
         """Return all outputs; failures come as one error, as an assertion in a notebook would.
 
         nbgrader reads an error as no points, and a value as the points. If the cell has earned a
-        part of its points, failures are text, and the score is the cell's value.
+        part of its points, failures are text, and the score is the cell's value. race: the cell
+        earns shares, so that it may have a part, or nothing, without a failure.
         """
         if self.hidden_failures:
             cases = "case" if self.hidden_failures == 1 else "cases"
             self.failures.append(f"❌ {self.hidden_failures} {cases} on other input failed")
         self.failures += self.setup_failures
-        if self.failures and score:
+        if (self.failures and score) or (race and not self.failures and score < points):
             note = f"Partial credit: {score:g} of {points:g} points"
             shown = [*dict.fromkeys(self.tracebacks), *self.failures, note]
             self._text("".join(f"{line}\n" for line in shown))

@@ -8,6 +8,8 @@ visible ones show their answers. There is no share
 - while the exercise is unwritten: a case or a set-up statement raised NotImplementedError;
 - if all hidden cases that passed expect an exception: a function that always raises passes them.
 
+A cell of races earns the mean of its cases' shares, in every lesson, and nothing if one is wrong.
+
 A penalty for lateness takes nobody's points below 0.
 """
 
@@ -15,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from math import fsum
 
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.test_cells import Answer, TestCell
@@ -25,17 +28,20 @@ from proflab_course.grading.plan import Reply
 class Tally:
     """The verdicts on one test cell, from which its points follow.
 
-    verdicts: whether each case passed, in the order of the cell's answers; setup_failed: whether a
+    verdicts: whether each case passed, in the order of the cell's answers; shares: of races, the
+    share of the way that each has gone; setup_failed: whether a
     set-up statement did; unwritten: whether anything that failed raised NotImplementedError.
     """
 
     verdicts: list[bool] = field(default_factory=list)
+    shares: list[float] = field(default_factory=list)
     setup_failed: bool = False
     unwritten: bool = False
 
-    def add_case(self, passed: bool, reply: Reply | None) -> None:
+    def add_case(self, passed: bool, reply: Reply | None, share: float | None = None) -> None:
         """Count a case; reply: the reply that was judged, None for a case that was not reached."""
         self.verdicts.append(passed)
+        self.shares += [] if share is None else [share]
         if not passed and reply is not None:
             self.unwritten = self.unwritten or _is_unwritten(reply)
 
@@ -47,7 +53,10 @@ class Tally:
     def points(self, test: TestCell, partial_credit: bool) -> float:
         """Return the points that the test cell earns, a share rounded to hundredths."""
         if all(self.verdicts) and not self.setup_failed:
-            return test.points
+            mean = fsum(self.shares) / len(self.shares) if test.is_race else 1.0
+            return test.points if mean == 1 else round(test.points * mean, 2)
+        if test.is_race:
+            return 0.0
         if not partial_credit or self.unwritten:
             return 0.0
         pairs = zip(test.answers, self.verdicts, strict=False)

@@ -3,6 +3,7 @@
 import doctest
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from urllib.parse import urlsplit
 
 import nbformat
 import pytest
+import warm_commands
 from cohort.attacks import ATTACKS
 from cohort.attacks.files import FILE_ATTACKS
 from cohort.run import entries, lessons
@@ -29,6 +31,9 @@ LESSON, *LATER = Course(ROOT).lessons()
 # After ```sh: nothing (run here), by-sandbox (run here where there is one), by-hand (not run:
 # the network, a browser, an account, or minutes).
 BLOCK = re.compile(r"^( *)```sh(?: (by-\w+))?\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+
+# What the shell has nothing to do in.
+WARM = re.compile(r"(?:proflab|nbgrader) [^|&<>;#*$`\\]*")
 
 
 def blocks(page: str) -> list[tuple[str, str]]:
@@ -83,18 +88,26 @@ def solved(course: Path) -> nbformat.NotebookNode:
 
 
 def run(block: str, course: Path) -> None:
-    """Run a block as a reader would who has activated the environment."""
+    """Run a block, by lines if it can be, as a reader would who has activated the environment."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    answer = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", block],
+    env = os.environ | {"PATH": path, "PYTHONPATH": str(course), "PROFLAB_DEMO": "small"}
+    for line in [block] if re.search(r"^cd ", block, re.MULTILINE) else block.strip().splitlines():
+        answer = run_line(line, course, env)
+        assert answer.returncode == 0, f"{line}\n{answer.stdout}{answer.stderr}"
+
+
+def run_line(line: str, course: Path, env: dict[str, str]) -> subprocess.CompletedProcess:
+    """Run a command of this environment from a process that has imported it, another in a shell."""
+    if WARM.fullmatch(line):
+        return warm_commands.run(shlex.split(line), course, env)
+    return subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", line],
         cwd=course,
-        env=os.environ | {"PATH": path, "PYTHONPATH": str(course), "PROFLAB_DEMO": "small"},
+        env=env,
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        capture_output=True,
         text=True,
     )
-    assert answer.returncode == 0, f"{block}\n{answer.stdout}"
 
 
 @pytest.fixture(scope="module")

@@ -70,6 +70,22 @@ expect("a cube", volume(next(sides), next(sides), next(sides)), 8)"""
         build(course, ["2"])
 
 
+def test_a_helper_is_tried_where_the_grader_holds_a_double(tmp_path):
+    hidden = """### BEGIN HIDDEN TESTS
+clock = doubles.Clock()
+clock.advance(5)
+expect("a slab", volume(2, 7, 5), 70)
+### END HIDDEN TESTS
+"""
+    second = changed('expect("a cube"', f'{hidden}expect("a cube"', SECOND)
+    second = changed("import expect", "import doubles, expect", second)
+    course = course_with(tmp_path, HELPERS, second)
+    build(course, ["2"], audit="static")
+    lesson = read_notebook(course.source("02_second"), "02_second")
+    [mistake] = stand_in_mistakes(lesson, course.source("02_second").parent)
+    assert "cell test_volume: `helping.exact`" in mistake
+
+
 def test_helpers_that_pass_nothing_are_no_mistake(tmp_path):
     course = course_with(tmp_path, HELPERS.split("def exact")[0])
     assert build(course, ["2"]) == ["02_second"]

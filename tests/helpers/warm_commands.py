@@ -2,7 +2,7 @@
 
 Starting `nbgrader` takes two seconds of imports, each time. As a program this is that process: it
 reads requests, a line of JSON each, and answers with the exit status when a command has ended.
-What must be seen from the very start (test_docs.py, test_grade_kill.py) is started as a process.
+What must be seen from the very start (test_grade_kill.py) is started as a process.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pathlib import Path
 
 PROGRAMS = ("nbgrader", "proflab")
 IMPORTED = (
+    "proflab_course",  # first: nbformat is imported sooner with it
     "nbconvert.exporters",
     "nbgrader.api",
     "nbgrader.converters",

@@ -148,7 +148,7 @@ OTHERS = {
 def of_others(tmp_path):
     path = tmp_path / "measured.json"
     row = {**doubles.gemm([2.0, 1.0], 4, 4, 4), "source": OTHERS}
-    unknown = {"constructed": False, "driver": None, "cpu": None, "empty_ms": None}
+    unknown = dict.fromkeys(("card", "driver", "cpu", "empty_ms")) | {"constructed": False}
     documents.save(doubles.document(gemm=[row], stream=[]) | unknown, path)
     return path
 
@@ -158,7 +158,7 @@ def test_rows_of_several_documents_keep_their_sources(constructed, of_others, ca
     first, *others = record.rows("gemm")
     assert [row["n"] for row in record.rows("gemm")] == [4, 8, 9]
     assert not record.source(first)["constructed"] and record.source(others[0])["constructed"]
-    theirs = "A100, 2025-02, someone/benches (MIT)"
+    theirs = "A100, 2025-02, someone/benches@0123abcd (MIT)"
     nobody = "a card that does not exist, constructed"
     assert record.title("Roofs", first) == f"Roofs · {theirs}"
     assert record.title("Roofs", *others) == f"Roofs · {nobody}"
@@ -169,6 +169,30 @@ def test_rows_of_several_documents_keep_their_sources(constructed, of_others, ca
         record.source(dict(first))
     record.measure("gemm", one_row)
     assert "are those of a document about A100" in capsys.readouterr().out
+
+
+def test_cards_of_one_source_share_it_in_a_title(of_others):
+    document = json.loads(of_others.read_text(encoding="utf-8"))
+    [row] = document["rows"]["gemm"]
+    document["rows"]["gemm"].append({**row, "source": {**OTHERS, "card": "V100"}})
+    of_others.write_text(json.dumps(document), encoding="utf-8")
+    record = Record(of_others, form=documents)
+    theirs = "A100, V100, 2025-02, someone/benches@0123abcd (MIT)"
+    assert record.title("Roofs", *record.rows("gemm")) == f"Roofs · {theirs}"
+
+
+def test_measurements_of_others_may_stay_beside_ones_own(constructed, of_others):
+    own = Record(constructed, form=documents, find=fake_gpu, today=lambda: TODAY)
+    own.measure("gemm", one_row)
+    own.save(constructed.with_name("recorded.json"))
+    beside = Record(of_others, form=documents, own=False)
+    assert [row["n"] for row in beside.rows("gemm")] == [4]
+    assert [row["n"] for row in Record(of_others, form=documents).rows("gemm")] == [2]
+
+
+def test_a_kind_that_no_document_has_is_said_so(constructed, capsys):
+    Record(constructed, form=documents, find=nothing_here).measure("sweep", one_row)
+    assert capsys.readouterr().out.endswith("No document here has sweep rows.\n")
 
 
 def test_on_a_card_none_of_several_documents_is_left(constructed, of_others):
@@ -182,7 +206,7 @@ def test_on_a_card_none_of_several_documents_is_left(constructed, of_others):
     ("change", "sentence"),
     [
         ({"licence": ""}, r"rows.gemm\[0\]: source: licence must be a text"),
-        (None, r"rows.gemm\[0\] needs a source, for driver, cpu, empty_ms is null"),
+        (None, r"rows.gemm\[0\] needs a source, for card, driver, cpu, empty_ms is null"),
     ],
 )
 def test_others_rows_must_say_where_they_are_from(of_others, change, sentence):
@@ -245,10 +269,11 @@ def test_recording_runs_every_device_cell_and_compares_with_the_data_sheet(
     record = script("record")["record"]
     small = record.__globals__["measures"]
     workload = lambda gpu: iter([gpu.row({"name": "x", "dtype": "float32"}, id)])  # noqa: E731
-    record.__globals__["measures"] = lambda scope, _: small(scope) | {"workload": workload}
+    record.__globals__["measures"] = lambda scope, *_: small(scope) | {"workload": workload}
     assert record(tmp_path / "r.json", find) == 0
     document = documents.load(tmp_path / "r.json")
-    assert set(document["rows"]) == set(documents.KINDS) and not document["constructed"]
+    assert set(document["rows"]) == set(documents.KINDS) - set(documents.COLUMNS)
+    assert not document["constructed"]
     out = capsys.readouterr().out
     assert "data sheet   ratio" in out and "dram" in out and "TB/s" in out
 
@@ -272,7 +297,7 @@ def test_what_one_cell_fails_to_record_does_not_lose_the_others_rows(script, tmp
         raise MemoryError("80 GB are too many")
 
     record = script("record")["record"]
-    record.__globals__["measures"] = lambda scope, _: {"gemm": one_row, "workload": fails}
+    record.__globals__["measures"] = lambda scope, *_: {"gemm": one_row, "workload": fails}
     assert record(tmp_path / "r.json", fake_gpu) == 1
     assert [row["n"] for row in documents.load(tmp_path / "r.json")["rows"]["gemm"]] == [2]
     first, last = capsys.readouterr().err.splitlines()

@@ -47,6 +47,7 @@ def shown(request, lesson, scope):
     shown, printed = {}, []
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(module.FOLDER)  # where `import demos` finds the lesson's own
+        patch.chdir(module.FOLDER)  # where its documents lie
         for path in module.FOLDER.glob("*.py"):
             patch.delitem(sys.modules, path.stem, raising=False)
         patch.setattr("builtins.print", lambda *parts: printed.append(" ".join(map(str, parts))))

@@ -18,10 +18,16 @@ documents = beside("10_cuda_roofline", "roofline_document")
 def whole() -> dict:
     """A document with a row of every kind."""
     events, host = doubles.events(2.0, 1.0), [1.5, 1.25]
+    curves = {
+        kind: [{"points": [[1.0] * len(numbers), [2.0] * len(numbers)]}]
+        for kind, numbers in documents.COLUMNS.items()
+    }
     return doubles.document(
+        **curves,
         stream=[
             doubles.stream([2.0, 1.0], 1000) | {"sm_mhz": 1500, "watts": 50.5, "celsius": None}
         ],
+        in_flight=[doubles.stream([2.0, 1.0], 1000) | {"threads": 64}],
         fma=[doubles.fma([2.0, 1.0], 64, 10, 4)],
         sweep=[{"elements": 8, "fmas": 2, "itemsize": 4, "events": events}],
         gemm=[doubles.gemm([2.0, 1.0], 2, 3, 4)],
@@ -100,6 +106,17 @@ BAD = {
     "rows.crossover[0]: host_ms is missing": drop("rows", "crossover", 0, "host_ms"),
     "rows.launch[0]: host_ms must be a list": put("rows", "launch", 0, "host_ms", value=[]),
     "rows.trial[0]: host_ms must be a list": put("rows", "trial", 0, "host_ms", value=[1.0, 0.0]),
+    "rows.in_flight[0]: threads is missing": drop("rows", "in_flight", 0, "threads"),
+    "rows.cache[0]: points must be a list": put("rows", "cache", 0, "points", value=[[1.0, 2.0]]),
+    "rows.latency[0]: points[1] must be 2 positive numbers": put(
+        "rows", "latency", 0, "points", 1, value=[3.0, -1.0]
+    ),
+    "rows.roofline[0]: points[0] must be 4 positive": put(
+        "rows", "roofline", 0, "points", 0, value=[1.0, 2.0]
+    ),
+    "rows.occupancy[0]: points must rise": put(
+        "rows", "occupancy", 0, "points", 0, value=[9.0, 9.0]
+    ),
     "rows.stream[0]: watts must be a number": put("rows", "stream", 0, "watts", value="hot"),
 }
 

@@ -263,6 +263,18 @@ def test_the_stream_cells_rows_go_from_cache_to_memory(gpu):
     assert triad == top and all(row["elements"] % 4 == 0 for row in rows)
 
 
+def test_the_in_flight_cells_rows_fill_a_multiprocessor(gpu, monkeypatch):
+    launched = set()
+    run = lambda grid, block, *rest: launched.add(grid * block)  # noqa: E731
+    monkeypatch.setattr("cuda_on_cpu.compiled", lambda *kernel: run)
+    for capability, room in (([7, 5], 1024), ([8, 0], 2048)):
+        gpu.card = {**gpu.card, "compute_capability": capability}
+        rows = check("in_flight", list(loops.in_flight(gpu, STREAM_SOURCE)))
+        assert (rows[0]["threads"], rows[-1]["threads"]) == (32, room)
+        if GXX:  # all of the last row's threads were launched
+            assert max(launched) == room * gpu.card["multiprocessors"]
+
+
 @pytest.mark.parametrize("l2_mib, largest_mib", [(4, 768), (50, 3072), (60, 3072)])
 def test_the_largest_streams_are_far_larger_than_any_cards_cache(monkeypatch, l2_mib, largest_mib):
     """A T4 has 4 MiB, an H200 50 or, as its driver counts, 60: a few percent may still be in it."""

@@ -61,9 +61,9 @@ SYLLABUS = {
         fuse 14 graph_bytes 10 merge 8 tiled_attention 20 generation_flops 0 paged_tokens 0
         fixed_step 20 essay_optimization""",
     "10_cuda_roofline": """
-        fma_lines 6 fma_flops 4 stream_line 5 stream_bytes 5 warp_sectors 14 bank_conflicts 14
-        occupancy 18 events_to_ms 12 ceilings 14 place 14 crossover 4 gpu_mistakes 18
-        reflect_launch 3 reflect_speedup 3 essay_gpu""",
+        fma_lines 6 fma_flops 4 stream_line 5 stream_bytes 5 softmax_row 0 warp_sectors 14
+        bank_conflicts 14 occupancy 14 events_to_ms 12 ceilings 14 place 14 energy_model 7
+        crossover 4 gpu_mistakes 15 reflect_launch 3 reflect_speedup 3 essay_gpu""",
     "11_gpu_training": """
         gpu_busy 12 gap_causes 14 ops_table 16 step_report 8 interaction 6 memory_peak 10
         largest_hole 0 training_mfu 8 ring_allreduce 16 allreduce_ms 6 overlapped 12 serial_share 0

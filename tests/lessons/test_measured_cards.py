@@ -1,14 +1,18 @@
 """Published microbenchmarks of real cards, as docs/gpu/reduce_benches.py reduced them."""
 
 import importlib
-import json
 import os
 import sys
 from pathlib import Path
 
 import pytest
 from cohort.run import ROOT
+from lesson_demos import beside
 
+from proflab.lesson import cuda
+
+FORM = beside("10_cuda_roofline", "roofline_document")
+CARDS = ROOT / "modules" / "10_cuda_roofline" / "cards.json"
 GPU = ROOT / "docs" / "gpu"
 ORIGINALS = os.environ.get("PROFLAB_GPU_TRACES")  # a folder with the original files
 
@@ -23,11 +27,28 @@ def script():
 
 
 @pytest.fixture(scope="module")
-def cards():
-    """kind → card → rows."""
-    document = json.loads((GPU / "measured" / "cards.json").read_text("utf-8"))
-    kinds = {kind: tables for kind, tables in document.items() if kind != "source"}
-    return {kind: {t["card"]: t["rows"] for t in tables} for kind, tables in kinds.items()}
+def record():
+    """The document, as the lesson reads it."""
+    return cuda.Record(CARDS, form=FORM, own=False)
+
+
+@pytest.fixture(scope="module")
+def cards(record):
+    """kind → card → points."""
+    rows = record.document["rows"]
+    return {k: {record.source(row)["card"]: row["points"] for row in rows[k]} for k in rows}
+
+
+def test_the_document_is_small_and_each_row_says_where_it_is_from(record):
+    assert CARDS.stat().st_size < 60_000
+    for kind, rows in record.document["rows"].items():
+        assert len({row["source"]["card"] for row in rows}) == len(rows), kind
+        for row in rows:
+            source = row["source"]
+            assert source["path"].startswith("gpu-") and source["licence"] == "GPL-3.0"
+            title = record.title("It", row)
+            said = f"{source['card']}, 2025-02, RRZE-HPC/gpu-benches@1038c5d0 (GPL-3.0)"
+            assert title == f"It · {said}"
 
 
 def test_measured_roofs_lie_below_the_data_sheet(cards):
@@ -54,7 +75,7 @@ def test_the_knee_of_a_roofline_is_round_and_needs_most_power(cards):
 
 
 def test_bandwidth_grows_with_the_threads_in_flight(cards):
-    for rows in cards["stream"].values():
+    for rows in cards["occupancy"].values():
         assert [row[0] for row in rows] == sorted(row[0] for row in rows)
         assert rows[0][1] < 0.15 * rows[-1][1]
 
@@ -71,7 +92,7 @@ def test_caches_are_steps(cards):
 
 def test_a_graph_halves_what_a_launch_costs(cards):
     for card in ("A100-SXM4-80GB", "H200"):
-        alone, in_graph = cards["launch"][card][0], cards["graph"][card][0]
+        alone, in_graph = cards["one by one"][card][0], cards["in a graph"][card][0]
         assert alone[0] == in_graph[0] == 65_536
         assert 1.8 < alone[1] / in_graph[1] < 2.1
 
@@ -89,15 +110,16 @@ def test_the_forms_of_the_tables(script):
     two = "0 8 blocks 0 its 0.250 Fl/B 100 GB/s 25 GF/s 1410 Mhz 200 W 40°C\n"
     two += "1 8 blocks 0 its 0.250 Fl/B 104 GB/s 27 GF/s 1410 Mhz 210 W 40°C\n7\n"
     assert script.roofline(two) == [[0.25, 102.0, 26.0, 205.0]]
-    assert script.stream("  16  1728  0.8 %  |  GB/s:  54  20  39  55  37  37\nblock\n") == [
+    assert script.occupancy("  16  1728  0.8 %  |  GB/s:  54  20  39  55  37  37\nblock\n") == [
         [0.8, 55]
     ]
     assert script.cache("  512 kB  1536 kB  4ms  1.0%  13526.6 GB/s  0 GB/s\n") == [[1536, 13526.6]]
     assert script.latency("clock: 1 2\n  1000 1410 2.2 23.4 33.1 33.0 33.2\n") == [[2.2, 33.2]]
-    assert script.launches("1:4096  64kB  26  32\n") == [[65_536, 2.048]]
+    whole = "1:4096  64kB  26  32\n"
+    assert script.launches(whole) == [[65_536, 2.048]]
+    assert script.launches(whole + "8192  128kB  26") == [[65_536, 2.048]]  # cut off
 
 
 @pytest.mark.skipif(not ORIGINALS, reason="PROFLAB_GPU_TRACES names no folder of originals")
 def test_the_originals_reduce_to_the_document(script):
-    made = json.loads(json.dumps(script.document(Path(ORIGINALS))))
-    assert made == json.loads((GPU / "measured" / "cards.json").read_text("utf-8"))
+    assert script.document(Path(ORIGINALS)) == FORM.load(CARDS)

@@ -41,18 +41,14 @@ def copy(step: str, name: str, place: Path) -> Path:
 def run_nbval(notebook: Path) -> dict[str, str | None]:
     """For each code cell's id, why it failed, or None."""
     result = notebook.with_suffix(".xml")
-    options = [
-        "--nbval-lax",
-        "--nbval-cell-timeout=300",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "no:xdist",
-    ]
+    # No other plugin is imported; with the package first, nbformat is there sooner.
+    plugins = ["-p", "proflab_course", "-p", "nbval.plugin", "-p", "no:cacheprovider"]
+    options = [*plugins, "--nbval-lax", "--nbval-cell-timeout=300"]
+    alone = {"PYTEST_ADDOPTS": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     answer = subprocess.run(
         [sys.executable, "-m", "pytest", *options, f"--junitxml={result}", notebook.name],
         cwd=notebook.parent,
-        env=os.environ | {"PROFLAB_DEMO": "small", "PYTEST_ADDOPTS": ""},
+        env=os.environ | alone | {"PROFLAB_DEMO": "small"},
         capture_output=True,
         text=True,
     )

@@ -5,6 +5,7 @@ device:   a device, its clock, its cache and its sensors, behind CuPy, torch and
 record:   a document that fills up as device cells are run, or is read where there is no device
 sheets:   data sheets of a few cards, for comparison
 timeline: what a torch trace says of the host
+rows:     what a kernel for rows takes from triton.language, computed by NumPy
 
 Importing this needs neither CuPy, torch nor NVML: each is imported when a device cell first needs
 it, and where it is missing, one sentence says what to install. What may not enter: what a kernel
@@ -14,7 +15,7 @@ has computed or moved; the formulas are the students' work.
 from proflab.lesson.cuda import timeline
 from proflab.lesson.cuda.device import Gpu, MissingTool, NoDevice
 from proflab.lesson.cuda.record import Record
-from proflab.lesson.cuda.sheets import multiprocessor, print_ratios
+from proflab.lesson.cuda.sheets import multiprocessor, print_ratios, print_ridges
 from proflab.lesson.moved import lookup_in
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Record",
     "multiprocessor",
     "print_ratios",
+    "print_ridges",
     "timeline",
 ]
 

@@ -7,7 +7,7 @@
 
 Which kinds there are, and what a row of each holds, is in a file beside each lesson. A document of
 other people's measurements says in each row where it is from, under `source`: repository, commit,
-path, licence, date and card; driver, cpu and empty_ms in its head are null.
+path, licence, date and card; card, driver, cpu and empty_ms in its head are null.
 
 What may not enter: FLOPs and bytes of a kernel; a row says how it was launched, and the reader
 counts.
@@ -70,10 +70,8 @@ def check(document: Any, kinds: dict[str, CheckRow]) -> None:
         _require(name in document, f"{name} is missing")
         good = kind(document[name]) or (name in _OWN and document[name] is None)
         _require(good, f"{name} must be {sentence}")
-    card = document["card"]
-    _require(_is_name(card.get("name")), "card.name must be a text")
-    if not card["name"].startswith("CPU"):
-        _check_card(card)
+    if document["card"] is not None:
+        _check_card(document["card"])
     for kind, rows in document["rows"].items():
         known = ", ".join(kinds)
         _require(kind in kinds, f"rows.{kind} is of no known kind: there are {known}")
@@ -84,7 +82,10 @@ def check(document: Any, kinds: dict[str, CheckRow]) -> None:
 
 
 def _check_card(card: dict) -> None:
-    """Raise ValueError unless a card, which is no processor, says how large it is."""
+    """Raise ValueError unless a card has a name and, if no processor, says how large it is."""
+    _require(_is_name(card.get("name")), "card.name must be a text")
+    if card["name"].startswith("CPU"):
+        return
     for name in ("multiprocessors", "l2_bytes", "memory_bytes"):
         _require(_is_size(card.get(name)), f"card.{name} must be an int of at least 1")
     pair = card.get("compute_capability")
@@ -164,7 +165,7 @@ SORTS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "object": (_is_dict, "an object"),
 }
 _SOURCE = ("repository", "commit", "path", "licence", "date", "card")
-_OWN = ("driver", "cpu", "empty_ms")  # known of a measurement of one's own alone
+_OWN = ("card", "driver", "cpu", "empty_ms")  # known of a measurement of one's own alone
 _HEAD: dict[str, tuple[Callable[[Any], bool], str]] = {
     "constructed": (_is_flag, "true or false"),
     "command": (_is_name, "a text: how to make the document again"),

@@ -36,6 +36,7 @@ class Record:
     paths: the documents that are read where there is no device; `recorded.json` beside them, which
     `save` writes, goes before. Nothing is read, imported or looked for before it is needed.
     form: the module that loads and saves documents of this lesson's kinds.
+    own: False for measurements of others, which stay beside one's own: `recorded.json` is not read.
     processor: whether torch measures on the processor where there is no card. What it measured is
         called "CPU", and saved as `recorded_anywhere.json`.
     """
@@ -44,13 +45,14 @@ class Record:
         self,
         *paths: str | Path,
         form: ModuleType,
+        own: bool = True,
         find: Callable[[], Gpu] | None = None,
         processor: bool = False,
         today: Callable[[], datetime.date] = datetime.date.today,
     ) -> None:
-        self.paths, self._form = tuple(map(Path, paths)), form
+        self.paths, self._form, self._own = tuple(map(Path, paths)), form, own
         self._find, self._today = find or _finder(processor), today
-        self._own = _RECORDED_ANYWHERE if processor else _RECORDED
+        self._name = _RECORDED_ANYWHERE if processor else _RECORDED
         self._gpu: Gpu | None = None
         self._reason = ""  # why there is no device; empty while nobody has looked
         self._documents: list[dict] = []
@@ -59,8 +61,8 @@ class Record:
     def documents(self) -> list[dict]:
         """Return what was measured here so far, alone; without a device, the files' documents."""
         if not self._documents:
-            own = self.paths[0].with_name(self._own)
-            paths = [own] if own.exists() else self.paths
+            own = self.paths[0].with_name(self._name)
+            paths = [own] if self._own and own.exists() else self.paths
             self._documents = [self._form.load(path) for path in paths]
         return self._documents
 
@@ -78,8 +80,12 @@ class Record:
         """
         gpu = self._device()
         if gpu is None:
-            rows = self.rows(kind)
-            print(f"{self._reason}. The {len(rows)} {kind} rows are {self._whose(rows)}.")
+            try:
+                rows = self.rows(kind)
+            except ValueError:
+                print(f"{self._reason}. No document here has {kind} rows.")
+            else:
+                print(f"{self._reason}. The {len(rows)} {kind} rows are {self._whose(rows)}.")
             return
         from tqdm import tqdm
 
@@ -110,7 +116,8 @@ class Record:
         for document in self.documents:
             if any(row is each for rows in document["rows"].values() for each in rows):
                 head = {"constructed": document["constructed"], "date": document["date"]}
-                return head | {"card": document["card"]["name"]} | row.get("source", {})
+                card = {"card": document["card"]["name"]} if document["card"] else {}
+                return head | card | row.get("source", {})
         raise ValueError("this row is of none of the documents")
 
     def title(self, text: str, *rows: dict) -> str:
@@ -119,15 +126,14 @@ class Record:
         rows: those that are shown; none for all. Of other people's measurements it says whose.
         """
         every = (row for each in self.documents for kind in each["rows"].values() for row in kind)
-        whose = [_words(self.source(row)) for row in rows or every]
-        return f"{text} · {'; '.join(dict.fromkeys(whose))}"
+        return f"{text} · {_words([self.source(row) for row in rows or every])}"
 
     def save(self, path: str | Path | None = None) -> None:
         """Write what was measured here; print one line. A constructed document is not copied."""
         if self._gpu is None:
             print("Nothing was measured here, so nothing is saved.")
             return
-        path = path or self._own
+        path = path or self._name
         self._form.save(self.document, path)
         count = sum(map(len, self.document["rows"].values()))
         print(f"{count} rows of {self.document['card']['name']} are in {path}.")
@@ -159,7 +165,7 @@ class Record:
 
     def _whose(self, rows: list[dict]) -> str:
         sources = [self.source(row) for row in rows]
-        whose = "; ".join(dict.fromkeys(map(_words, sources)))
+        whose = _words(sources)
         if any(source["constructed"] for source in sources):
             return f"those of a document about {whose}: measured by nobody"
         return f"measured on {whose}"
@@ -169,14 +175,16 @@ def _finder(processor: bool) -> Callable[[], Gpu]:
     return find_any if processor else find
 
 
-def _words(source: dict) -> str:
-    """Return a source as a title says it."""
-    how = "constructed" if source["constructed"] else source["date"]
-    words = f"{source['card']}, {how}"
-    if "repository" in source:
-        whose = source["repository"].removeprefix("https://github.com/")
-        words += f", {whose} ({source['licence']})"
-    return words
+def _words(sources: Iterable[dict]) -> str:
+    """Return sources as a title says them: cards, then when and by whom they were measured."""
+    cards: dict[str, list[str]] = {}
+    for source in sources:
+        whose = "constructed" if source["constructed"] else source["date"]
+        if "repository" in source:
+            name = source["repository"].removeprefix("https://github.com/")
+            whose += f", {name}@{source['commit']} ({source['licence']})"
+        cards.setdefault(whose, []).append(source["card"])
+    return "; ".join(f"{', '.join(dict.fromkeys(c))}, {whose}" for whose, c in cards.items())
 
 
 def _versions() -> dict[str, str]:

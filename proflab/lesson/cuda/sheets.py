@@ -1,9 +1,9 @@
 """Data-sheet figures of a few cards, to compare measurements with, and what multiprocessors hold.
 
 Figures are dense (without sparsity), at boost clock, from NVIDIA's data sheets of the named
-variants, in FLOP/s and bytes/s; those of the B200 from the sheet of the DGX B200, an eighth of it,
-as of 2026. A measured roof is always below: 70 to 95 % is usual. One above
-its data sheet is a mistake of the measurement, or a card that is not the one it is taken for.
+variants, in FLOP/s and bytes/s; those of the B200 are an eighth of the DGX B200's. A measured roof
+is always below: 70 to 95 % is usual. One above its data sheet is a mistake of the measurement, or
+a card that is not the one it is taken for.
 """
 
 from __future__ import annotations
@@ -59,6 +59,17 @@ DATA_SHEETS: dict[str, dict[str, float]] = {
         "float4": 9000 * TERA,
         "dram": 8000 * GIGA,
     },
+}
+
+DATES = {  # the year of each data sheet
+    "T4": 2019,
+    "V100-SXM2-16GB": 2020,
+    "L4": 2023,
+    "A100-SXM4-40GB": 2021,
+    "A100-SXM4-80GB": 2021,
+    "H100 80GB HBM3": 2023,
+    "H200": 2024,
+    "B200": 2025,
 }
 
 # Compute capability → threads, blocks and bytes of shared memory for which a multiprocessor has
@@ -120,17 +131,34 @@ def against_data_sheet(name: str, roofs: dict) -> list[dict]:
     ]
 
 
-def print_ratios(document: dict, roofs: dict) -> None:
-    """Print each of a document's roofs beside the card's data sheet, one a line."""
-    name = document["card"]["name"]
-    how = "constructed" if document["constructed"] else document["date"]
-    print(f"{f'{name}, {how}':<22}{'here':>14}{'data sheet':>16}{'ratio':>8}")
+def print_ratios(source: dict, roofs: dict) -> None:
+    """Print a card's roofs beside its data sheet, one a line.
+
+    source: where they are from, as `Record.source` returns it, or a whole document.
+    """
+    card = source["card"]
+    name = card if isinstance(card, str) else card["name"]
+    how = "constructed" if source["constructed"] else source["date"]
+    print(f"{f'{name}, {how}':<24}{'here':>14}{'data sheet':>16}{'ratio':>8}")
     for row in against_data_sheet(name, roofs):
         unit = "FLOP/s" if row["roof"] in roofs["flops"] else "B/s"
         here = f"{row['measured'] / TERA:.3g} T{unit}"
         if row["ratio"] is None:
-            print(f"{row['roof']:<20}{here:>16}{'says nothing':>16}")
+            print(f"{row['roof']:<22}{here:>16}{'says nothing':>16}")
         else:
             promised = f"{row['data_sheet'] / TERA:.3g} T{unit}"
             note = "   more than it can" if row["ratio"] > 1 else ""
-            print(f"{row['roof']:<20}{here:>16}{promised:>16}{row['ratio']:>8.2f}{note}")
+            print(f"{row['roof']:<22}{here:>16}{promised:>16}{row['ratio']:>8.2f}{note}")
+
+
+def print_ridges(*names: str) -> None:
+    """Print what the data sheets of these cards promise: TB/s, and by type TFLOP/s and the ridge.
+
+    The ridge is peak over bandwidth, in FLOPs a byte (Williams et al., 2009).
+    """
+    for name in names:
+        sheet = dict(DATA_SHEETS[name])
+        bandwidth = sheet.pop("dram")
+        print(f"{name}, NVIDIA's data sheet of {DATES[name]}: {bandwidth / TERA:.3g} TB/s")
+        for dtype, peak in sheet.items():
+            print(f"  {dtype:<10}{peak / TERA:>8,.4g} TFLOP/s, ridge at {peak / bandwidth:>6,.0f}")

@@ -72,7 +72,8 @@ def _told(mark: dict, explained: dict[str, str] | None) -> list[str]:
     if not mark.get("reached", True):
         return [f"{_NOT_REACHED} {label}: not reached"]
     if mark["passed"]:
-        return [f"{_PASSED} {label}"]
+        way = f": {100 * mark['share']:.0f} % of the way" if "share" in mark else ""
+        return [f"{_PASSED} {label}{way}"]
     about = [] if explained is None else [explained.get(label), mark.get("diagnosis")]
     return [f"{_FAILED} {label}", *(f"   {message}" for message in about if message)]
 

@@ -334,9 +334,10 @@ def _marks_of(key: Key, graded: Graded | None) -> Marks:
     scores = graded.scores if graded else {}
     manual = {cell.grade_id for cell in key.cells if cell.kind == "manual"}
     unanswered = set(graded.unanswered) if graded else manual
+    left = set(graded.below_floor) if graded else set()
 
     def grade(name: str) -> dict[str, Any]:
-        score = None if name in manual - unanswered else scores.get(name, 0.0)
+        score = None if name in (manual - unanswered) | left else scores.get(name, 0.0)
         return {"auto_score": score, "needs_manual_grade": score is None}
 
     def comment(name: str) -> dict[str, Any]:

@@ -1,0 +1,32 @@
+"""Let speed earn points, without a clock.
+
+A program is traced to a tape of plain instructions; the tape is run on other inputs and counted on
+a declared machine, in the grader apart from all student code. The map:
+
+tape:   the instructions, and the check that a list is a tape
+trace:  from a program to its tape
+replay: run a tape, on data or without
+cost:   what a tape costs on a machine
+judge:  right or wrong, and the share of the way from the given program to full marks
+show:   the table by lines of the program, and a picture
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from proflab.lesson.race import show
+from proflab.lesson.race.cost import MACHINES, Machine
+from proflab.lesson.race.show import picture, table
+from proflab.lesson.race.tape import Refused
+from proflab.lesson.race.trace import Tape, traced
+
+__all__ = ["MACHINES", "Machine", "Refused", "Tape", "count_with", "picture", "table", "traced"]
+
+
+def count_with(op_facts: Callable) -> None:
+    """Have this notebook's races counted by lesson 05's `op_facts`, one's own or the course's.
+
+    The grader counts with the course's own, so a slip shows as a difference.
+    """
+    show.counting["op_facts"] = op_facts

@@ -1,0 +1,241 @@
+"""What a tape costs on a declared machine: counted on meta arrays, in one walk, without a clock.
+
+A row of facts for each op comes from `op_facts`, as lesson 05 writes it; nothing is counted here
+but what that convention leaves out for a race: kinds of op that it charges too little, writes,
+live bytes, and what passes between two memories.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from proflab import dispatch
+from proflab.lesson.race.replay import Walk, owner, used, walk
+from proflab.lesson.race.tape import Refused, inputs_of
+from proflab.meta import MetaArray
+from proflab.tensor import Tensor
+
+# Kinds of op (files of proflab/ops) that may write their result where an operand lies.
+_ELEMENTWISE = ("pointwise", "arithmetic", "activation", "where", "convert", "comparison")
+# Ops that only move, make room or look up: they have no FLOPs.
+MOVES = (
+    "to", "clone", "index", "index_put", "gather", "cat", "tril", "triu", "flip", "roll", "pad",
+    "embedding",
+)  # fmt: skip
+
+# Ops that compare or choose, and einsum, which may sum nothing: one FLOP for each output.
+_CHOOSE = ("einsum", "where", "masked_fill", "argsort", "nonzero")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A declared machine: peak_flops in FLOP/s, bandwidth in bytes/s, memory in bytes.
+
+    op_us: µs that each op costs besides
+    """
+
+    name: str
+    peak_flops: float
+    bandwidth: float
+    op_us: float
+    memory: int = 10**9
+
+    def ms(self, flops: float, moved: float) -> float:
+        """Return the ms of one op; 0 where it computes and moves nothing."""
+        if not (flops or moved):
+            return 0.0
+        return 1e3 * max(flops / self.peak_flops, moved / self.bandwidth) + self.op_us / 1e3
+
+
+MACHINES = {
+    machine.name: machine
+    for machine in (
+        Machine("DESK", 100e9, 10e9, 5),  # a desktop core
+        Machine("T4", 8.1e12, 320e9, 5),  # NVIDIA's data sheet
+    )
+}
+
+
+@dataclass
+class Cost:
+    """What a tape costs: ms in all, a row for each op, and the most bytes that are alive.
+
+    peak_at: the instruction at which they are. traffic: bytes between two memories, if there are;
+    then they are the cost, in the place of ms.
+    """
+
+    ms: float
+    rows: list[dict] = field(default_factory=list)
+    peak_bytes: int = 0
+    peak_at: int = 0
+    traffic: int = 0
+
+
+def cost(tape: list, machine: Machine, op_facts: Callable, *, state: tuple[str, ...] = (),
+         fast: int | None = None) -> Cost:  # fmt: skip
+    """Return what a checked tape costs on a machine. Raises Refused for one that cannot be run.
+
+    op_facts: as in lesson 05. state: the inputs that may be written to
+    fast: the bytes of a fast memory. Inputs and results then lie in a slow one: `clone` of a part
+        of an input loads it, a write into a result stores it, and the cost is the bytes so moved
+    """
+    inputs = {name: MetaArray(shape, np.dtype(dtype)) for name, shape, dtype in inputs_of(tape)}
+    rows: list[dict] = []
+
+    def look(at: int, call: dispatch.Call, result: Any) -> None:
+        row = op_facts(call, result) | {"at": at}
+        row["elementwise_flops"] = max(row["elementwise_flops"], _least_flops(call, result))
+        if row["dtype"] == "float64":
+            row["matmul_flops"] *= 2
+            row["elementwise_flops"] *= 2
+        rows.append(row)
+
+    left = walk(tape, inputs, look)
+    slow = {id(owner(array)): name for name, array in inputs.items()}
+    merged = _writes(tape, left, rows, slow, state)
+    rows.sort(key=lambda row: row["at"])
+    for row in rows:
+        flops = row["matmul_flops"] + row["elementwise_flops"]
+        row["ms"] = machine.ms(flops, row["bytes_read"] + row["bytes_written"])
+    outside = set()
+    found = Cost(math.fsum(row["ms"] for row in rows), rows)
+    if fast is not None:
+        stored = {id(owner(array)) for array in left.results}
+        found.traffic = _traffic(tape, left, slow, stored)
+        found.ms = float(found.traffic)
+        outside = slow.keys() | stored
+    _live(tape, left, found, merged, slow, outside)
+    room = machine.memory if fast is None else fast
+    if found.peak_bytes > room:
+        raise Refused(
+            f"out of memory: {found.peak_bytes:,} bytes live at operation {found.peak_at}, "
+            f"the machine has {room:,}"
+        )
+    return found
+
+
+def _least_flops(call: dispatch.Call, result: Any) -> int:
+    """Return the FLOPs of the ops for which lesson 02's convention has too few for a race.
+
+    A window's size for each output of a pool, forward or backward; one for each element that
+    scatter_add adds; one for each output of an op that compares or chooses.
+    """
+    forward = call.phase == "forward"
+    result = result if forward else call.grad
+    size = result.numel() if isinstance(result, Tensor) else 0
+    if call.op in ("max_pool2d", "avg_pool2d"):
+        return size * math.prod(call.attributes["kernel_size"])
+    if call.op == "adaptive_avg_pool2d":
+        return max(size, call.inputs[0].numel())
+    if call.op == "scatter_add":
+        return call.inputs[2].numel()
+    return size if call.op in _CHOOSE else 0
+
+
+def _writes(tape: list, left: Walk, rows: list, slow: dict, state: tuple) -> set[int]:
+    """Add a row for each write that is no op's own; return the storages that such ops need not.
+
+    A write is free, and its op allocates nothing, where the instruction before made the source for
+    it alone and is a fill, or an op that is elementwise or does not read the target.
+    """
+    users: dict[int, list[int]] = {}
+    for at, line in enumerate(tape):
+        for number in used(line):
+            users.setdefault(number, []).append(at)
+    merged = set()
+    for at, line in enumerate(tape):
+        if line[0] != "write":
+            continue
+        target, source = left.values[line[1]], left.values[line[2]]
+        name = slow.get(id(owner(target)))
+        if name is not None and name not in state:
+            raise Refused(f"the input {name} may not be written to")
+        before = tape[at - 1]
+        alone = list(left.made[at - 1]) == [line[2]] and users[line[2]] == [at]
+        if alone and target.dtype == source.dtype and _into(before, left, target):
+            merged.add(id(owner(source)))
+            continue
+        row = {
+            "op": "write", "module": "", "phase": "forward", "input_shapes": [source.shape],
+            "output_shape": target.shape, "dtype": str(target.dtype), "matmul_flops": 0,
+            "elementwise_flops": 0, "bytes_read": source.nbytes, "bytes_written": target.nbytes,
+        }  # fmt: skip
+        rows.append(row | {"at": at})
+    return merged
+
+
+def _into(line: list, left: Walk, target: Any) -> bool:
+    """Return True if an instruction can put its result into the target's memory at once."""
+    if line[0] != "op":
+        return line[0] == "fill"
+    op = dispatch.OPS[line[1]]
+    if op.view:
+        return False
+    apart = all(owner(left.values[n]) is not owner(target) for n in line[2])
+    return op.kind in _ELEMENTWISE or apart
+
+
+def _live(tape: list, left: Walk, found: Cost, merged: set, slow: dict, outside: set) -> None:
+    """Set the most bytes that are alive at once, and where.
+
+    A storage lives from the instruction that makes it to the last that uses a view of it or, kept
+    for backward, to that `vjp`; inputs throughout. outside: storages in the slow memory.
+    """
+    birth: dict[int, int] = {}
+    death: dict[int, int] = {}
+    size: dict[int, int] = {}
+    last = {number: at for at, line in enumerate(tape) for number in used(line)}
+    for at, numbers in enumerate(left.made):
+        for number in numbers:
+            root = owner(left.values[number])
+            birth.setdefault(id(root), at)
+            size[id(root)] = root.nbytes
+            death[id(root)] = max(death.get(id(root), at), last.get(number, at))
+    for at, line in enumerate(tape):
+        node = left.nodes.get(line[1]) if line[0] == "vjp" else None
+        for array in node.saved if node is not None else ():
+            if array is not None:
+                root = owner(array)
+                birth.setdefault(id(root), line[1])  # made by the op for its backward alone
+                size.setdefault(id(root), root.nbytes)
+                death[id(root)] = max(death.get(id(root), at), at)
+    change = [0] * (len(tape) + 1)
+    for root, count in size.items():
+        if root in merged or root in outside:
+            continue
+        throughout = root in slow
+        change[0 if throughout else birth[root]] += count
+        if not throughout:
+            change[death[root] + 1] -= count
+    live = 0
+    for at, step in enumerate(change):
+        live += step
+        if live > found.peak_bytes:
+            found.peak_bytes, found.peak_at = live, at
+
+
+def _traffic(tape: list, left: Walk, slow: dict, stored: set) -> int:
+    """Return the bytes that pass between two memories. Raises Refused for an op on the slow one."""
+    moved = 0
+    for line in tape:
+        if line[0] == "write" and id(owner(left.values[line[1]])) in stored:
+            moved += left.values[line[1]].nbytes
+        if line[0] == "vjp":
+            raise Refused("backward has no place in two memories")
+        reads = line[0] == "op" and not dispatch.OPS[line[1]].view
+        reads = reads or line[0] == "write"
+        for number in used(line)[line[0] == "write" :] if reads else ():
+            root = id(owner(left.values[number]))
+            if root in stored:
+                raise Refused(f"{line[1]} reads what was stored: keep it instead")
+            if root in slow:
+                if line[:2] != ["op", "clone"]:
+                    what = line[1] if line[0] == "op" else "a write"
+                    raise Refused(f"{what} reads an input from the slow memory: load it first")
+                moved += left.values[number].nbytes
+    return moved

@@ -1,0 +1,196 @@
+"""Judge a tape: is it right, what does it cost, and which share of the way has it gone?
+
+The order is: refused, no cheaper than the given program, wrong, below the floor, a share. Inputs
+are drawn with a seed that follows from the tape itself, so the same tape always meets the same
+numbers, and nobody can write a tape that knows the numbers that it will meet.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from proflab.checks.values import dumps
+from proflab.lesson.race.cost import MACHINES, Cost, Machine, cost
+from proflab.lesson.race.replay import Walk, walk
+from proflab.lesson.race.tape import Refused, check, inputs_of
+from proflab.meta import MetaArray
+
+WITHIN = 2e-5  # of the largest result
+MAX_RESULTS = 1_000_000
+BELOW_FLOOR = (
+    "your program costs less than this machine can; the count is at fault, and your instructor has "
+    "been told"
+)
+_DRAWS = ("normal", "scaled", "shifted")
+Draws = Mapping[str, Any]  # "positive", or the number that drawn integers are below, by input
+
+
+def judge(tape: Any, given: list, op_facts: Callable | None, machine: str, *,
+          within: float = WITHIN, floor: float | None = None, draws: Draws | None = None,
+          state: tuple[str, ...] = (), fast: int | None = None,
+          run_slow: bool = False) -> dict[str, Any]:  # fmt: skip
+    """Return what a tape is worth beside the given program's, as plain data.
+
+    "refused": a sentence; or "ms", "given", "floor": costs in ms (bytes, with two memories), and
+    "error": the largest one on three draws relative to the largest result, None where the tape is
+    no cheaper and was not run (unless run_slow); "wrong": a sentence, empty if it is right;
+    "largest": the ops that cost most. op_facts None: nothing is counted, results are compared.
+    """
+    if machine not in MACHINES:
+        raise ValueError(f"there is no machine {machine!r}: take one of {', '.join(MACHINES)}")
+    chosen = MACHINES[machine]
+    options: dict[str, Any] = {"state": tuple(state), "fast": fast}
+    found: dict[str, Any] = {"error": None, "wrong": ""}
+    try:
+        check(tape, inputs_of(given))
+        if op_facts is not None:
+            paid = cost(tape, chosen, op_facts, **options)
+            price = cost(given, chosen, op_facts, **options)
+            least = floor_of(given, chosen, fast) if floor is None else floor
+            found |= {"ms": paid.ms, "given": price.ms, "floor": least, "peak": paid.peak_bytes}
+            found["largest"] = largest(paid, chosen)
+            if paid.ms >= price.ms and not run_slow:
+                return found
+        found["error"], found["wrong"] = _compare(tape, given, draws or {}, within)
+    except Refused as refused:
+        return {"refused": str(refused)}
+    return found
+
+
+def share_of(found: Mapping[str, float], full: float) -> float:
+    """Return the share of the way from the given program's cost to `full`, in logarithms."""
+    if found["ms"] >= found["given"]:
+        return 0.0
+    return min(1.0, math.log(found["given"] / found["ms"]) / math.log(found["given"] / full))
+
+
+def floor_of(given: list, machine: Machine, fast: int | None = None) -> float:
+    """Return the ms in which a machine reads each input and writes each result once, in one op.
+
+    fast: as in `cost`; then it is the bytes
+    """
+    moved = sum(math.prod(s) * np.dtype(d).itemsize for _, s, d in inputs_of(given))
+    moved += sum(array.nbytes for array in on_meta(given).results)
+    return machine.ms(0, moved) if fast is None else float(moved)
+
+
+def on_meta(tape: list) -> Walk:
+    """Return the walk over a tape without data. Raises Refused where results are too many."""
+    inputs = {name: MetaArray(shape, np.dtype(dtype)) for name, shape, dtype in inputs_of(tape)}
+    left = walk(tape, inputs)
+    if sum(array.size for array in left.results) > MAX_RESULTS:
+        raise Refused(f"the results of a race have at most {MAX_RESULTS:,} numbers")
+    return left
+
+
+def largest(paid: Cost, machine: Machine) -> dict[str, Any]:
+    """Return the group of equal ops that costs most: op, count, ms, its share, and the wall."""
+    groups: dict[tuple, list[dict]] = {}
+    for row in paid.rows:
+        groups.setdefault((row["op"], tuple(map(tuple, row["input_shapes"]))), []).append(row)
+    if not groups:
+        return {}
+    rows = max(groups.values(), key=lambda rows: sum(row["ms"] for row in rows))
+    ms = sum(row["ms"] for row in rows)
+    wide = any(row["dtype"] == "float64" for row in rows)
+    share = ms / paid.ms if paid.ms else 0.0
+    told = {"op": rows[0]["op"], "count": len(rows), "share": share, "float64": wide}
+    return told | {"wall": wall_of(rows, machine), "at": rows[0]["at"]}
+
+
+def wall_of(rows: list[dict], machine: Machine) -> str:
+    """Return what most of the rows' time goes to: overhead, bytes or FLOPs."""
+    flops = sum(row["matmul_flops"] + row["elementwise_flops"] for row in rows)
+    moved = sum(row["bytes_read"] + row["bytes_written"] for row in rows)
+    walls = {
+        "overhead": len(rows) * machine.op_us / 1e6,
+        "bytes": moved / machine.bandwidth,
+        "FLOPs": flops / machine.peak_flops,
+    }
+    return max(walls, key=lambda name: walls[name])
+
+
+def told(found: Mapping[str, Any], machine: str, full: float, fast: int | None = None) -> str:
+    """Return what a right program's cost comes to, in a line."""
+    given, paid = (
+        f"{found[name]:,.5g}" if fast is None else f"{found[name]:,.0f}" for name in ("given", "ms")
+    )
+    unit = f"ms on {machine}" if fast is None else "bytes between the memories"
+    return f"{given} → {paid} {unit}: {100 * share_of(found, full):.0f} % of the way"
+
+
+def hint(found: Mapping[str, Any]) -> str:
+    """Return which ops cost most in what remains, or what betrays a mistake."""
+    top = found.get("largest") or {}
+    if not top:
+        return ""
+    what = f"largest: {top['share']:.0%}, {top['count']:,} × {top['op']}, {top['wall']}"
+    return f"{what}; it computes in float64" if top["float64"] else what
+
+
+def draw(inputs: list, seed: int, kind: str, draws: Draws) -> dict[str, np.ndarray]:
+    """Return inputs of one of three kinds: normal; rows scaled from 0.05 to 3; shifted by 0.5."""
+    rng = np.random.default_rng(seed)
+    found = {}
+    for name, shape, dtype in inputs:
+        how = draws.get(name, draws.get(name.rpartition(".")[2], "normal"))
+        if np.dtype(dtype).kind in "iub":
+            found[name] = rng.integers(0, 2 if how == "normal" else how, shape).astype(dtype)
+            continue
+        values = rng.standard_normal(shape)
+        if how == "positive":
+            values = np.abs(values) + 0.1
+        elif kind == "scaled" and values.ndim > 1:
+            values = values * np.geomspace(0.05, 3, values.shape[-2])[:, None]
+        elif kind == "shifted":
+            values = values + 0.5
+        found[name] = np.asarray(values, dtype)
+    return found
+
+
+def _compare(tape: list, given: list, draws: Draws, within: float) -> tuple[float, str]:
+    """Return the largest relative error on three draws, and a sentence if it is too large."""
+    counted = on_meta(tape)
+    wanted = [array.shape for array in on_meta(given).results]
+    made = [array.shape for array in counted.results]
+    if made != wanted:
+        return math.inf, f"results of shapes {_few(made)} where {_few(wanted)} are expected"
+    digest = hashlib.sha256(dumps([tape, given])).digest()
+    worst = 0.0
+    for number, kind in enumerate(_DRAWS):
+        seed = int.from_bytes(digest[8 * number : 8 * number + 8], "big")
+        inputs = draw(inputs_of(given), seed, kind, draws)
+        wide = {
+            n: a.astype("float64" if a.dtype == "float32" else a.dtype) for n, a in inputs.items()
+        }
+        expected = [np.array(each) for each in walk(given, wide, wide=True).results]
+        actual = walk(tape, inputs, counted=counted).results
+        for got, want in zip(actual, expected, strict=True):
+            error, place = _error(np.asarray(got, "float64"), np.asarray(want, "float64"))
+            worst = max(worst, error)
+            if not error <= within:
+                where = f", first at {place}" if place else ""
+                allowed = f"{within:.10f}".rstrip("0")
+                return error, f"off by {error:.2g} where {allowed} is allowed{where}"
+    return worst, ""
+
+
+def _error(got: np.ndarray, want: np.ndarray) -> tuple[float, tuple]:
+    """Return the largest error, relative to the largest result, and its place; NaN is infinite."""
+    if not want.size:
+        return 0.0, ()
+    gap = np.abs(got - want)
+    gap[np.isnan(gap)] = np.inf
+    gap[got == want] = 0.0  # equal infinities
+    finite = np.abs(want[np.isfinite(want)])
+    place = np.unravel_index(int(gap.argmax()), gap.shape)
+    return float(gap.max() / (finite.max(initial=0.0) + 1e-30)), tuple(map(int, place))
+
+
+def _few(shapes: list) -> str:
+    return ", ".join(map(str, shapes[:4])) + (", …" if len(shapes) > 4 else "")

@@ -1,0 +1,199 @@
+"""Run a tape that `check` has passed, with the engine's own ops: on data, or on meta arrays.
+
+Nothing of a program's Python is here any more: what is run is what the tape says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from proflab import dispatch, graph
+from proflab.lesson.race.tape import Refused, decode
+from proflab.meta import MetaArray
+from proflab.tensor import Tensor, wrap
+
+# What running an op on operands that do not fit may raise.
+_FAILS = (
+    ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RuntimeError, MemoryError,
+    AssertionError,
+)  # fmt: skip
+
+
+@dataclass
+class Walk:
+    """What a walk over a tape leaves: values by number, nodes by instruction, and the results.
+
+    made: the numbers of the values that each instruction has made
+    """
+
+    values: list[Any] = field(default_factory=list)
+    nodes: dict[int, graph.Node | None] = field(default_factory=dict)
+    made: list[range] = field(default_factory=list)
+    results: list[Any] = field(default_factory=list)
+
+
+def used(line: list) -> list[int]:
+    """Return the numbers of the values that an instruction uses."""
+    match line[0]:
+        case "op":
+            return list(line[2])
+        case "vjp":
+            return [number for number in line[2] if number is not None]
+        case "write":
+            return list(line[1:3])
+        case "out":
+            return list(line[1])
+    return []
+
+
+def owner(array: Any) -> Any:
+    """Return the array whose memory an array looks at: itself, or what it is a view of."""
+    while isinstance(array.base, (np.ndarray, MetaArray)):
+        array = array.base
+    return array
+
+
+def walk(
+    tape: list,
+    inputs: Mapping[str, Any],
+    look: Callable | None = None,
+    wide: bool = False,
+    counted: Walk | None = None,
+) -> Walk:
+    """Run a tape on arrays by the names of its inputs; meta arrays give meta results.
+
+    look(at, call, result) sees each op, forward and backward. wide: the tape's float32 constants
+    and fills are made float64, as the inputs are. counted: the walk on meta arrays; values have to
+    be as large as it says. Raises Refused for a tape that cannot be run.
+    """
+    meta = any(type(array) is MetaArray for array in inputs.values())
+    run = _Run(tape, inputs, meta, look, wide, counted)
+    for at in range(len(tape)):
+        try:
+            with np.errstate(all="ignore"):
+                run.instruction(at)
+        except Refused:
+            raise
+        except NotImplementedError as error:
+            raise Refused(str(error)) from None
+        except _FAILS as error:
+            told = " ".join(str(error).split())[:300] or type(error).__name__
+            raise Refused(f"this program cannot be run: {told}") from None
+    return run.left
+
+
+class _Run:
+    """One walk. On data, a value is let go after its last use."""
+
+    def __init__(
+        self,
+        tape: list,
+        inputs: Mapping[str, Any],
+        meta: bool,
+        look: Callable | None,
+        wide: bool,
+        counted: Walk | None,
+    ) -> None:
+        self.tape, self.inputs, self.meta, self.look, self.wide = tape, inputs, meta, look, wide
+        self.counted = counted
+        self.left = Walk()
+        self.shapes: dict[int, list[tuple]] = {}  # of the results of ops that have a backward
+        self.last = {number: at for at, line in enumerate(tape) for number in used(line)}
+
+    def instruction(self, at: int) -> None:
+        line, first = self.tape[at], len(self.left.values)
+        if line[0] == "out":
+            self.left.results = [self.left.values[number] for number in line[1]]
+        else:
+            self.left.values += getattr(self, f"_{line[0]}")(at, *line[1:])
+        if self.counted is not None:
+            pairs = zip(self.left.values[first:], self.counted.values[first:], strict=False)
+            for real, said in pairs:
+                if (real.shape, real.dtype) != (said.shape, said.dtype):
+                    what = f"a result of {real.shape} was counted as {said.shape}"
+                    raise Refused(f"{line[1]}: {what}")
+        self.left.made.append(range(first, len(self.left.values)))
+        if not self.meta:
+            for number in used(line):
+                if self.last[number] == at:
+                    self.left.values[number] = None
+
+    def _in(self, at: int, name: str, shape: tuple, dtype: str) -> list:
+        return [self.inputs[name]]
+
+    def _const(self, at: int, array: Any) -> list:
+        if self.meta:
+            return [MetaArray(array.shape, array.dtype)]
+        return [array.astype(self._dtype(array.dtype))]
+
+    def _fill(self, at: int, shape: tuple, dtype: str, value: float) -> list:
+        if self.meta:
+            return [MetaArray(tuple(shape), np.dtype(dtype))]
+        return [np.full(shape, value, self._dtype(dtype))]
+
+    def _op(self, at: int, name: str, operands: list, attributes: dict, need: list | None) -> list:
+        arrays = [self.left.values[number] for number in operands]
+        flags = need or [False] * len(arrays)
+        tensors = tuple(wrap(a, flag) for a, flag in zip(arrays, flags, strict=True))
+        call = dispatch.Call(dispatch.OPS[name], tensors, decode(attributes), "")
+        with graph.set_grad_enabled(need is not None):
+            result = call()
+        outs = [result] if isinstance(result, Tensor) else list(result)
+        if need is not None:
+            self.left.nodes[at] = outs[0].node
+            self.shapes[at] = [tensor.shape for tensor in outs]
+        if self.look is not None:
+            self.look(at, call, result)
+        return [tensor.array for tensor in outs]
+
+    def _vjp(self, at: int, op: int, gradients: list) -> list:
+        node = self.left.nodes.get(op)
+        if node is None or len(gradients) != len(self.shapes[op]):
+            raise Refused("backward of no operation")
+        arrays = [None if g is None else self.left.values[g] for g in gradients]
+        for array, shape in zip(arrays, self.shapes[op], strict=True):
+            if array is not None and array.shape != shape:
+                raise Refused("a gradient of another shape than its result")
+        grad = arrays if node.outputs else arrays[0]
+        result = tuple(None if g is None else wrap(g) for g in node.run_backward(grad))
+        if self.look is not None:
+            self.look(at, _backward_call(node, arrays), result)
+        found: list[Any] = []
+        for (shape, _), need, tensor in zip(node.specs, node.need, result, strict=True):
+            if not need:
+                continue
+            if tensor is None or tensor.shape != shape:
+                raise Refused("a gradient of another shape than its operand")
+            found.append(tensor.array if self.meta else _apart(tensor.array, arrays + found))
+        return found
+
+    def _write(self, at: int, target: int, source: int) -> list:
+        into, what = self.left.values[target], self.left.values[source]
+        if into.shape != what.shape or not np.can_cast(what.dtype, into.dtype, "same_kind"):
+            raise Refused(f"a write of {what.dtype} {what.shape} into {into.dtype} {into.shape}")
+        if not self.meta:
+            np.copyto(into, what, casting="same_kind")
+        return []
+
+    def _dtype(self, dtype: Any) -> np.dtype:
+        return np.dtype("float64" if self.wide and str(dtype) == "float32" else dtype)
+
+
+def _backward_call(node: graph.Node, grads: list) -> dispatch.Call:
+    """Return what a hook sees of a node's backward."""
+    operands = tuple(wrap(MetaArray(*s), n) for s, n in zip(node.specs, node.need, strict=True))
+    call = dispatch.Call(node.op, operands, node.attributes, "")
+    wrapped = [None if g is None else wrap(g) for g in grads]
+    call.phase, call._node = "backward", node
+    call.grad = wrapped if node.outputs else wrapped[0]
+    return call
+
+
+def _apart(array: Any, others: list) -> Any:
+    """Return the array, or a copy where it shares memory: without data, gradients never do."""
+    memories = {id(owner(other)) for other in others if other is not None}
+    return array.copy() if id(owner(array)) in memories else array

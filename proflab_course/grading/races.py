@@ -1,0 +1,133 @@
+"""Race the tapes of a hand-in: run and count them in a process that runs no student code, ever.
+
+A tape is plain data that came out of a student's process: a proposal for a program. The runner
+that executes hand-ins executes one more, made by the grader, with the same confinement and limits:
+its files are the tapes and the course's own `built.py`, its code is `judge` of proflab.lesson.race.
+What comes back is what the engine found; the verdict is reached here (`verdict.py`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from proflab.checks.values import NotPlainData, dumps, loads
+from proflab_course.course.layout import CourseError
+from proflab_course.course.test_cells import Race, Step
+from proflab_course.grading.answer_key import Key
+from proflab_course.grading.match_cells import Aligned
+from proflab_course.grading.plan import Plan, Result, RunBlock, RunCell, Runner, Submission
+from proflab_course.grading.run.student_files import gather_files
+
+METADATA = "proflab_races"  # of the source notebook: the given programs' tapes
+_SECONDS = 0.4  # as if the slowest race took this long in the solved notebook
+_BUILT = "built.py"
+_SETUP = """
+from built import op_facts
+from proflab.checks.values import loads
+from proflab.lesson.race.judge import judge
+
+def raced(path):
+    with open(path, "rb") as file:
+        job = loads(file.read())
+    return judge(job["tape"], job["given"], op_facts, job["machine"], **job["options"])
+"""
+
+Name = tuple[str, str]  # of a case: its test cell and its label
+Raced = Mapping[Name, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Taped:
+    """A tape that came back for a race."""
+
+    name: Name
+    race: Race
+    tape: Any
+
+
+def taped(aligned: Aligned, key: Key, result: Result, places: list[int]) -> Iterator[Taped]:
+    """Yield the tape of each race that a notebook's replies hold."""
+    seen: Counter[int] = Counter()
+    for place, replies in zip(places, result.replies, strict=False):
+        cell = aligned.slots[place].key
+        if cell is None or cell.kind != "test":
+            continue
+        block = key.tests[cell.grade_id].blocks[seen[place]]
+        seen[place] += 1
+        for answer, reply in zip(block.answers, replies, strict=True):
+            if answer is not None and answer.race is not None and reply.state == "value":
+                yield Taped((cell.grade_id, answer.label), answer.race, reply.value)
+
+
+def races_of(key: Key) -> dict[Name, Race]:
+    """Return the lesson's races by test cell and label."""
+    return {
+        (name, answer.label): answer.race
+        for name, test in key.tests.items()
+        for _, answer in test.answers
+        if answer.race is not None
+    }
+
+
+def given_tapes(key: Key) -> dict[Name, Any]:
+    """Return the tapes of the given programs, which the build has put into the source notebook.
+
+    Raises CourseError where one is missing, for its lesson was built without being executed.
+    """
+    if "races" not in key.derived:
+        found = {(cell, label): text for cell, label, text in key.metadata.get(METADATA, ())}
+        if missing := races_of(key).keys() - found.keys():
+            raise CourseError(
+                f"{key.name}: the given program of {min(missing)[1]!r} has not been traced: run "
+                f"`proflab build {key.name}`"
+            )
+        key.derived["races"] = {name: loads(text.encode()) for name, text in found.items()}
+    return key.derived["races"]
+
+
+def given_block(key: Key) -> RunBlock:
+    """Return the statements that trace the given programs, at the end of the solved notebook."""
+    return RunBlock(False, tuple(Step("value", r.given) for r in races_of(key).values()))
+
+
+def as_metadata(tapes: Mapping[Name, Any]) -> list[list[str]]:
+    """Return the given programs' tapes as the source notebook keeps them."""
+    return [[*name, dumps(tape).decode()] for name, tape in tapes.items()]
+
+
+def race(
+    tapes: list[Taped], given: Mapping[Name, Any], runner: Runner, submission: Submission
+) -> dict[Name, dict[str, Any]]:
+    """Return what each tape is worth, as `judge` says it. Raises CourseError without built.py."""
+    built = gather_files(submission).get(_BUILT)
+    if built is None or b"op_facts" not in built:
+        raise CourseError("a race is counted by op_facts of an earlier lesson, in built.py")
+    files, found = {_BUILT: built}, {}
+    asked: list[Name] = []
+    for each in tapes:
+        job = {
+            "tape": each.tape, "given": given[each.name], "machine": each.race.machine,
+            "options": each.race.options,
+        }  # fmt: skip
+        try:
+            files[f"{len(asked)}.tape"] = dumps(job)
+            asked.append(each.name)
+        except NotPlainData as error:  # too deep, for one
+            found[each.name] = {"refused": str(error)}
+    plan: Plan = (RunCell(_SETUP, given=True),)
+    steps = [Step("value", f"raced({f'{number}.tape'!r})") for number in range(len(asked))]
+    plan += tuple(RunBlock(False, (step,), seconds=_SECONDS) for step in steps)
+    result = runner.run(Submission(f"{submission.name}, raced", files=files), plan)
+    for name, [reply] in zip(asked, result.replies[1:], strict=True):
+        if reply.state == "value":
+            found[name] = reply.value
+        else:
+            found[name] = {"refused": f"it cannot be run here ({_why(reply)})"}
+    return found
+
+
+def _why(reply: Any) -> str:
+    return reply.message or (reply.raised or ["nothing came back"])[0]

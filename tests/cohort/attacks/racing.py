@@ -1,0 +1,274 @@
+"""Attacks on races: programs and tapes that claim more speed than they have.
+
+Each is handed in for `product(a, b, x)` of tests/helpers/race_course.py, whose given program is
+(a @ b) @ x. None may earn a point more than what its program is worth.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+RIGHT = "def product(a, b, x):\n    return a @ (b @ x)"
+SLOW = "def product(a, b, x):\n    return slow_product(a, b, x)"
+ZERO = "def product(a, b, x):\n    return a[:, :2] * 0 if x.shape[1] == 2 else a[:, :4] * 0"
+
+
+@dataclass(frozen=True)
+class RaceAttack:
+    """One hostile hand-in: its exercise's cell, and what the visible race says of it.
+
+    worth: the share of the points that the program earns without any trick.
+    """
+
+    name: str
+    cell: str
+    says: str
+    worth: float = 0.0
+
+
+RACE_ATTACKS: list[RaceAttack] = []
+
+
+def attack(name: str, cell: str, says: str, worth: float = 0.0) -> None:
+    """Add an attack."""
+    RACE_ATTACKS.append(RaceAttack(name, cell, says, worth))
+
+
+def forged(*lines: str) -> str:
+    """Return a cell in which `traced` gives a tape that is made by hand."""
+    tape = ", ".join(lines)
+    return f"""
+def product(a, b, x):
+    return a @ (b @ x)
+
+def traced(program, **shapes):
+    ins = [["in", name, shape, "float32"] for name, shape in shapes.items()]
+    n, m = shapes["a"][0], shapes["x"][1]
+    return [*ins, {tape}]
+"""
+
+
+NUMBERS, WRONG, NONE = "asks for numbers", "off by", "comes from nowhere"
+DONE = '["op", "matmul", [1, 2], {}, None], ["op", "matmul", [0, 3], {}, None], ["out", [4]]'
+
+# computing outside the engine
+attack("numpy", "def product(a, b, x):\n    return (a.numpy() @ b.numpy()) @ x", NUMBERS)
+attack("elements", "def product(a, b, x):\n    return x * b.sum().item()", NUMBERS)
+attack("a branch on a value", "def product(a, b, x):\n    return x if a.sum() > 0 else x", NUMBERS)
+attack(
+    "the array's insides", "def product(a, b, x):\n    return a.array.elements", "AttributeError"
+)
+
+# cached or recognised inputs
+attack(
+    "a result kept from an earlier trace",
+    """
+kept = {}
+def product(a, b, x):
+    return kept.setdefault(x.shape, a @ (b @ x))
+for shape in ((96, 96), (96, 96), (96, 4)), ((40, 200), (200, 40), (40, 2)):
+    traced(product, **dict(zip("abx", shape)))
+""",
+    NONE,
+)
+attack("made of nothing", "def product(a, b, x):\n    return type(x).meta(x.shape)", NONE)
+attack(
+    "a table for inputs that are known",
+    """
+import numpy as np
+from proflab import Tensor, where
+from proflab.lesson.race.judge import draw
+def product(a, b, x):
+    shapes = [("a", a.shape, "float32"), ("b", b.shape, "float32"), ("x", x.shape, "float32")]
+    out = None
+    for seed in range(3):
+        known = draw(shapes, seed, "normal", {})
+        table = Tensor(known["a"] @ known["b"] @ known["x"])
+        here = x[:1, :1] == Tensor(known["x"][:1, :1])
+        out = table * 1 if out is None else where(here, table, out)
+    return out
+""",
+    WRONG,
+)
+
+# patched instruments
+attack(
+    "the judge and the count of the notebook",
+    SLOW
+    + """
+from proflab.lesson.race import cost, judge, show
+from proflab.checks import expect as checks
+judge.judge = lambda *a, **k: {"ms": 1e-9, "given": 1.0, "floor": 0.0, "wrong": "", "error": 0.0}
+judge.share_of = lambda *a, **k: 1.0
+cost.cost = lambda *a, **k: cost.Cost(1e-9)
+cost.MACHINES["DESK"] = cost.Machine("DESK", 1e30, 1e30, 0)
+checks.expect_faster = expect_faster = lambda *a, **k: print("100 % of the way")
+def op_facts(call, result):
+    return 0 / 0
+race.count_with(op_facts)
+""",
+    "0 % of the way",
+)
+attack(
+    "the course's own counting",
+    SLOW + "\nimport built, sys\nbuilt.op_facts = lambda c, r: {}\nsys.modules['built'] = built\n"
+    "open('built.py', 'w').write('def op_facts(c, r): return {}')",
+    "0 % of the way",
+)
+attack(
+    "a slower given program",
+    "def product(a, b, x):\n    return (a @ b) @ x\n"
+    "old = slow_product\nslow_product = lambda a, b, x: old(a, b, x) + 0 * (a @ b @ x)",
+    "0 % of the way",
+)
+attack(
+    "hooks taken away",
+    "from proflab import dispatch\ndef product(a, b, x):\n"
+    "    dispatch.hooks = ()\n    return a @ (b @ x)",
+    NONE,
+)
+attack(
+    "a tracer that hears of no write",
+    "from proflab import dispatch, zeros\ndef product(a, b, x):\n"
+    "    out = zeros(a.shape[0], x.shape[1])\n    dispatch.tracer = None\n"
+    "    out += a[:, :1] * 1\n    return out",
+    WRONG,
+)
+attack(
+    "a hidden result below a view",
+    "def product(a, b, x):\n    a.array.shape = (1, 1)\n    return a @ (b @ x)",
+    "ValueError",
+)
+
+# work moved to set-up
+attack(
+    "work at import",
+    "from proflab import randn\nready = {4: randn(96, 4), 2: randn(40, 2)}\n"
+    "def product(a, b, x):\n    return ready[x.shape[1]] * 1",
+    WRONG,
+)
+attack(
+    "a write into an input",
+    "def product(a, b, x):\n    a.zero_()\n    return a @ (b @ x)",
+    "input a",
+)
+
+# approximations, and below the bound
+attack("zeros", ZERO, WRONG)
+attack(
+    "half precision",
+    "def product(a, b, x):\n    return (a.half() @ (b.half() @ x.half())).float()",
+    "0 % of the way",
+)
+attack(
+    "a part of the sum",
+    "def product(a, b, x):\n    return a[:, 1:] @ (b[1:] @ x)",
+    WRONG,
+)
+attack(
+    "right where it is seen",
+    "def product(a, b, x):\n    return a @ (b @ x) if x.shape[1] == 4 else a[:, :2] * 1",
+    "100 % of the way",
+)
+
+# own subclasses, hooks and ops
+attack(
+    "an op of one's own",
+    """
+from proflab import dispatch
+from proflab.meta import MetaArray
+class Free(dispatch.Op):
+    name = "free"
+    def shape(self, a, b, x): return MetaArray((a.shape[0], x.shape[1]), x.dtype)
+def product(a, b, x):
+    return dispatch.apply(Free(), (a, b, x))
+""",
+    "no operation 'free'",
+)
+attack(
+    "an op that calls itself relu",
+    """
+from proflab import dispatch
+from proflab.meta import MetaArray
+class Free(dispatch.Op):
+    name = "relu"
+    def shape(self, x): return MetaArray(x.shape, x.dtype)
+    def forward(self, x): return x
+def product(a, b, x):
+    return dispatch.apply(Free(), (a[:, :x.shape[1]],))
+""",
+    WRONG,
+)
+attack(
+    "a subclass that lies about its shape",
+    """
+from proflab import Tensor
+class Small(Tensor):
+    shape = (1, 1)
+def product(a, b, x):
+    small = Small(0.0)
+    small.array = (a @ b).array
+    return small @ x
+""",
+    "0 % of the way",
+)
+attack(
+    "a hook that hands on something smaller",
+    """
+from proflab import dispatch
+def product(a, b, x):
+    def hook(call):
+        return call() if call.op != "matmul" else call.inputs[1]
+    with dispatch.hook(hook):
+        return (a @ b)[:, :x.shape[1]] * 1
+""",
+    WRONG,
+)
+
+# tapes made by hand
+attack("a forged tape that is right", forged(DONE), "100 % of the way", 1.0)
+attack(
+    "a smaller input",
+    forged(DONE).replace('name, shape, "float32"', 'name, (1, 1), "float32"'),
+    "other inputs",
+)
+attack("a line that answers", forged('["answer", 100]', DONE), "no instruction")
+attack(
+    "True among indices",
+    forged('["op", "getitem", [2], {"index": (True,)}, None]', '["out", [3]]'),
+    "no index",
+)
+attack("a value of later", forged('["op", "relu", [9], {}, None]', '["out", [3]]'), "not there")
+attack("a huge fill", forged('["fill", (10**11,), "float32", 0]', DONE), "at most 2 GB")
+attack(
+    "code as an equation",
+    forged('["op", "einsum", [2], {"equation": "__import__()"}, None]', '["out", [3]]'),
+    "no equation",
+)
+attack(
+    "a gradient that is counted smaller than it is",
+    forged(
+        '["op", "matmul", [1, 2], {}, [True, False]]',
+        '["fill", (1, 1), "float32", 1]',
+        '["vjp", 3, [4]]',
+        '["op", "matmul", [5, 2], {}, None]',
+        '["out", [6]]',
+    ),
+    "gradient of another shape",
+)
+attack(
+    "more than was counted",
+    forged(
+        '["fill", (m, m), "float32", 0]',
+        '["fill", (7, n, m), "float32", 0]',
+        '["op", "linear", [2, 3, 4], {}, None]',
+        '["out", [5]]',
+    ),
+    "(cannot be run|was counted as)",
+)
+attack(
+    "10,001 operations",
+    "def product(a, b, x):\n    for _ in range(10_001):\n        x = x.T\n    return x",
+    "at most 10,000",
+)
+attack("no list at all", "traced = lambda program, **shapes: 100\n" + RIGHT, "without a result")

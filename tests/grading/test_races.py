@@ -1,0 +1,188 @@
+"""Races in the grader: shares become points, and no attack earns more than its program is worth."""
+
+import re
+from dataclasses import replace
+from types import SimpleNamespace
+
+import nbformat
+import pytest
+from cohort.attacks.racing import RACE_ATTACKS, RIGHT, SLOW
+from grading_course import warm_runner
+from nbgrader.utils import determine_grade
+from race_course import LESSON, RACES, course_in, handed, make_race_course, source, support, tapes
+from sandboxes import needs_sandbox
+
+from proflab.lesson.race.judge import BELOW_FLOOR
+from proflab_course.build.trial import Trial
+from proflab_course.course.layout import CourseError
+from proflab_course.course.test_cells import GrammarError, split
+from proflab_course.grading.answer_key import make_key
+from proflab_course.grading.command import grade_class
+from proflab_course.grading.grade_notebook import grade_notebook
+from proflab_course.grading.pages.feedback import HideHidden
+from proflab_course.grading.races import METADATA, races_of
+from proflab_course.grading.records.gradebook import Book
+
+# The bias and the activation outside the loop, and the loop still there.
+HALF = "def rows(x, b):\n    return F.relu(stack([x[i] for i in range(x.shape[0])]) + b)"
+# A loop over pairs of rows: half of the ops.
+PAIRS = """
+def rows(x, b):
+    parts = [x[i : i + 2] + b for i in range(0, x.shape[0], 2)]
+    from proflab import cat
+    return F.relu(cat(parts))
+"""
+
+
+@pytest.fixture(scope="module")
+def key():
+    return make_key(LESSON, source())
+
+
+def graded(key, **functions):
+    notebook = handed(**functions)
+    return grade_notebook(notebook, key, folder=support(), full=False, runner=warm_runner())
+
+
+def test_a_cell_earns_the_mean_of_its_shares_to_hundredths(key):
+    result = graded(key, rows=PAIRS)
+    assert result.scores["test_product"] == 60
+    shares = [case.share for case in result.cases if case.cell == "test_rows"]
+    assert 0 < shares[0] < 1 and 0 < shares[1] < 1
+    assert result.scores["test_rows"] == round(40 * sum(shares) / 2, 2)
+    assert result.status == "graded" and result.errors == []
+    [cell] = [c for c in result.notebook.cells if "expect_faster(\n    \"64 rows" in c.source
+              or '"64 rows"' in c.source]  # fmt: skip
+    assert determine_grade(cell)[0] == result.scores["test_rows"]
+    assert re.search(r"0\.645\d+ → 0\.\d+ ms on T4: \d+ % of the way", str(cell.outputs))
+    assert "32 × add, overhead" in str(cell.outputs)
+
+
+def test_one_wrong_case_costs_the_cell_and_the_given_program_earns_nothing(key):
+    wrong = graded(key, product=RIGHT.replace("a @ (b @ x)", "a @ (b @ x) if len(x) > 50 else x"))
+    assert wrong.scores["test_product"] == 0
+    assert [c.passed for c in wrong.cases if c.cell == "test_product"] == [True, False]
+    slow = graded(key, product=SLOW)
+    assert slow.scores == {"test_product": 0, "test_rows": 40} and slow.errors == []
+    [cell] = [c for c in slow.notebook.cells if '"square"' in c.source]
+    assert determine_grade(cell)[0] == 0
+    stub = graded(key, product="def product(a, b, x):\n    raise NotImplementedError")
+    assert stub.scores["test_product"] == 0
+
+
+def test_feedback_tells_the_share_of_a_hidden_race_and_not_its_inputs(key):
+    notebook = graded(key, rows=PAIRS).notebook
+    [cell] = [c for c in notebook.cells if '"64 rows"' in c.source]
+    cell.metadata.nbgrader = key.cell("test_rows").master.metadata.nbgrader
+    HideHidden().preprocess_cell(cell, {}, 0)
+    text = cell.outputs[-1].text
+    assert re.search(r"✅ 9 rows: \d+ % of the way", text) and "ms" not in text
+    assert "(9, 5)" not in cell.source
+
+
+def test_below_the_floor_a_person_decides(key, tmp_path):
+    test = key.tests["test_product"]
+    blocks = []
+    for block in test.blocks:
+        answers = [replace(a, race=replace(a.race, options={"floor": 1.0})) for a in block.answers]
+        blocks.append(replace(block, answers=tuple(answers)))
+    strict = replace(key, tests=key.tests | {"test_product": replace(test, blocks=tuple(blocks))})
+    result = graded(strict)
+    assert result.below_floor and BELOW_FLOOR in result.sentence
+    assert result.scores["test_product"] == 0 and result.scores["test_rows"] == 40
+    from proflab_course.grading.records.gradebook import _marks_of
+
+    mark = _marks_of(strict, result).grade("test_product")
+    assert mark == {"auto_score": None, "needs_manual_grade": True}
+
+
+@needs_sandbox
+@pytest.mark.parametrize("attack", RACE_ATTACKS, ids=lambda a: a.name)
+def test_an_attack_is_refused_or_worthless(attack, key):
+    result = graded(key, product=attack.cell)
+    cases = {case.label: case for case in result.cases if case.cell == "test_product"}
+    said = " ".join((cases["square"].reason, cases["square"].diagnosis))
+    assert re.search(attack.says, said), said
+    assert result.scores["test_product"] == pytest.approx(60 * attack.worth)
+    assert result.scores["test_rows"] == 40 or "traced" in attack.cell
+
+
+@needs_sandbox
+def test_a_class_gets_the_same_points_with_one_job_and_with_two(tmp_path):
+    course = course_in(tmp_path)
+    for name, functions in {"ada": {}, "ben": {"rows": PAIRS}, "cem": {"product": SLOW}}.items():
+        folder = course.root / "submitted" / name / LESSON
+        folder.mkdir(parents=True)
+        nbformat.write(handed(**functions), folder / f"{LESSON}.ipynb")
+    found = []
+    for jobs in (1, 2):
+        rows = grade_class(course, LESSON, warm_runner(), jobs=jobs, regrade=True, progress=False)
+        found.append({row.student: (row.status, row.score) for row in rows})
+    assert found[0] == found[1]
+    assert found[0]["ada"] == ("graded", 100) and found[0]["cem"] == ("graded", 40)
+    with Book(course.gradebook) as book:
+        assert book.auto_scores(LESSON)["ben"] == found[0]["ben"][1]
+        outcome = book.outcome(LESSON, "ben")
+    assert 0 < next(case.share for case in outcome.cases if case.label == "9 rows") < 1
+
+
+def test_a_lesson_that_was_not_executed_is_not_graded(key):
+    notebook = source()
+    del notebook.metadata[METADATA]
+    with pytest.raises(CourseError, match="has not been traced: run `proflab build 02_races`"):
+        graded(make_key(LESSON, notebook))
+
+
+# ── the lesson ───────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_build_traces_the_given_programs_and_keeps_them_out_of_the_release(tmp_path):
+    course = make_race_course(tmp_path, "full")
+    notebook = nbformat.read(course.source(LESSON), as_version=4)
+    key = make_key(LESSON, notebook)
+    traced = {(cell, label): text for cell, label, text in notebook.metadata[METADATA]}
+    from proflab_course.grading.races import as_metadata
+
+    assert traced == {(cell, label): text for cell, label, text in as_metadata(tapes(key))}
+    released = (tmp_path / "release" / LESSON / f"{LESSON}.ipynb").read_text()
+    assert METADATA not in released and "(40, 200)" not in released
+
+
+def test_the_build_says_which_full_marks_would_be_right(key):
+    found = {"ms": 0.01, "given": 0.02, "floor": 0.011}
+    trial = object.__new__(Trial)
+    names = [SimpleNamespace(name=name, where=name) for name in key.tests]
+    trial.lesson = SimpleNamespace(named=lambda role: names)
+    trial.graded = SimpleNamespace(key=key, raced={next(iter(races_of(key))): found})
+    marks, given = list(trial._race_mistakes())
+    assert marks.endswith("the solution costs 0.01, and full is 0.01835: write full=0.0102")
+    assert "the floor, 0.011, is above the solution" in given
+
+
+RACE = 'expect_faster("a", traced(f, x=(8, 8)), like=slow, machine="DESK", full=1.7)'
+
+
+@pytest.mark.parametrize(
+    ("source", "sentence"),
+    [
+        (RACE.replace("(8, 8)", "shape"), "not `shape`"),
+        (RACE.replace("(8, 8)", "8"), "shapes are literal tuples"),
+        (RACE.replace("traced(f, x=(8, 8))", "tape"), "is a call of traced"),
+        (RACE.replace("DESK", "CRAY"), "machine is one of DESK, T4"),
+        (RACE.replace(", full=1.7", ""), "needs full="),
+        (RACE.replace("full=1.7", "full=1.7, speed=1"), "takes no argument speed"),
+        (RACE.replace("like=slow", "like=lambda x: x"), "name of a function"),
+        (RACE + '\nexpect("b", 1, 1)', "races have a cell of their own"),
+    ],
+)
+def test_the_grammar_of_a_race(source, sentence):
+    with pytest.raises(GrammarError, match=sentence):
+        split(source, "test_f")
+
+
+def test_a_race_crosses_as_code_without_its_threshold():
+    [block] = split(RACE, "test_f").blocks
+    assert block.steps[0].code == "traced(f, x=(8, 8))"
+    race = block.answers[0].race
+    assert (race.given, race.machine, race.full) == ("traced(slow, x=(8, 8))", "DESK", 1.7)
+    assert "1.7" not in block.steps[0].code and RACES
