@@ -28,7 +28,7 @@ from proflab_course.course.notebook import Cell, Lesson, read_module
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE, FIGURES = ROOT / "docs/gpu-sources.md", ROOT / "docs/gpu/figures.toml"
-LESSONS = ("10_cuda_roofline",)
+LESSONS = ("10_cuda_roofline", "11_gpu_training")
 
 UNITS = {  # as text cells write them → in seconds, bytes, FLOPs, watts, hertz, or a plain number
     **{"s": 1, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9},

@@ -74,12 +74,6 @@ _CATS = {
     "Memcpy": "gpu_memcpy",
     "Memset": "gpu_memset",
 }
-_V100 = {
-    "compute_capability": [7, 0],
-    "multiprocessors": 80,
-    "l2_bytes": 6 * 1024**2,
-    "memory_bytes": 32 * 1024**3,
-}
 NOTE = (
     "Measured by others with torch.profiler and published under the licences that the rows name; "
     "carried over are times, shapes and bytes."
@@ -315,7 +309,7 @@ def write(folder: Path, target: Path) -> Iterator[Path]:
             "driver": None,
             "versions": {},
             "cpu": None,
-            "card": {"name": source["card"].split(",")[0], **_V100},
+            "card": None,
             "empty_ms": None,
             "rows": rows,
         }

@@ -702,7 +702,7 @@ print(f"of {len(shared)} names {sum(off)} differ in CPU time")
 
 # %% [markdown]
 # Batch normalization and ReLU have next to no FLOPs and many bytes: lesson 10's memory wall; `torch.compile` fuses them.
-# SGD (`add_`, `mul_`) launches 483 kernels, 3 a tensor: 1.3 ms on the card, 21 of the host.
+# SGD (`add_`, `mul_`) launches 483 kernels, 3 a tensor: 1.3 ms on the card, 21 ms of the host.
 #
 # ### In torch
 #
@@ -1440,8 +1440,8 @@ for op in ops_table(trace):
         layer["flops"] = layer["times"] * conv2d_flops(layer["images"], *how)
 flops, us = (sum(layer[key] for layer in layers.values()) for key in ("flops", "us"))
 print(f"{flops / 1e9:.0f} GFLOP in {us / 1e3:.1f} ms: {flops / max(us, 1) / 1e6:.1f} TFLOP/s")
-sheet = cuda.sheets.data_sheet(record.source(row)["card"])
-demos.convolutions(layers, sheet, title=record.title("Forward convolutions", row))
+sheet, dtype = cuda.sheets.data_sheet(record.source(row)["card"]), row.get("dtype", "float32")
+demos.convolutions(layers, sheet, dtype, title=record.title("Forward convolutions", row))
 
 # %% [markdown]
 # Four are above the roof: is the roof wrong, or the count?

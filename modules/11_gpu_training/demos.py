@@ -17,6 +17,8 @@ _LEGEND = {"frameon": True, "framealpha": 1, "edgecolor": "none", "fontsize": 9}
 _CLEAR = {"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none"}  # no grid through a label
 _MB = 1024**2
 _TITLE = 100  # letters in a line of a title
+# Ops whose first two shapes are images and what comes back (True), or the other way round.
+_BACKWARD = {"aten::cudnn_convolution_backward": True, "aten::convolution_backward": False}
 _GAP = 0.9  # between the lanes of two traces
 
 
@@ -169,15 +171,22 @@ def by_shape(trace: dict) -> tuple[dict, dict[str, dict]]:
     """
     events = trace["traceEvents"]
     shaped = [e for e in events if "Input Dims" in e.get("args", {})]
-    backward = [e["args"]["Input Dims"] for e in shaped if e["name"].endswith("tion_backward")]
-    sides = {_named(images, kernel): after[-1] for images, after, kernel in backward}
+    sides: dict[str, int] = {}
+    for event in shaped:
+        if event["name"] in _BACKWARD:
+            first, second, kernel = event["args"]["Input Dims"][:3]
+            images, after = (first, second) if _BACKWARD[event["name"]] else (second, first)
+            sides[_named(images, kernel)] = after[-1]
     found: dict[str, dict] = {}
     names: dict[int, str] = {}
     for event in shaped:
         if event["name"] != "aten::cudnn_convolution":
             continue
         images, kernel = event["args"]["Input Dims"][:2]
-        name = names[id(event)] = _named(images, kernel)
+        name = _named(images, kernel)
+        if name not in sides:
+            continue
+        names[id(event)] = name
         row = {"images": images, "kernel": kernel, "padding": kernel[-1] // 2, "times": 0}
         row |= {"stride": images[-1] // sides[name], "winograd": _has_winograd(events, event)}
         found.setdefault(name, row)["times"] += 1
@@ -203,20 +212,23 @@ def _named(images: Sequence[int], kernel: Sequence[int]) -> str:
     return f"{k}×{k}, {into} → {out} on {side}×{side}"
 
 
-def convolutions(layers: dict[str, dict], sheet: dict[str, float], title: str = "") -> Picture:
+def convolutions(
+    layers: dict[str, dict], sheet: dict[str, float], dtype: str, title: str = ""
+) -> Picture:
     """Draw the FLOP/s of convolutions over their FLOPs a byte, under the roofs of a data sheet.
 
-    layers: of `by_shape`, with flops and us, of all their calls. sheet: float32 and dram, FLOP/s
-    and bytes/s. Bytes are those of images, kernel and result, each once.
+    layers: of `by_shape`, with flops and us, of all their calls. sheet: FLOP/s of the dtype and
+    dram's bytes/s. Bytes are those of images, kernel and result, each once.
     """
+    item = 4 if dtype == "float32" else 2
     points: dict[bool, list] = {False: [], True: []}
     for name, layer in layers.items():
         batch, _, *sides = layer["images"]
         result = batch * layer["kernel"][0] * math.prod(side // layer["stride"] for side in sides)
         count = math.prod(layer["images"]) + math.prod(layer["kernel"]) + result
-        intensity = layer["flops"] / layer["times"] / (4 * count)
+        intensity = layer["flops"] / layer["times"] / (item * count)
         points[layer["winograd"]].append((intensity, layer["flops"] / layer["us"] / 1e6, name))
-    peak, rate = sheet["float32"] / 1e12, sheet["dram"] / 1e12
+    peak, rate = sheet[dtype] / 1e12, sheet["dram"] / 1e12
     above = "; ".join(f"{name} {y:.1f}" for _, y, name in points[True])
     alt = f"{title}: TFLOP/s over FLOPs a byte, roof {peak:.1f}. Winograd's: {above}"
     with canvas(8.6, 4.0, alt) as (picture, axes):

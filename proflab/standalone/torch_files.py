@@ -101,6 +101,8 @@ def _reduced(event: dict, zero: float, unlike: int) -> dict:
     found = {name: event[name] for name in ("ph", "cat", "name", "pid", "tid", "dur")}
     args = {"correlation": unlike, "stream": 0} | event.get("args", {})
     kept = {name: args[name] for name in ("correlation", "stream", "device") if name in args}
+    if "convolution" in event["name"] and "Input Dims" in args:
+        kept["Input Dims"] = args["Input Dims"]
     return found | {"ts": round(event["ts"] - zero, 3), "args": kept}
 
 

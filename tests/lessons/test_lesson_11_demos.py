@@ -209,8 +209,9 @@ def test_the_picture_of_timelines_names_its_sources():
     script = runpy.run_path(str(ROOT / "docs" / "pictures" / "lesson_11.py"))
     drawn = axes(script["timelines"]())
     first, second = drawn.get_title(loc="left").splitlines()
-    assert first == "ResNet-50 · Tesla V100-DGXS-32GB, 2021-06-08, pytorch/kineto (BSD-3-Clause);"
-    assert second == "Tesla V100-DGXS-32GB, 2021-06-09, pytorch/kineto (BSD-3-Clause)"
+    whose = "pytorch/kineto@be239c04 (BSD-3-Clause)"
+    assert first == f"ResNet-50 · Tesla V100-DGXS-32GB, 2021-06-08, {whose};"
+    assert second == f"Tesla V100-DGXS-32GB, 2021-06-09, {whose}"
     lanes = [label.get_text() for label in drawn.get_yticklabels()][::3]
     assert [lane.split(", ")[1] for lane in lanes] == [
         "step 18 · host",
@@ -245,6 +246,9 @@ def test_a_convolution_bears_its_shapes_and_gets_its_stride_from_the_backward_pa
     other = fake.op("aten::cudnn_convolution", 90, 5)  # a trace without shapes
     launched = [fake.launch(12, 3, 1), fake.kernel("volta_winograd_x", 50, 9, 1)]
     trace, layers = demos.by_shape(fake.trace(forward, backward, other, *launched))
+    today = backward | {"name": "aten::convolution_backward"}
+    today["args"] = {"Input Dims": [[8, 16, 16, 16], *shapes, [], []]}
+    assert demos.by_shape(fake.trace(forward, today, *launched))[1] == layers
     [(name, layer)] = layers.items()
     assert name == "5×5, 3 → 16 on 32×32"
     assert (layer["stride"], layer["padding"], layer["times"]) == (2, 2, 1)
@@ -252,7 +256,7 @@ def test_a_convolution_bears_its_shapes_and_gets_its_stride_from_the_backward_pa
     ops = [e["name"] for e in trace["traceEvents"] if e.get("cat") == "cpu_op"]
     assert ops == [name, "aten::cudnn_convolution_backward", "aten::cudnn_convolution"]
     layers[name] |= {"flops": 9e9, "us": 500}
-    drawn = demos.convolutions(layers, {"float32": 15e12, "dram": 900e9}, title="One")
+    drawn = demos.convolutions(layers, {"float32": 15e12, "dram": 900e9}, "float32", title="One")
     assert drawn.alt == (
         "One: TFLOP/s over FLOPs a byte, roof 15.0. Winograd's: 5×5, 3 → 16 on 32×32 18.0"
     )

@@ -146,15 +146,6 @@ def test_each_row_names_its_source_and_no_file_is_large(reduce, document):
     assert not any(word in text for word in ("/home/", "anaconda", "facebook.com", "sraikund"))
 
 
-def test_the_page_of_sources_names_each_of_them(reduce):
-    page = (GPU / "measured" / "README.md").read_text("utf-8")
-    for document in DOCUMENTS:
-        [line] = [line for line in page.splitlines() if line.startswith(f"| `{document}.json`")]
-        for each in (each for kind in rows(document).values() for each in kind):
-            words = ("repository", "commit", "licence")
-            assert all(each["source"][word] in line for word in words)
-
-
 # ── how they were made ───────────────────────────────────────────────────────────────────────
 
 
