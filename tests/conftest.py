@@ -9,6 +9,8 @@ import os
 
 import pytest
 
+import proflab_course  # noqa: F401  # before any test imports nbformat, which is slow without
+
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 LONGEST_FIRST = (

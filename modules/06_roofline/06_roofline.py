@@ -247,14 +247,12 @@ demos.lines(lines, "FLOPs a byte", "FLOP/s at best", "Four data sheets, 16-bit",
 #
 # ## 2 · Bytes
 #
-# You can count FLOPs.
-# You can count bytes, too, if you say which:
+# Bytes can be counted, too, if you say which:
 #
 # - **Unique bytes**: everything that goes in and comes out, each number once. No program can move less.
 # - **Bytes touched**: everything that the instructions ask for. A product of n × n matrices, written as three loops, asks for 2 n³ numbers. Most of them come from a cache or a register.
 #
 # The bytes that really pass between processor and memory lie between the two, and no shape tells you how many they are.
-# Williams and his co-authors use that traffic, behind the caches; it has to be measured.
 # This course counts unique bytes.
 # They give the highest intensity that a computation can have, and so an upper bound that holds for every way to write it.
 #
@@ -339,7 +337,6 @@ demos.lines(lines, "rows and columns of a tile", "FLOPs a byte", "4,096³ in flo
 # %% [markdown]
 # With tiles of one number, each number of the result fetches a row and a column: a quarter of a FLOP a byte, and every processor waits.
 # A tile of 64 × 64 fits into the nearest cache and has 64 times that intensity.
-# This is why a tuned library beats three loops.
 #
 # Elementwise operations have nothing to keep: each number is read once, used once, and written once.
 
@@ -404,15 +401,13 @@ expect_raises("numbers of 0 bytes are an error", lambda: elementwise_bytes((3,),
 
 # %% nbgrader={"grade": false, "grade_id": "demo_intensity", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 # Draws the work for each byte of six operations.
-from proflab.lesson import plot
-
 work = {"add, two tensors": (1, elementwise_bytes((1,), 2, 4))}
 work |= {"ReLU": (1, elementwise_bytes((1,), 1, 4)), "GELU": (8, elementwise_bytes((1,), 1, 4))}
 for n in (1, 128, 4096):
     shape = n, 768, 3072
     work[f"768 → 3,072, tokens: {n:,}"] = matmul_flops(*shape), matmul_bytes(*shape, 4)
 values = {name: arithmetic_intensity(*pair) for name, pair in work.items()}
-plot.bars(values, unit="FLOPs a byte", title="Work for each byte, float32", log=True)
+demos.plot.bars(values, unit="FLOPs a byte", title="Work for each byte, float32", log=True)
 
 
 # %% [markdown]
@@ -487,19 +482,18 @@ expect_raises(
 
 # %% nbgrader={"grade": false, "grade_id": "demo_fused", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 # Draws attention's intensity by its length, fused and not.
-from proflab.lesson import plot
-
 lines = {"fused": [], "not fused": []}
 for seq in (2**k for k in range(5, 15)):
     work = 2 * 12 * matmul_flops(seq, 64, seq)
     for name, points in lines.items():
         moved = attention_bytes(1, 12, seq, 64, 2, fused=name == "fused")
         points.append((seq, arithmetic_intensity(work, moved)))
-plot.curves(lines, x="tokens", y="FLOPs a byte", log="xy", title="Attention, heads of 64, 16 bits")
+demos.plot.curves(
+    lines, x="tokens", y="FLOPs a byte", log="xy", title="Attention, heads of 64, 16 bits"
+)
 
 # %% [markdown]
 # Unfused attention stays below head_dim / itemsize = 32 FLOPs a byte at any length, left of every ridge in the first plot.
-# Fused attention does the same FLOPs with the same result; only the scores are kept elsewhere.
 #
 # ## 3 · The ceiling, measured
 #
@@ -668,7 +662,6 @@ demos.ranges(peaks, unit="FLOP/s", title="Products of matrices: best of each rou
 # The spread between rounds shows what the machine's other work, and its changing clock, do to a best.
 # With several threads it is often larger, since all of them wait for the slowest. numpy hands float32 and float64 to *BLAS*, a library that keeps tiles in registers and computes eight or sixteen numbers with one instruction.
 # For float16 and integers a plain loop runs instead.
-# Half the bytes do not help a program that was never limited by bytes.
 #
 # **Take a break here.** What follows needs only `elementwise_bytes`, `arithmetic_intensity`, `attainable_flops` and `measure_peak_flops`.
 #
@@ -838,7 +831,6 @@ demos.sweep(rates, caches, call)
 
 # %% [markdown]
 # Where the curve rises, at the left, you do not see memory: to call a copy takes longer than to copy a few kilobytes.
-# That is the third wall of section 6.
 # Where a drop is smaller than the spread, the machine was too busy for an answer: close other programs, or measure longer.
 #
 # Now main memory, by both programs, on one thread and on more: `measuring.copy_on(n, copy)` works on n pieces side by side, since numpy lets other threads run meanwhile.
@@ -862,7 +854,6 @@ demos.ranges(rates, unit="B/s", title="Main memory: best of each round")
 
 
 # %% [markdown]
-# This is what *these* programs reach on *this* many threads, here and now.
 # Write threads, working set, best or median, and the date beside every roof.
 #
 # **Optional: which stores does a copy use?** Compare it with programs that store plainly: x · 1 moves 3 n where we count 2 n, x + y 4 n where we count 3 n.
@@ -1116,8 +1107,6 @@ demos.operations(points, roofs, demos.title_of("ResNet-18", rows))
 # Many points are far below both walls.
 # The roofline does not say why.
 # Small operations spend their time on neither computing nor memory: the interpreter reads the next line, types and shapes are checked, memory for the result is found, a function is called; on a GPU, a *kernel* (a program that runs there) is launched.
-# All this costs time for every operation, however small.
-# Machines that train together add *communication* (lesson 11).
 #
 # So there are three walls, and a rule of thumb finds the one that an operation is at.
 # Let T be the larger of FLOPs / peak and bytes / bandwidth.
@@ -1473,6 +1462,173 @@ for name in ("GPT-2", "ResNet-18"):
 
 
 # %% [markdown]
+# ## 7 · Three programs, made faster
+#
+# Write three slow functions again, so that they return the same.
+# No clock decides: your function is *traced*, that is, run without data while each operation is noted.
+# An operation costs the longer of FLOPs / peak and bytes / bandwidth on a declared machine, and 5 µs.
+# `DESK`, a desktop core, has 100 GFLOP/s and 10 GB/s; `T4`, NVIDIA's card, 8.1 TFLOP/s and 320 GB/s.
+# Both are models without a cache.
+# You earn the share of the way to full marks, in logarithms: twice as fast earns half where four times is all.
+
+# %% nbgrader={"grade": false, "grade_id": "race_programs", "locked": true, "schema_version": 3, "solution": false, "task": false}
+from built import op_facts
+
+import proflab
+from proflab.lesson import expect_faster, race
+from proflab.nn import functional as F
+
+race.count_with(op_facts)
+
+
+def slow_chain(a, b, c, d, x):
+    """Return (ab + cd)x."""
+    return (a @ b + c @ d) @ x
+
+
+def slow_experts(x, w, b):
+    """Return the ReLU of x[e] @ w[e] + b[e] for each expert e."""
+    return proflab.stack([F.relu(x[e] @ w[e] + b[e]) for e in range(x.shape[0])])
+
+
+def slow_passes(x, gain, bias):
+    """Return the GELU, by tanh, of the rows of x after a layer norm."""
+    x = x.to(np.float64)
+    mean = x.mean(-1, keepdim=True)
+    variance = ((x - mean) ** 2).mean(-1, keepdim=True)
+    y = (x - mean) / (variance + 1e-5).sqrt() * gain + bias
+    inner = math.sqrt(2 / math.pi) * (y + 0.044715 * y**3)
+    return (0.5 * y * (1 + inner.tanh())).to(np.float32)
+
+
+# %% nbgrader={"grade": false, "grade_id": "chain", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def chain(a, b, c, d, x):
+    """Return what slow_chain does, (n, m), at the least cost on DESK.
+
+    >>> chain(*[proflab.full((1, 1), 2.0)] * 5)
+    Tensor([[16.]])
+
+    a, b, c, d: (n, n). x: (n, m), of few columns.
+    """
+    ### BEGIN SOLUTION
+    return a @ (b @ x) + c @ (d @ x)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_chain", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+expect_faster(
+    "matrices of 512",
+    race.traced(chain, a=(512, 512), b=(512, 512), c=(512, 512), d=(512, 512), x=(512, 8)),
+    like=slow_chain,
+    machine="DESK",
+    full=0.4717,
+)
+### BEGIN HIDDEN TESTS
+# about: the order of the products decides, whatever their sizes
+expect_faster(
+    "smaller ones, three columns",
+    race.traced(chain, a=(300, 300), b=(300, 300), c=(300, 300), d=(300, 300), x=(300, 3)),
+    like=slow_chain,
+    machine="DESK",
+    full=0.1764,
+)
+expect_faster(
+    "small ones, sixteen columns",
+    race.traced(chain, a=(200, 200), b=(200, 200), c=(200, 200), d=(200, 200), x=(200, 16)),
+    like=slow_chain,
+    machine="DESK",
+    full=0.1051,
+)
+### END HIDDEN TESTS
+
+
+# %% nbgrader={"grade": false, "grade_id": "experts", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def experts(x, w, b):
+    """Return what slow_experts does, (experts, rows, out), at the least cost on T4.
+
+    >>> experts(proflab.ones(1, 1, 1), proflab.ones(1, 1, 1), proflab.ones(1, 1))
+    Tensor([[[2.]]])
+
+    x: (experts, rows, in). w: (experts, in, out). b: (experts, out).
+    """
+    ### BEGIN SOLUTION
+    return F.relu(x @ w + b[:, None])
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_experts", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+expect_faster(
+    "64 experts",
+    race.traced(experts, x=(64, 32, 64), w=(64, 64, 64), b=(64, 64)),
+    like=slow_experts,
+    machine="T4",
+    full=0.02872,
+)
+### BEGIN HIDDEN TESTS
+# about: one batched product has the overhead of one operation, for any number of experts
+expect_faster(
+    "nine experts",
+    race.traced(experts, x=(9, 40, 24), w=(9, 24, 24), b=(9, 24)),
+    like=slow_experts,
+    machine="T4",
+    full=0.01603,
+)
+expect_faster(
+    "experts with more outputs than inputs",
+    race.traced(experts, x=(16, 5, 12), w=(16, 12, 48), b=(16, 48)),
+    like=slow_experts,
+    machine="T4",
+    full=0.01568,
+)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_experts", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Prints what each line costs, of the given program and of yours.
+print(race.table(slow_experts, experts, "T4", x=(64, 32, 64), w=(64, 64, 64), b=(64, 64)))
+
+
+# %% nbgrader={"grade": false, "grade_id": "fewer_passes", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def fewer_passes(x, gain, bias):
+    """Return what slow_passes does, (rows, width), at the least cost on DESK.
+
+    >>> fewer_passes(proflab.ones(1, 2), proflab.ones(2), proflab.zeros(2))
+    Tensor([[0., 0.]])
+
+    x: (rows, width). gain, bias: (width,).
+    """
+    ### BEGIN SOLUTION
+    y = F.layer_norm(x, (x.shape[-1],), gain, bias)
+    return F.gelu(y, approximate="tanh")
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_fewer_passes", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+expect_faster(
+    "1,024 rows of 512",
+    race.traced(fewer_passes, x=(1024, 512), gain=(512,), bias=(512,)),
+    like=slow_passes,
+    machine="DESK",
+    full=0.8663,
+)
+### BEGIN HIDDEN TESTS
+# about: each operation is a pass over memory, and float64 has twice the bytes
+expect_faster(
+    "wider rows",
+    race.traced(fewer_passes, x=(333, 768), gain=(768,), bias=(768,)),
+    like=slow_passes,
+    machine="DESK",
+    full=0.4282,
+)
+expect_faster(
+    "a few short rows",
+    race.traced(fewer_passes, x=(70, 96), gain=(96,), bias=(96,)),
+    like=slow_passes,
+    machine="DESK",
+    full=0.02125,
+)
+### END HIDDEN TESTS
+
+# %% [markdown]
 # ## Reflect
 #
 # How much of a machine does a program use?
@@ -1633,7 +1789,7 @@ if len(took) > 1:
     print(f"By the law the whole should run at {law:.2f} times its speed; measured: {clock:.2f}.")
 
 # %% [markdown]
-# The last exercise: how long does an elementwise operation take, and what share of the machine's peak is that?
+# How long does a ReLU take, and what share of the peak is that?
 
 
 # %% nbgrader={"grade": false, "grade_id": "reflect_relu", "locked": false, "schema_version": 3, "solution": true, "task": false}

@@ -336,10 +336,11 @@ record.measure("in_flight", lambda gpu: loops.in_flight(gpu, kernels))
 record.measure("sweep", loops.sweep)
 
 # %% [markdown]
-# ### Optional: a kernel in Python
+# ### A kernel in Python
 #
-# A [Triton](https://triton-lang.org/) *program* computes with blocks: `x + column` is a block of pointers; a *mask* says which count.
-# Three kernels (subtract a row's maximum, exponentiate, divide by the sum) make a softmax in three trips to memory, one that keeps its row in one.
+# **Optional.** In [Triton](https://triton-lang.org/), a *program* computes with blocks of numbers: `x + column` is a block of pointers, and a *mask* says which count.
+# As three kernels (subtract the row's maximum, exponentiate, divide by the sum), a softmax makes three trips to memory.
+# One kernel that keeps its row makes one.
 
 # %% nbgrader={"grade": false, "grade_id": "triton", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # by_rows runs a kernel in NumPy and counts its bytes; tl stands for triton.language.
@@ -348,7 +349,7 @@ from proflab.lesson.cuda.rows import by_rows, tl
 
 # %% nbgrader={"grade": false, "grade_id": "softmax_row", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def softmax_row(out, x, columns, block: tl.constexpr):
-    """Write the softmax of one row, as a Triton kernel, launched once for each row; no points.
+    """Write the softmax of one row, as a Triton kernel, launched once for each row. (Optional.)
 
     out, x: pointers to the first float32 of two matrices of one shape, row after row.
     columns: the length of a row. block: a power of two, at least `columns`.
@@ -825,18 +826,19 @@ guesses.compare("share of the peak, 128 threads of one chain", guess_gpu_one_cha
 demos.lines(chains, x="accumulators a thread", y="TFLOP/s", title=record.title("FMA chains"))
 
 # %% nbgrader={"grade": false, "grade_id": "demo_in_flight", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-# Draws bandwidth by occupancy, and prints what kernels of 128 threads reach on an A100.
+# Draws bandwidth by occupancy, and marks kernels in blocks of 128 threads by yours, on an A100.
 curves, rows = demos.measured(cards, "occupancy"), cards.rows("occupancy")
 a100 = cuda.multiprocessor({"name": "A100-SXM4-40GB", "compute_capability": [8, 0]})
 best = max(rate for _, rate in curves["A100-SXM4-40GB"])
-for registers in (32, 64, 128, 255):
-    share = 100 * occupancy(128, registers, 0, a100)
+marks = {f"{n} registers": 100 * occupancy(128, n, 0, a100) for n in (64, 128, 255)}
+for name, share in marks.items():
     moved = 100 * demos.at(curves["A100-SXM4-40GB"], share) / best
-    print(f"{registers} registers: occupancy {share:.1f} %, {moved:.0f} % of the best bandwidth")
+    print(f"{name} a thread: occupancy {share:.1f} %, {moved:.0f} % of the best bandwidth")
 how = {"unit": "%", "document": cards.source(rows[1])}
 guesses.compare("bandwidth of an A100 at an eighth", guess_gpu_eighth, moved, **how)
 curves |= demos.own_occupancy(record, stream_bytes, events_to_ms)
-demos.lines(curves, x="occupancy, %", y="GB/s", title=cards.title("A triad", *rows))
+look = {"marks": marks, "title": cards.title("A triad", *rows)}
+demos.lines(curves, x="occupancy, %", y="GB/s", **look)
 
 # %% [markdown]
 # In four cycles a multiprocessor can start 256 FMAs.
@@ -849,9 +851,7 @@ demos.lines(curves, x="occupancy, %", y="GB/s", title=cards.title("A triad", *ro
 # A T4 may draw 70 W, and lowers its clock to stay below that.
 # So each row notes clock, power and temperature, which NVML, NVIDIA's library of sensors, reads while the device works.
 # From Ampere on its usual power reading is the [average of the last second](https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html); our loops ask for `NVML_FI_DEV_POWER_INSTANT`.
-# `nvidia-smi` shows the same sensors; some of its lines mislead.
-# `CUDA Version` is the newest that the *driver* can run.
-# `GPU-Util 100%` means that *some* kernel was running all the time, perhaps of one thread.
+# `nvidia-smi` shows the same sensors; its `GPU-Util 100%` means that *some* kernel was running all the time, perhaps of one thread.
 #
 # ## 5 · Roofs
 #
@@ -1046,8 +1046,11 @@ if not record.document["constructed"]:
 cuda.print_ridges("T4", "A100-SXM4-40GB", "H100 80GB HBM3", "B200")
 
 # %% [markdown]
+# Caches are steps: V100 and A100 fall from L1 to L2, the H200, which reads past L1, from L2 to memory.
+# A load takes 434 to 688 cycles from memory; that is what other warps have to hide.
+#
 # A roof above its data sheet is a mistake; one far below, too, or a hot card.
-# Usual is what the A100 shows, 88 % of the bandwidth and 98 % of the peak, or the H200, 79 %.
+# Usual are the A100's 88 % of the bandwidth and the H200's 79 %.
 #
 # **Take a break here.**
 #
@@ -1247,9 +1250,8 @@ for intensity, moved, computed, _ in [*a100[:14:3], a100[-1]]:
     spot = place(work, demos.best(a100))
     print(f"{intensity} FLOPs a byte: {spot['efficiency']:.0%} of the roof, {spot['wall']}")
 curves = {card: [(p[0], p[2] / 1e3) for p in each] for card, each in points.items()}
-look = {"dashed": {card: demos.roof_over(each) for card, each in points.items()}}
-look |= {"dashes": "two straight roofs", "log": "xy", "title": cards.title("A sweep", *rows)}
-demos.lines(curves, x="FLOPs a byte", y="TFLOP/s", **look)
+look = {"beside": demos.roofs_over(points), "title": cards.title("A sweep", *rows)}
+demos.lines(curves, x="FLOPs a byte", y="TFLOP/s", log="xy", **look)
 
 # %% [markdown]
 # The knee is round: at the ridge both walls hold, and an A100 gets 86 % of what either allows.
@@ -1433,7 +1435,7 @@ for card, points in found.items():
     print(f"{card}: {prices}; off by {max(map(abs, cost['off'])):.0f} W at most")
     drawn[card] = list(zip(intensities, watts, strict=True))
     fitted[card] = [(x, w - o) for (x, w), o in zip(drawn[card], cost["off"], strict=True)]
-how, look = {"document": cards.source(rows[0])}, {"dashed": fitted, "dashes": "your model"}
+how, look = {"document": cards.source(rows[0])}, {"beside": {"your model": fitted}}
 guesses.compare("FLOPs for a byte's joules", guess_gpu_byte, flops["A100-SXM4-40GB"], **how)
 demos.lines(drawn, x="FLOPs a byte", y="W", log="x", title=cards.title("Power", *rows), **look)
 
@@ -1813,8 +1815,7 @@ record.save()
 #
 # A launch costs about **1 ms**, and a matrix product is **267 times** faster on a GPU?
 # Measure 1, 10, 100 and 1,000 launches.
-# Each time also contains what occurs only once, such as waiting at the end.
-# The slope of a straight line through them is what one launch adds.
+# The slope of a straight line through their times is what one launch adds.
 
 
 # %% nbgrader={"grade": false, "grade_id": "reflect_launch", "locked": false, "schema_version": 3, "solution": true, "task": false}

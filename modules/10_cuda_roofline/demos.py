@@ -11,10 +11,11 @@ from workloads import TABLE
 
 from proflab import Tensor, dispatch, meta, models, nn, no_grad
 from proflab.lesson.cuda import Record, multiprocessor
+from proflab.lesson.cuda.sheets import data_sheet
 from proflab.lesson.plot import COLOURS, INK, QUIET, Picture, canvas, extremes
 
 TERA, GIGA = 1e12, 1e9
-_MARKS = "osD^vPX*"
+_MARKS, _BESIDE = "osD^vPX*", ("--", ":")
 _PLAIN = {"frameon": True, "framealpha": 1, "edgecolor": "none"}  # no grid through a legend
 _CLEAR = {"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none"}  # nor through a label
 _NAMES = {"dram": "memory", "l2": "L2 cache"}
@@ -59,32 +60,32 @@ def lines(
     title: str = "",
     log: str = "",
     marks: dict[str, float | None] | None = None,
-    dashed: dict[str, Sequence[tuple[float, float]]] | None = None,
-    dashes: str = "",
+    beside: dict[str, dict[str, Sequence[tuple[float, float]]]] | None = None,
 ) -> Picture:
     """Draw lines through (x, y) points, marked if they are few; `log` may be "x", "y" or "xy".
 
     marks: name → a place on the x axis, drawn as a line across; None, a guess not made, is not.
-    dashed: name of a series → what to compare it with, in its colour; dashes says what that is.
+    beside: what series are compared with → name of a series → its points, in the same colour.
     """
     said = "; ".join(
         f"{name} from {_said_number(points[0][1])} to {_said_number(points[-1][1])}"
         + extremes(points, _said_number)
         for name, points in series.items()
     )
-    if dashes:
-        apart = "; ".join(f"{name} {_farthest(series[name], dashed[name])}" for name in dashed)
-        said += f". Dashed: {dashes}; farthest from it: {apart}"
+    for what, others in (beside or {}).items():
+        apart = "; ".join(f"{name} {_farthest(series[name], others[name])}" for name in others)
+        said += f". Farthest from {what}: {apart}"
     with canvas(7.5, 3.8, f"{title or 'Lines'}: {y} against {x}. {said}") as (picture, axes):
         for index, (name, points) in enumerate(series.items()):
             colour = COLOURS[index % len(COLOURS)]
             every = max(1, len(points) // 20)  # of many points, some are marked
             style = {"color": colour, "marker": _MARKS[index % len(_MARKS)], "markevery": every}
             axes.plot(*zip(*points, strict=True), ms=5, lw=1.3, label=name, **style)
-            if name in (dashed or {}):
-                axes.plot(*zip(*dashed[name], strict=True), "--", color=colour, lw=1.6)
-        if dashes:
-            axes.plot([], [], "--", color=QUIET, lw=1.6, label=dashes)
+            for style, others in zip(_BESIDE, (beside or {}).values(), strict=False):
+                if name in others:
+                    axes.plot(*zip(*others[name], strict=True), style, color=colour, lw=1.6)
+        for style, what in zip(_BESIDE, beside or {}, strict=False):
+            axes.plot([], [], style, color=QUIET, lw=1.6, label=what)
         for index, (name, place) in enumerate((marks or {}).items()):
             if place is None:
                 continue
@@ -101,10 +102,11 @@ def lines(
         if "y" not in log:
             axes.set_ylim(bottom=0)
         for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_formatter(lambda number, _: f"{number:,.9g}")
+            axis.set_major_formatter(lambda number, _: f"{number:,.12g}")
             axis.set_minor_formatter(lambda number, _: "")
-        if len(series) > 1 or dashes:
-            axes.legend(fontsize=9, **_PLAIN)
+        if len(series) > 1 or beside:
+            apart = {"loc": "upper left", "bbox_to_anchor": (1, 1)} if len(marks or {}) > 1 else {}
+            axes.legend(fontsize=9, **_PLAIN, **apart)
         axes.set_title(title if len(title) <= 85 else title.replace(" · ", "\n", 1))
         axes.grid()
     return picture
@@ -142,9 +144,26 @@ def best(points: Sequence[Sequence[float]]) -> dict:
     return {"flops": flops, "bandwidth": bandwidth}
 
 
-def roof_over(points: Sequence[Sequence[float]]) -> list[tuple[float, float]]:
-    """Return (FLOPs a byte, TFLOP/s) of the roof over a measured roofline, with its ridge."""
-    [peak], bandwidth = best(points)["flops"].values(), _dram(best(points))
+def roofs_over(curves: dict[str, Sequence[Sequence[float]]]) -> dict[str, dict]:
+    """Return what `lines` draws beside measured rooflines: straight roofs, and data sheets'.
+
+    Both are (FLOPs a byte, TFLOP/s) at a curve's points and at the ridge.
+    """
+    sheets = {card: data_sheet(card) for card in curves}
+    return {
+        "two straight roofs": {
+            card: _roof(points, best(points)) for card, points in curves.items()
+        },
+        "data sheet": {
+            card: _roof(points, {"flops": sheets[card], "bandwidth": sheets[card]})
+            for card, points in curves.items()
+            if sheets[card]
+        },
+    }
+
+
+def _roof(points: Sequence[Sequence[float]], roofs: dict) -> list[tuple[float, float]]:
+    peak, bandwidth = roofs["flops"]["float32"], roofs["bandwidth"]["dram"]
     places = sorted([point[0] for point in points] + [peak / bandwidth])
     return [(x, min(peak, x * bandwidth) / TERA) for x in places]
 

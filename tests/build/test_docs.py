@@ -88,10 +88,10 @@ def solved(course: Path) -> nbformat.NotebookNode:
 
 
 def run(block: str, course: Path) -> None:
-    """Run a block, line by line, as a reader would who has activated the environment."""
+    """Run a block, by lines if it can be, as a reader would who has activated the environment."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     env = os.environ | {"PATH": path, "PYTHONPATH": str(course), "PROFLAB_DEMO": "small"}
-    for line in filter(None, map(str.strip, block.splitlines())):
+    for line in [block] if re.search(r"^cd ", block, re.MULTILINE) else block.strip().splitlines():
         answer = run_line(line, course, env)
         assert answer.returncode == 0, f"{line}\n{answer.stdout}{answer.stderr}"
 

@@ -43,6 +43,7 @@ class Windows(importlib.abc.MetaPathFinder):
 
 
 def hide():
+    sys.modules["rfc3987_syntax"] = None  # as proflab_course does, but before nbclient
     import asyncio, multiprocessing.context, os, pathlib, signal, subprocess, tempfile, time
     for late in ("ipykernel.kernelapp", "nbclient", "psutil", "matplotlib.pyplot", "tqdm",
                  "matplotlib_inline.backend_inline", "threadpoolctl", "tornado.ioloop"):

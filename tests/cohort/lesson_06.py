@@ -4,6 +4,7 @@ What goes wrong in measuring, under the roof, at the walls, of the whole and of 
 files beside, as do slips of every exercise and the right ones."""
 
 from cohort import lesson_06_kinds as kinds
+from cohort import lesson_06_races as races
 from cohort import lesson_06_slips as slips
 from cohort import lesson_06_stores as stores
 from cohort.lesson_06_alternates import ALTERNATES as OTHERS
@@ -34,6 +35,7 @@ def of_shape(shape, inputs, itemsize):
     + WALLS_HELPERS
     + slips.HELPERS
     + kinds.HELPERS
+    + races.HELPERS
 )
 
 MUTANTS = {
@@ -328,8 +330,8 @@ MUTANTS = {
         """,
     },
 }
-MUTANTS |= MEASURED | POINTS | WALLS | WHOLE | stores.MUTANTS
-ALTERNATES = OTHERS | stores.ALTERNATES
+MUTANTS |= MEASURED | POINTS | WALLS | WHOLE | stores.MUTANTS | races.MUTANTS
+ALTERNATES = OTHERS | stores.ALTERNATES | races.ALTERNATES
 for more in (slips.MUTANTS, kinds.MUTANTS):
     for exercise, codes in more.items():
         MUTANTS[exercise] |= codes

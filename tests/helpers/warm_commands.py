@@ -20,6 +20,7 @@ from pathlib import Path
 
 PROGRAMS = ("nbgrader", "proflab")
 IMPORTED = (
+    "proflab_course",  # first: nbformat is imported sooner with it
     "nbconvert.exporters",
     "nbgrader.api",
     "nbgrader.converters",

@@ -240,7 +240,7 @@ def test_what_the_text_says_of_measured_cards_is_what_was_measured(shown):
     assert ratios == [
         ("float32", "0.98"), ("dram", "0.88"), ("float32", "0.64"), ("dram", "0.79")
     ]  # fmt: skip
-    assert "88 % of the bandwidth and 98 % of the peak, or the H200, 79 %" in TEXT
+    assert "the A100's 88 % of the bandwidth and the H200's 79 %" in TEXT
     rows = {
         row["source"]["card"]: row["points"]
         for row in cuda.Record(FOLDER / "cards.json", form=FORM, own=False).rows("occupancy")
@@ -250,6 +250,8 @@ def test_what_the_text_says_of_measured_cards_is_what_was_measured(shown):
         for card, points in rows.items()
     }
     assert (quarters["V100"], quarters["GH200"]) == (96, 63)
+    cycles = re.findall(r"(\d+) from memory", shown["demo_latency"][1])
+    assert cycles == ["434", "552", "688"] and "434 to 688 cycles from memory" in TEXT
     assert "a V100 has 96 % of its best bandwidth, a GH200 63 %" in TEXT
 
 

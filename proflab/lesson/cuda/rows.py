@@ -67,8 +67,10 @@ class _Matrix:
 class _Block:
     """Hold one number or a block of them; nothing but Triton's operators works on it."""
 
-    __array_ufunc__ = None  # np.exp and np's operators refuse it
-    __iter__ = None  # and so do Python's sum and max
+    __iter__ = None  # Python's sum and max refuse it
+
+    def __array_ufunc__(self, function: np.ufunc, *rest: Any, **more: Any) -> Any:
+        raise TypeError(f"Triton has no np.{function.__name__}: take what `tl` has")
 
     def __init__(self, data: Any):
         data = np.asarray(data)
@@ -92,7 +94,7 @@ class _Block:
 class _Pointer:
     """Point at one number of a matrix, or at a block of them."""
 
-    __array_ufunc__ = None
+    __array_ufunc__ = _Block.__array_ufunc__
 
     def __init__(self, matrix: _Matrix, place: Any):
         self.matrix, self.place = matrix, np.asarray(place)

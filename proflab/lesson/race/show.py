@@ -16,15 +16,8 @@ counting: dict[str, Callable] = {}  # op_facts, once the notebook has said `coun
 _MOST_LINES = 8
 
 
-class Table(str):
-    """Text that a notebook shows as it is."""
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(str(self))
-
-
-def table(slow: Callable, fast: Callable, machine: str, **shapes: Any) -> Table:
-    """Return what two programs cost by line: ops, MFLOP, MB, ms, share and wall, largest first.
+def table(slow: Callable, fast: Callable, machine: str, **shapes: Any) -> str:
+    """Return, as text, what two programs cost by line, largest first: ops, MFLOP, MB, ms, wall.
 
     shapes: as in `traced`. Raises RuntimeError before `count_with`.
     """
@@ -34,7 +27,7 @@ def table(slow: Callable, fast: Callable, machine: str, **shapes: Any) -> Table:
         paid = _counted(tape, machine)
         parts.append(f"{name}: {paid.ms:,.4g} ms on {machine}, {_ops(paid)}")
         parts += _lines(tape, paid, MACHINES[machine])
-    return Table("\n".join(parts))
+    return "\n".join(parts)
 
 
 def picture(slow: Callable, fast: Callable, machine: str, full: float, **shapes: Any) -> Any:
