@@ -25,19 +25,15 @@ CARD = {
 ASSUMED = {
     "ms as written, batch 128": 400.0,
     "ms with a loader of four workers": 290.0,
-    "ms in mixed precision": 170.0,
+    "ms in mixed precision and channels-last": 170.0,
     "ms with checkpoints, batch 256": 388.0,
     "ms compiled": 150.0,
     "ms with all that helped": 136.0,
-    "ms in mixed precision, not channels-last": 185.0,
-    "ms in float32, channels-last": 300.0,
+    "ms in mixed precision": 185.0,
     "spread of a step": 0.02,
     "s to compile": {"default": 38.0, "reduce-overhead": 45.0, "max-autotune": 165.0},
     "ms compiled by mode": {"default": 150.0, "reduce-overhead": 147.0, "max-autotune": 143.0},
     "times a new shape is compiled before torch gives up": 8,
-    "images/s of one loader worker": 330.0,
-    "images/s that storage can deliver": 1450.0,
-    "gain from pinned memory": 1.06,
 }
 FAULTS = ["item", "transfer", "shape"]
 NOTE = (
@@ -58,9 +54,9 @@ _PARTS = (
     ("as written", "as written, batch 128", 128, None, {}, FAULTS),
     ("data loading", "with a loader of four workers", 128, "as written",
      {"workers": 4, "pin": True}, FAULTS),
-    ("AMP", "in mixed precision, not channels-last", 128, "data loading",
+    ("AMP", "in mixed precision", 128, "data loading",
      {"workers": 4, "pin": True, "amp": True}, FAULTS),
-    ("channels-last", "in mixed precision", 128, "AMP",
+    ("channels-last", "in mixed precision and channels-last", 128, "AMP",
      {"workers": 4, "pin": True, "amp": True, "channels_last": True}, FAULTS),
     ("checkpointing", "with checkpoints, batch 256", 256, "channels-last",
      {"workers": 4, "pin": True, "amp": True, "channels_last": True, "checkpoint": True}, FAULTS),
@@ -101,34 +97,13 @@ def steps(random) -> list[dict]:
     return rows
 
 
-def pairwise() -> list[dict]:
-    """Return the step with two changes, one by one and together."""
-    ms = {
-        "neither": ASSUMED["ms with a loader of four workers"],
-        "mixed precision": ASSUMED["ms in mixed precision, not channels-last"],
-        "channels-last": ASSUMED["ms in float32, channels-last"],
-        "both": ASSUMED["ms in mixed precision"],
-    }
-    return [{"name": name, "ms": value} for name, value in ms.items()]
-
-
-def losses(random) -> list[dict]:
-    """Return the losses of 200 steps: mixed precision as good, float16 alone stuck."""
-    stuck = [max(loss, 5.1 + float(random.normal(0, 0.04))) for loss in _losses(random, 200, 0.0)]
-    return [
-        {"name": "float32", "losses": _losses(random, 200, 0.0)},
-        {"name": "mixed precision", "losses": _losses(random, 200, 0.002)},
-        {"name": "float16 without scaling", "losses": [round(loss, 4) for loss in stuck]},
-    ]
-
-
 def compiled() -> list[dict]:
     """Return the modes of torch.compile, and two loops whose every batch has another shape.
 
     By default the second shape is compiled for all sizes; with dynamic=False each is, and after
     eight torch gives up.
     """
-    eager = ASSUMED["ms in mixed precision"]
+    eager = ASSUMED["ms in mixed precision and channels-last"]
     seconds, ms = ASSUMED["s to compile"], ASSUMED["ms compiled by mode"]
     again = ASSUMED["times a new shape is compiled before torch gives up"]
     rows = [{"name": "eager", "compile_s": 0.0, "ms": eager, "recompiles": 0}]
@@ -144,18 +119,6 @@ def compiled() -> list[dict]:
         },
         {"name": "many shapes, dynamic=False", "compile_s": lost, "ms": eager, "recompiles": again},
     ]
-
-
-def loaders() -> list[dict]:
-    """Return what the loader alone delivers, by workers."""
-    rows = []
-    for workers in (0, 1, 2, 4, 8):
-        for pin in (False, True):
-            rate = ASSUMED["images/s of one loader worker"] * max(workers, 1)
-            most = ASSUMED["images/s that storage can deliver"]
-            rate = (rate**-4 + most**-4) ** -0.25 * (ASSUMED["gain from pinned memory"] ** pin)
-            rows.append({"workers": workers, "pin": pin, "images_s": round(rate, 1)})
-    return rows
 
 
 def construct() -> dict:
@@ -174,16 +137,13 @@ def construct() -> dict:
         "empty_ms": 0.0025,
         "rows": {
             "step": steps(random),
-            "pairwise": pairwise(),
-            "loss": losses(random),
             "compile": compiled(),
-            "loader": loaders(),
         },
     }
 
 
-def _noisy(random, ms: float, spread: float | None = None) -> float:
-    return ms * (1 + abs(float(random.normal(0, spread or ASSUMED["spread of a step"]))))
+def _noisy(random, ms: float) -> float:
+    return ms * (1 + abs(float(random.normal(0, ASSUMED["spread of a step"]))))
 
 
 def _losses(random, count: int, other: float) -> list[float]:

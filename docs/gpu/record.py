@@ -1,8 +1,10 @@
 """Measures a card with a GPU lesson's device cells, saves the document, and says what is in it.
 
     python docs/gpu/record.py [--lesson 10] [-o recorded.json]
+    python docs/gpu/record.py --processor -o modules/11_gpu_training/cpu_train.json
 
 Needs a CUDA device and torch; lesson 10 CuPy, too; nvidia-ml-py for clock, power and temperature.
+With --processor it measures what lesson 11 shows of a processor, which needs torch alone.
 It takes a few minutes and ends with 1 if rows are missing. A notebook takes the document in place
 of the constructed one if it lies beside it as recorded.json; docs/instructors.md says how to ship
 it. Lesson 11's part has run on a processor, in tests, and on no card yet.
@@ -23,9 +25,12 @@ from proflab.lesson.cuda import device as devices
 FORMS = {"10": ROOFLINE, "11": TRAINING}
 
 
-def record(path: Path, find: Callable = devices.find, lesson: str = "10") -> int:
+def record(
+    path: Path, find: Callable = devices.find, lesson: str = "10", cells: str = "record"
+) -> int:
     """Run every device cell, save, and report what was measured and what is invalid.
 
+    cells: the name of the record in the lesson's cells, "anywhere" for what a processor can do.
     Returns 0, or 1 where there is no device, a library is missing, or a cell failed: the rows of
     the others are saved all the same.
     """
@@ -37,13 +42,14 @@ def record(path: Path, find: Callable = devices.find, lesson: str = "10") -> int
         return 1
     form = FORMS[lesson]
     scope, made, failed = solved(form.LESSON), Record(path, find=lambda: gpu, form=form), {}
-    for kind, measure in measures(scope, form.LESSON).items():
+    for kind, measure in measures(scope, form.LESSON, cells).items():
         try:
             made.measure(kind, measure)
         except Exception as error:  # out of memory, say
             failed[kind] = f"{type(error).__name__}: {error}"
             print(f"no {kind} rows: {failed[kind]}", file=sys.stderr)
-    made.document["command"] = f"python docs/gpu/record.py --lesson {lesson}"
+    how = "--processor" if cells == "anywhere" else f"--lesson {lesson}"
+    made.document["command"] = f"python docs/gpu/record.py {how}"
     made.save(path)
     if failed:
         print(f"{path} is not complete: {', '.join(failed)} rows are missing", file=sys.stderr)
@@ -83,7 +89,10 @@ def main() -> int:
     parser.add_argument("--lesson", choices=FORMS, default="10")
     parser.add_argument("-o", "--output", type=Path, default=Path("recorded.json"))
     parser.add_argument("--report", type=Path, metavar="DOCUMENT", help="measure nothing")
+    parser.add_argument("--processor", action="store_true", help="measure it, for lesson 11")
     given = parser.parse_args()
+    if given.processor:
+        return record(given.output, devices.find_processor, "11", "anywhere")
     if given.report:
         form = FORMS[given.lesson]
         REPORTS[given.lesson](solved(form.LESSON), form.load(given.report))

@@ -27,21 +27,28 @@ def solved(name: str = LESSON) -> dict:
     return dict(cohort(f"lesson_{name[:2]}").scope)
 
 
-def measures(scope: dict, name: str = LESSON) -> dict:
-    """Return kind → the function that measures its rows, as the lesson's device cells name them."""
-    found: dict = {}
+def measures(scope: dict, name: str = LESSON, record: str = "record") -> dict:
+    """Return kind → the function that measures its rows, as the lesson's device cells name them.
+
+    record: the name of the cells' record whose kinds they are.
+    """
+    found: dict = {"record": {}, "anywhere": {}}
     folder = ROOT / "modules" / name
     if str(folder) not in sys.path:
         sys.path.append(str(folder))  # where the cells' own modules lie
 
     class Listing:
+        def __init__(self, kinds):
+            self.kinds = kinds
+
         def measure(self, kind, measure):
-            found[kind] = measure
+            self.kinds[kind] = measure
 
         def save(self):
             pass
 
+    listings = {each: Listing(kinds) for each, kinds in found.items()}
     for cell in read_module(folder / f"{name}.py", name).cells:
-        if "device" in cell.tags:
-            exec(compile(cell.code, cell.name, "exec"), scope | {"record": Listing()})
-    return found
+        if "device" in cell.tags and "record" in cell.code:
+            exec(compile(cell.code, cell.name, "exec"), scope | listings)
+    return found[record]

@@ -55,14 +55,16 @@ from proflab.lesson import cuda, expect, expect_between, expect_table, guesses
 # %% nbgrader={"grade": false, "grade_id": "record", "locked": true, "schema_version": 3, "solution": false, "task": false}
 MEASURED = ("v100_loader.json", "v100_workers.json", "v100_pair.json", "v100_step.json")
 record = cuda.Record(*MEASURED, "constructed_train.json", form=train_document)
+anywhere = cuda.Record("cpu_train.json", form=train_document, processor=True)
 
 from built import conv2d_flops, fit_cost  # for what is measured below
 
 # %% nbgrader={"grade": false, "grade_id": "demo_document", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 # Prints where the rows of each kind are from.
-for document in record.documents:
-    for kind, rows in document["rows"].items():
-        print(record.title(f"{len(rows):>2} {kind}", *rows))
+for each in (record, anywhere):
+    for document in each.documents:
+        for kind, rows in document["rows"].items():
+            print(each.title(f"{len(rows):>2} {kind}", *rows))
 
 # %% [markdown]
 # `train.py`, beside this notebook, trains ResNet-18, with switches (`workers`, `pin`, `amp`, `channels_last`, `compile`, `checkpoint`, `fused_optimizer`) and three planted faults: each step reads the loss with `.item()`, sends the class weights of the loss to the card, and crops or pads its images to another size.
@@ -74,6 +76,7 @@ from measures import MEASURES  # beside this notebook, as train.py; imports torc
 
 for kind in ("trace", "memory"):
     record.measure(kind, MEASURES[kind])
+anywhere.measure("profile", MEASURES["profile"])  # with torch and no card, on the processor
 
 # %% [markdown]
 # ## 1 · Is the card at work?
@@ -682,6 +685,21 @@ share = 100 * sum(op["self_gpu_us"] for op in table if "conv" in op["name"]) / w
 what, source = "convolutions' share of the card's time", record.source(row)
 guesses.compare(what, guess_gpu_conv_share, share, unit="%", document=source)
 
+# %% nbgrader={"grade": false, "grade_id": "demo_torchs_table", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Prints your table of a trace of a processor, beside torch's own table of it.
+[row] = anywhere.rows("profile")
+table = {op["name"]: op for op in ops_table(row["trace"])}
+print(
+    f"{anywhere.title('Two steps')}, in µs\n{'':<34}{'CPU':>9}{'torch':>9}{'self':>9}{'torch':>9}"
+)
+shared = [name for name in row["table"] if name in table]
+for name in sorted(shared, key=lambda name: -table[name]["self_cpu_us"])[:7]:
+    own, total = row["table"][name]
+    mine = table[name]["cpu_us"], table[name]["self_cpu_us"]
+    print(f"{name[:33]:<34}{mine[0]:>9,.0f}{total:>9,.0f}{mine[1]:>9,.0f}{own:>9,.0f}")
+off = (abs(table[name]["cpu_us"] - row["table"][name][1]) > 1 for name in shared)
+print(f"of {len(shared)} names {sum(off)} differ in CPU time")
+
 # %% [markdown]
 # Batch normalization and ReLU have next to no FLOPs and many bytes: lesson 10's memory wall; `torch.compile` fuses them.
 # SGD (`add_`, `mul_`) launches 483 kernels, 3 a tensor: 1.3 ms on the card, 21 ms of the host.
@@ -722,11 +740,13 @@ guesses.compare(what, guess_gpu_conv_share, share, unit="%", document=source)
 guess_gpu_amp_share = None  # your guess, in percent
 
 # %% nbgrader={"grade": false, "grade_id": "device_lab", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "device"]
-# Measures the lab's parts on a card; prints a line a kind where there is none.
+# Measures the lab's parts on a card, or some of them with torch on the processor, in minutes.
 from measures import MEASURES
 
-for kind in ("step", "pairwise", "loss", "compile", "loader", "allreduce"):
+for kind in ("step", "compile", "allreduce"):
     record.measure(kind, MEASURES[kind])
+for kind in ("pairwise", "loss", "loader"):
+    anywhere.measure(kind, MEASURES[kind])
 
 # %% nbgrader={"grade": false, "grade_id": "demo_parts", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 # Prints the parts of the lab, each with its interval against an earlier one.
@@ -877,10 +897,11 @@ guesses.compare(what, guess_gpu_amp_share, share, unit="%", document=source)
 demos.waterfall(report, title=record.title("The lab", *record.rows("step")))
 
 # %% nbgrader={"grade": false, "grade_id": "demo_losses", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-# Draws the loss of 200 steps in float32, in mixed precision, and without scaling.
+# Draws the loss of 200 steps in float32 and in mixed precision, on a card without scaling, too.
 import demos
 
-demos.losses(record.rows("loss"), title=record.title("200 steps", *record.rows("loss")))
+rows = anywhere.rows("loss")
+demos.losses(rows, title=anywhere.title("200 steps", *rows))
 
 # %% [markdown]
 # Without scaling, small gradients become 0 in float16, and learning stalls.
@@ -938,7 +959,8 @@ expect_table(interaction, ("two negative times are no times", (-9, -3, 3, 1), Va
 # Prints what two changes give alone and together.
 import demos
 
-ms = {row["name"]: row["ms"] for row in record.rows("pairwise")}
+ms = {row["name"]: row["ms"] for row in anywhere.rows("pairwise")}
+print(anywhere.title("AMP is 'mixed precision'"))
 print("times as fast:", ", ".join(f"{name} {ms['neither'] / ms[name]:.2f}" for name in ms))
 four = interaction(ms["neither"], ms["mixed precision"], ms["channels-last"], ms["both"])
 print(f"interaction {four:.2f} (above 1: together more than the product of both)")
@@ -947,18 +969,17 @@ print(f"interaction {four:.2f} (above 1: together more than the product of both)
 # Prints what compiling costs, and draws after how many steps it has paid.
 import demos
 
-for row in record.rows("compile"):
+rows = record.rows("compile")
+for row in rows:
     print(f"{row['name']:<24}{row['compile_s']:5.0f} s to compile, {row['ms']:.0f} ms a step")
-demos.break_even(
-    record.rows("compile"),
-    title=record.title("Since the start of the run", *record.rows("compile")),
-)
+demos.break_even(rows, title=record.title("Since the start of the run", *rows))
 
 # %% nbgrader={"grade": false, "grade_id": "demo_loader", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 # Draws images a second of the loader alone, by its workers.
 import demos
 
-demos.loader(record.rows("loader"), title=record.title("The loader alone", *record.rows("loader")))
+rows = anywhere.rows("loader")
+demos.loader(rows, title=anywhere.title("The loader alone", *rows))
 
 # %% [markdown]
 # If the loader alone delivers fewer images than the card computes, nothing else helps.
@@ -2007,8 +2028,9 @@ expect_table(sharded_bytes, ("parameters are at least 1", (-7, 4, 1), ValueError
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "device_save", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "device"]
-# Saves what was measured on a card.
+# Saves what was measured on a card or on the processor.
 record.save()
+anywhere.save()
 
 # %% [markdown]
 # ## 9 · Which tool for what?

@@ -4,6 +4,7 @@
                of ms, of the part it is compared with (at this row's batch) and of its own
     pairwise   the step without two changes, with either, and with both
     trace      torch.profiler's events of some steps, as torch writes them; model and batch if known
+    profile    such events of a small network, and of each name torch's own self and total time
     memory     what torch's allocator did in a step, and the segments that it holds; reserved bytes
     loss       the losses of a run in one precision; null where one was no number
     compile    seconds to compile in one mode, and the step afterwards
@@ -36,6 +37,7 @@ _FIELDS: dict[str, dict[str, str]] = {
     },
     "pairwise": {"name": "name", "ms": "positive"},
     "trace": {"name": "name", "steps": "size"},
+    "profile": {"name": "name", "steps": "size", "table": "object"},
     "memory": {"name": "name"},
     "loss": {"name": "name"},
     "compile": {"name": "name", "compile_s": "number", "ms": "positive", "recompiles": "count"},
@@ -119,6 +121,14 @@ def _check_trace(row: Any, where: str) -> None:
         _check_event(event, f"{where}: trace.traceEvents[{number}]")
 
 
+def _check_profile(row: Any, where: str) -> None:
+    documents.check_fields(row, _FIELDS["profile"], where)
+    _check_trace(row, where)
+    for name, times in row["table"].items():
+        good = isinstance(times, list) and len(times) == 2 and all(map(_is("number"), times))
+        _require(good, f"{where}: table.{name} must be two numbers of µs, self and total")
+
+
 def _check_event(event: Any, where: str) -> None:
     _require(isinstance(event, dict) and _is("name")(event.get("ph")), f"{where} has no ph")
     if event["ph"] != "X":
@@ -185,6 +195,7 @@ KINDS: dict[str, documents.CheckRow] = {
     "step": _check_step,
     "pairwise": _plain("pairwise"),
     "trace": _check_trace,
+    "profile": _check_profile,
     "memory": _check_memory,
     "loss": _check_loss,
     "compile": _plain("compile"),

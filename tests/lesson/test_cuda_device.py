@@ -129,7 +129,7 @@ def test_what_is_missing_is_named_with_the_command_that_installs_it(gpu, nothing
 def test_the_lessons_tools_import_none_of_them():
     code = (
         "import sys; import proflab; from proflab.lesson import cuda;"
-        "record = cuda.Record('nowhere.json', cuda);"
+        "record = cuda.Record('nowhere.json', form=cuda);"
         "sys.exit(any(n in sys.modules for n in ('cupy', 'torch', 'pynvml', 'matplotlib')))"
     )
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

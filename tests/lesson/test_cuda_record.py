@@ -13,6 +13,7 @@ from cuda_on_cpu import fake_gpu
 from lesson_demos import beside
 
 from proflab.lesson.cuda import Gpu, MissingTool, NoDevice, Record
+from proflab.lesson.cuda.device import find_any, find_processor
 
 doubles = beside("10_cuda_roofline", "kernel_doubles")
 documents = beside("10_cuda_roofline", "roofline_document")
@@ -268,7 +269,7 @@ def test_recording_runs_every_device_cell_and_compares_with_the_data_sheet(
     record = script("record")["record"]
     small = record.__globals__["measures"]
     workload = lambda gpu: iter([gpu.row({"name": "x", "dtype": "float32"}, id)])  # noqa: E731
-    record.__globals__["measures"] = lambda scope, _: small(scope) | {"workload": workload}
+    record.__globals__["measures"] = lambda scope, *_: small(scope) | {"workload": workload}
     assert record(tmp_path / "r.json", find) == 0
     document = documents.load(tmp_path / "r.json")
     assert set(document["rows"]) == set(documents.KINDS) - set(documents.COLUMNS)
@@ -296,7 +297,7 @@ def test_what_one_cell_fails_to_record_does_not_lose_the_others_rows(script, tmp
         raise MemoryError("80 GB are too many")
 
     record = script("record")["record"]
-    record.__globals__["measures"] = lambda scope, _: {"gemm": one_row, "workload": fails}
+    record.__globals__["measures"] = lambda scope, *_: {"gemm": one_row, "workload": fails}
     assert record(tmp_path / "r.json", fake_gpu) == 1
     assert [row["n"] for row in documents.load(tmp_path / "r.json")["rows"]["gemm"]] == [2]
     first, last = capsys.readouterr().err.splitlines()
@@ -312,3 +313,65 @@ def test_the_constructed_documents_ratios_are_called_what_they_are(script, capsy
     ratios = {line.split()[0]: line.split()[-1] for line in lines[2:] if line[0] in "fd"}
     assert 0.7 < float(ratios["float32"]) < 0.8 and 0.75 < float(ratios["dram"]) < 0.9
     assert "invalid: fresh kernel: first call" in lines
+
+
+# ── a processor ──────────────────────────────────────────────────────────────────────────────
+
+
+def on_processor() -> Gpu:
+    """Return a processor as `find_processor` does where torch is installed."""
+    gpu = fake_gpu()
+    gpu.card = {"name": "CPU (Some Processor, 4 threads)"}
+    return gpu
+
+
+def test_on_a_processor_line_title_and_document_say_cpu(tmp_path, capsys):
+    path = tmp_path / "cpu.json"
+    record = Record(path, form=documents, find=on_processor, processor=True, today=lambda: TODAY)
+    record.measure("gemm", one_row)
+    said = capsys.readouterr().out
+    assert said == "1 gemm rows measured on CPU (Some Processor, 4 threads).\n"
+    title = "Roofs · CPU (Some Processor, 4 threads), 2026-03-04"
+    assert record.title("Roofs") == title
+    record.save(path)
+    again = Record(path, form=documents, processor=True, find=nothing_here)
+    assert again.title("Roofs") == title and not again.document["constructed"]
+    again.measure("gemm", one_row)
+    assert "The 1 gemm rows are measured on CPU (Some Processor" in capsys.readouterr().out
+
+
+def test_what_a_processor_measured_does_not_become_a_cards(tmp_path, constructed, monkeypatch):
+    monkeypatch.chdir(constructed.parent)
+    anywhere = Record(constructed, form=documents, find=on_processor, processor=True)
+    anywhere.measure("gemm", one_row)
+    anywhere.save()
+    card = Record(constructed, form=documents, find=nothing_here)
+    assert [row["n"] for row in card.rows("gemm")] == [8, 9]
+    assert card.document["constructed"]
+    again = Record(constructed, form=documents, find=nothing_here, processor=True)
+    assert [row["n"] for row in again.rows("gemm")] == [2]
+
+
+def test_a_card_must_still_say_how_large_it_is(constructed):
+    document = documents.load(constructed)
+    document["card"] = {"name": "Tesla T4"}
+    with pytest.raises(ValueError, match="card.multiprocessors must be an int"):
+        documents.check(document)
+    document["card"] = {"name": "CPU (a, 1 threads)"}
+    documents.check(document)
+
+
+def test_without_torch_a_processor_is_not_measured(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(NoDevice, match="torch, which could measure this processor, is not inst"):
+        find_processor()
+
+
+@pytest.mark.torch
+def test_with_torch_and_no_card_the_processor_is_found(capsys):
+    torch = pytest.importorskip("torch")
+    if torch.cuda.is_available():
+        pytest.skip("there is a card")
+    gpu = find_any()
+    assert gpu.device == "cpu" and gpu.card["name"].startswith("CPU (")
+    assert gpu.torch is torch and gpu.empty_ms() >= 0

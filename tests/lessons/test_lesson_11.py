@@ -34,6 +34,15 @@ RESNET18 = 46_758_048  # bytes of its gradients in float32
 # ── without a card ───────────────────────────────────────────────────────────────────────────
 
 
+def measured_by(cell) -> list[tuple[str, str]]:
+    """Return what a device cell measures: the name of the record, and the kind."""
+    found = re.findall(r'(record|anywhere)\.measure\("(\w+)"', cell.source)
+    loops = r"for kind in \((.*?)\):\n    (record|anywhere)\.measure\(kind"
+    for kinds, record in re.findall(loops, cell.source):
+        found += [(record, kind) for kind in json.loads(f"[{kinds}]")]
+    return found
+
+
 def test_each_device_cell_says_for_each_kind_that_there_is_no_device(lesson, shown):
     cells = [cell for cell in lesson.cells if "device" in cell.tags]
     assert [cell.name for cell in cells] == [
@@ -43,30 +52,27 @@ def test_each_device_cell_says_for_each_kind_that_there_is_no_device(lesson, sho
         "device_save",
     ]
     for cell in cells[:2]:
-        [kinds] = re.findall(r"for kind in (\(.*?\)):", cell.source)
         lines = shown[cell.name][1].splitlines()
-        assert len(lines) == len(json.loads(f"[{kinds[1:-1]}]"))
+        assert len(lines) == len(measured_by(cell))
         assert all(line.startswith("No CUDA device") for line in lines)
-        own = (" rows are measured on Tesla V100", "Tesla T4, constructed: measured by nobody")
+        own = (
+            "rows are measured on Tesla V100",
+            "Tesla T4, constructed: measured by nobody",
+            "rows are measured on CPU (AMD EPYC, 2 threads), 2026-11-23",
+        )
         assert all(any(words in line for words in own) for line in lines)
     assert "nothing is saved" in shown["device_save"][1]
 
 
 def test_the_device_cells_measure_each_kind_that_the_lesson_draws(lesson):
-    measured = {
-        kind
-        for cell in lesson.cells
-        if "device" in cell.tags
-        for kinds in re.findall(r"for kind in \((.*?)\)", cell.source)
-        for kind in json.loads(f"[{kinds}]")
-    }
-    drawn = set(re.findall(r'record\.rows\("(\w+)"\)', TEXT))
-    assert drawn == measured
+    cells = [cell for cell in lesson.cells if "device" in cell.tags]
+    drawn = set(re.findall(r'(record|anywhere)\.rows\("(\w+)"\)', TEXT))
+    assert drawn == {each for cell in cells for each in measured_by(cell)}
 
 
 def test_the_lesson_reads_the_measured_documents_and_the_constructed_one(lesson):
     [cell] = [cell for cell in lesson.cells if cell.name == "record"]
-    assert tuple(re.findall(r"\w+\.json", cell.source)) == DOCUMENTS
+    assert tuple(re.findall(r"\w+\.json", cell.source)) == (*DOCUMENTS, "cpu_train.json")
 
 
 def test_every_demo_ends_on_a_picture_or_prints(lesson, shown):
@@ -80,16 +86,29 @@ def test_the_title_of_every_plot_says_who_measured_it_or_that_nobody_did(shown):
     titles = {n: p.figure.axes[0].get_title(loc="left") for n, p in pictures.items()}
     calculated = {"demo_overlap"}
     by_others = {"demo_causes", "demo_memory", "demo_convolutions", "demo_two_processes"}
-    assert calculated | by_others < set(titles)
+    on_a_processor = {"demo_losses", "demo_loader"}
+    assert calculated | by_others | on_a_processor < set(titles)
     for name, title in titles.items():
         if name in by_others:
             assert re.search(r"Tesla V100-\S+, .*\d{4}-\d\d-\d\d, \S+@\w+ \((MIT|BSD-3)", title)
+        elif name in on_a_processor:
+            assert title.endswith("CPU (AMD EPYC, 2 threads), 2026-11-23")
         elif name not in calculated:
             assert title.endswith("Tesla T4, constructed")
     listed = shown["demo_document"][1].splitlines()
     assert sum("pytorch/kineto@be239c04 (BSD-3-Clause)" in line for line in listed) == 3
-    assert sum(line.endswith("Tesla T4, constructed") for line in listed) == 5
+    assert sum(line.endswith("Tesla T4, constructed") for line in listed) == 2
+    assert sum("CPU (AMD EPYC" in line for line in listed) == 4
     assert "constructed document that is called a measurement does not count" in TEXT
+
+
+def test_the_table_of_a_processors_trace_is_torchs_own(shown):
+    lines = shown["demo_torchs_table"][1].splitlines()
+    assert lines[0].startswith("Two steps · CPU (AMD EPYC, 2 threads), 2026-11-23")
+    assert re.fullmatch(r"of \d\d names 0 differ in CPU time", lines[-1])
+    rows = [re.findall(r"[\d,]+$|[\d,]+(?= )", line[34:]) for line in lines[2:-1]]
+    assert all(total == torchs and own == its for total, torchs, own, its in rows)
+    assert any(total != own for total, _, own, _ in rows)
 
 
 def test_measurements_answer_the_predictions_but_for_the_labs(shown):

@@ -33,6 +33,14 @@ def whole() -> dict:
         step=[first, second],
         pairwise=[{"name": "neither", "ms": 4.0}, {"name": "both", "ms": 1.5}],
         trace=[{"name": "good", "steps": 1, "trace": fake.trace(fake.op("mm", 0, 9), kernel)}],
+        profile=[
+            {
+                "name": "two",
+                "steps": 2,
+                "trace": fake.trace(fake.op("mm", 0, 9)),
+                "table": {"mm": [9.0, 9.0]},
+            }
+        ],
         memory=[memory],
         loss=[{"name": "float16", "losses": [2.5, None]}],
         compile=[{"name": "eager", "compile_s": 0, "ms": 3.0, "recompiles": 0}],
@@ -118,6 +126,7 @@ SENTENCES = [
     (changed(*EVENTS, 2, "ts", value="0"), "ts must be a number of µs"),
     (changed(*EVENTS, 2, "cat", drop=True), "cat must be a text"),
     (changed(*EVENTS, 3, "tid", drop=True), "pid or tid is missing"),
+    (changed("rows", "profile", 0, "table", "mm", value=[9.0]), "table.mm must be two numbers"),
     (changed(*MEMORY, "history", value={}), "history must be a list"),
     (changed(*MEMORY, "history", 0, "action", value="get"), "must be alloc or free, not 'get'"),
     (changed(*MEMORY, "history", 0, "frame", drop=True), "frame must be a text"),

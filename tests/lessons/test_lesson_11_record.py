@@ -14,7 +14,8 @@ from proflab.lesson.cuda import NoDevice
 train_document = beside("11_gpu_training", "train_document")
 
 CONSTRUCTED = ROOT / "modules" / train_document.LESSON / "constructed_train.json"
-MEASURED = {"trace", "memory", "allreduce"}  # by others, in documents of their own
+# By others, and by record.py --processor, in documents of their own.
+MEASURED = {"trace", "memory", "allreduce"} | {"profile", "pairwise", "loss", "loader"}
 BESIDE = ("solved", "construct_train")
 
 
@@ -79,5 +80,14 @@ def test_a_documents_report_says_how_busy_and_how_fast(script, kept, capsys):
 
 def test_the_device_cells_measure_every_kind(script):
     record = script("record")
-    found = record["measures"](record["solved"](train_document.LESSON), train_document.LESSON)
-    assert set(found) == set(train_document.KINDS)
+    scope = record["solved"](train_document.LESSON)
+    on_card, anywhere = (
+        set(record["measures"](scope, train_document.LESSON, name))
+        for name in ("record", "anywhere")
+    )
+    assert on_card | anywhere == set(train_document.KINDS) and not on_card & anywhere
+    path = ROOT / "modules" / train_document.LESSON / "cpu_train.json"
+    kept = train_document.load(path)
+    assert set(kept["rows"]) == anywhere and not kept["constructed"]
+    assert kept["command"] == "python docs/gpu/record.py --processor"
+    assert kept["versions"]["torch"].startswith("2.13") and path.stat().st_size < 400_000

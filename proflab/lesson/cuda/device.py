@@ -8,10 +8,13 @@ tested without a device. What may not enter: a count of FLOPs or bytes.
 
 from __future__ import annotations
 
+import os
+import platform
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 _INSTALL = "pip install cupy-cuda12x torch nvidia-ml-py"
@@ -311,6 +314,61 @@ def find() -> Gpu:
         else:
             return Gpu(backend, _sensors(backend))
     raise NoDevice(f"{' and '.join(reasons)}; where there is a card: {_INSTALL}")
+
+
+class _ProcessorBackend:
+    """torch on the processor: there is no queue, so that nothing is waited for."""
+
+    def __init__(self) -> None:
+        try:
+            self.module = _import_torch()
+        except MissingTool:
+            raise NoDevice("torch, which could measure this processor, is not installed") from None
+
+    def card(self) -> dict:
+        """Return the processor's name; "CPU" comes first."""
+        return {"name": f"CPU ({processor()})"}
+
+    def mark(self) -> float:
+        """Return the time in ms."""
+        return 1e3 * time.perf_counter()
+
+    def between(self, first: float, second: float) -> float:
+        """Return the ms from one time to the other."""
+        return second - first
+
+    def wait(self) -> None:
+        """Return at once."""
+
+    def flush(self) -> None:
+        """Leave the caches as they are."""
+
+    def free(self) -> None:
+        """Leave memory to Python."""
+
+
+def find_processor() -> Gpu:
+    """Return the processor as torch uses it. Raises NoDevice where torch is not installed."""
+    return Gpu(_ProcessorBackend(), device="cpu")
+
+
+def find_any() -> Gpu:
+    """Return the first CUDA device, else the processor. Raises NoDevice where there is no torch."""
+    try:
+        return find()
+    except NoDevice:
+        return find_processor()
+
+
+def processor() -> str:
+    """Return the name of the host's processor, as far as known, and how many threads it has."""
+    name = platform.processor() or platform.machine()
+    if sys.platform == "linux":
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                name = line.split(":", 1)[1].strip()
+                break
+    return f"{name}, {os.cpu_count()} threads"
 
 
 # ── the card's sensors ───────────────────────────────────────────────────────────────────────

@@ -82,9 +82,12 @@ def check(document: Any, kinds: dict[str, CheckRow]) -> None:
 
 
 def _check_card(card: dict) -> None:
+    """Raise ValueError unless a card has a name and, if no processor, says how large it is."""
+    _require(_is_name(card.get("name")), "card.name must be a text")
+    if card["name"].startswith("CPU"):
+        return
     for name in ("multiprocessors", "l2_bytes", "memory_bytes"):
         _require(_is_size(card.get(name)), f"card.{name} must be an int of at least 1")
-    _require(_is_name(card.get("name")), "card.name must be a text")
     pair = card.get("compute_capability")
     good = isinstance(pair, list) and len(pair) == 2 and all(map(_is_count, pair))
     _require(good, "card.compute_capability must be a pair of ints, such as [7, 5]")

@@ -9,16 +9,24 @@ from __future__ import annotations
 
 import datetime
 import platform
-import sys
 from collections.abc import Callable, Iterable
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from proflab.lesson.cuda.device import Gpu, MissingTool, NoDevice, driver_version, find
+from proflab.lesson.cuda.device import (
+    Gpu,
+    MissingTool,
+    NoDevice,
+    driver_version,
+    find,
+    find_any,
+    processor,
+)
 
-_RECORDED = "recorded.json"  # a document of the student's own, beside the notebook
+# Documents of the student's own, beside the notebook: of a card; of a card or a processor.
+_RECORDED, _RECORDED_ANYWHERE = "recorded.json", "recorded_anywhere.json"
 _PACKAGES = ("proflab", "numpy", "torch", "cupy", "cupy-cuda12x", "cupy-cuda13x", "nvidia-ml-py")
 
 
@@ -29,6 +37,8 @@ class Record:
     `save` writes, goes before. Nothing is read, imported or looked for before it is needed.
     form: the module that loads and saves documents of this lesson's kinds.
     own: False for measurements of others, which stay beside one's own: `recorded.json` is not read.
+    processor: whether torch measures on the processor where there is no card. What it measured is
+        called "CPU", and saved as `recorded_anywhere.json`.
     """
 
     def __init__(
@@ -36,11 +46,13 @@ class Record:
         *paths: str | Path,
         form: ModuleType,
         own: bool = True,
-        find: Callable[[], Gpu] = find,
+        find: Callable[[], Gpu] | None = None,
+        processor: bool = False,
         today: Callable[[], datetime.date] = datetime.date.today,
     ) -> None:
         self.paths, self._form, self._own = tuple(map(Path, paths)), form, own
-        self._find, self._today = find, today
+        self._find, self._today = find or _finder(processor), today
+        self._name = _RECORDED_ANYWHERE if processor else _RECORDED
         self._gpu: Gpu | None = None
         self._reason = ""  # why there is no device; empty while nobody has looked
         self._documents: list[dict] = []
@@ -49,7 +61,7 @@ class Record:
     def documents(self) -> list[dict]:
         """Return what was measured here so far, alone; without a device, the files' documents."""
         if not self._documents:
-            own = self.paths[0].with_name(_RECORDED)
+            own = self.paths[0].with_name(self._name)
             paths = [own] if self._own and own.exists() else self.paths
             self._documents = [self._form.load(path) for path in paths]
         return self._documents
@@ -85,7 +97,8 @@ class Record:
         finally:
             gpu.free()
         self.document["rows"][kind] = rows
-        print(f"{len(rows)} {kind} rows measured on {gpu.card['name']}{_conditions(rows)}.")
+        how = "" if gpu.card["name"].startswith("CPU") else _conditions(rows)
+        print(f"{len(rows)} {kind} rows measured on {gpu.card['name']}{how}.")
 
     def rows(self, kind: str) -> list[dict]:
         """Return the rows of a kind. Raises ValueError, one sentence, if none were measured."""
@@ -115,11 +128,12 @@ class Record:
         every = (row for each in self.documents for kind in each["rows"].values() for row in kind)
         return f"{text} · {_words([self.source(row) for row in rows or every])}"
 
-    def save(self, path: str | Path = _RECORDED) -> None:
+    def save(self, path: str | Path | None = None) -> None:
         """Write what was measured here; print one line. A constructed document is not copied."""
         if self._gpu is None:
             print("Nothing was measured here, so nothing is saved.")
             return
+        path = path or self._name
         self._form.save(self.document, path)
         count = sum(map(len, self.document["rows"].values()))
         print(f"{count} rows of {self.document['card']['name']} are in {path}.")
@@ -143,7 +157,7 @@ class Record:
             "date": self._today().isoformat(),
             "driver": driver_version(),
             "versions": {"python": platform.python_version()} | _versions(),
-            "cpu": _processor(),
+            "cpu": processor(),
             "card": gpu.card,
             "empty_ms": max(gpu.empty_ms(), 1e-5),
             "rows": {},
@@ -155,6 +169,10 @@ class Record:
         if any(source["constructed"] for source in sources):
             return f"those of a document about {whose}: measured by nobody"
         return f"measured on {whose}"
+
+
+def _finder(processor: bool) -> Callable[[], Gpu]:
+    return find_any if processor else find
 
 
 def _words(sources: Iterable[dict]) -> str:
@@ -177,19 +195,6 @@ def _versions() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue
     return found
-
-
-def _processor() -> str:
-    """Return the name of the host's processor, as far as known, and how many it has."""
-    import os
-
-    name = platform.processor() or platform.machine()
-    if sys.platform == "linux":
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                name = line.split(":", 1)[1].strip()
-                break
-    return f"{name}, {os.cpu_count()} threads"
 
 
 def _conditions(rows: list[dict]) -> str:
