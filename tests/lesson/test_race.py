@@ -19,7 +19,7 @@ from proflab.lesson.outline import Exercise, Outline
 from proflab.lesson.progress import measure
 from proflab.lesson.race import Refused, show, traced
 from proflab.lesson.race.cost import MACHINES, MOVES, _least_flops, cost
-from proflab.lesson.race.judge import draw, judge, share_of
+from proflab.lesson.race.judge import draw, judge, mistake, share_of
 from proflab.lesson.race.replay import walk
 from proflab.lesson.race.tape import RANDOM, SCHEMA, check, inputs_of
 from proflab.lesson.race.trace import Tracer
@@ -529,6 +529,21 @@ def test_numbers_are_drawn_by_the_tape_so_that_no_tape_can_know_them(op_facts):
     )
 
 
+@pytest.mark.parametrize(
+    ("program", "sentence"),
+    [
+        (lambda x: (x.to(np.float64) @ x.to(np.float64)).float(), "it computes in float64"),
+        (lambda x: x @ x + (x @ x).exp(), "matmul is computed twice, on the same operands"),
+        (lambda x: stack([x[i] * 2 for i in range(300)]), "301 ops of 5 µs: the machine waits"),
+        (lambda x: (x @ x).exp(), ""),
+    ],
+)
+def test_what_betrays_a_mistake_is_said(program, sentence, op_facts):
+    tape = crossed(traced(program, x=(700, 700)))
+    said = mistake(tape, cost(tape, DESK, op_facts), DESK)
+    assert said.startswith(sentence) and bool(said) == bool(sentence)
+
+
 def test_a_tape_that_was_lucky_in_the_notebook_is_not_in_the_grader(op_facts):
     given = loads(dumps(traced(_square, x=(64, 64))))
 
@@ -559,7 +574,8 @@ def test_a_notebook_shows_costs_and_the_largest_that_remains(op_facts, capsys, m
     monkeypatch.setitem(show.counting, "op_facts", op_facts)
     first, second = race(looped).splitlines()
     assert first == "🏁 64 experts: same results; 0.98144 → 0.35144 ms on T4: 29 % of the way"
-    assert second.startswith("   largest: 93 %, 64 × matmul, overhead: looped = lambda")
+    waits = "67 ops of 5 µs: the machine waits for the program"
+    assert second.startswith(f"   largest: 93 %, 64 × matmul, overhead; {waits}: looped = lambda")
     assert expect.shares[""]["64 experts"] == pytest.approx(0.29, abs=0.01)
     assert race(lambda x, w, b: F.relu(x @ w + b[:, None])).endswith("100 % of the way\n")
     with pytest.raises(
