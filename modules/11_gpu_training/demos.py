@@ -16,7 +16,7 @@ _HOST = {"launch": COLOURS[4], "sync": COLOURS[5], "copy": COLOURS[2], "data": C
 _LEGEND = {"frameon": True, "framealpha": 1, "edgecolor": "none", "fontsize": 9}
 _CLEAR = {"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none"}  # no grid through a label
 _MB = 1024**2
-_TITLE = 100  # letters in a line of a title
+_TITLE = 85  # letters in a line of a title
 # Ops whose first two shapes are images and what comes back (True), or the other way round.
 _BACKWARD = {"aten::cudnn_convolution_backward": True, "aten::convolution_backward": False}
 _GAP = 0.9  # between the lanes of two traces
@@ -252,7 +252,7 @@ def convolutions(
         axes.set(xlabel="FLOPs a byte", ylabel="TFLOP/s by the textbook's count")
         axes.xaxis.set_major_formatter(lambda number, _: f"{number:,.0f}")
         axes.legend(loc="lower right", **_LEGEND)
-        axes.set_title(title)
+        axes.set_title(_lines_of(title))
         axes.grid(axis="y")
     return picture
 
@@ -450,7 +450,7 @@ def bus_bandwidth(rows: Sequence[dict], title: str = "") -> Picture:
 
 def _lines_of(title: str) -> str:
     """Return a title with each source in a line of its own, if it is long."""
-    return title.replace("; ", ";\n") if len(title) > _TITLE else title
+    return title.replace(" · ", "\n", 1).replace("; ", ";\n") if len(title) > _TITLE else title
 
 
 def _lines(lines: dict[str, tuple], x: str, y: str, title: str, mark: str = "") -> Picture:

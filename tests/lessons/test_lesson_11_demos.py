@@ -208,9 +208,9 @@ def test_drawing_needs_no_torch(rows):
 def test_the_picture_of_timelines_names_its_sources():
     script = runpy.run_path(str(ROOT / "docs" / "pictures" / "lesson_11.py"))
     drawn = axes(script["timelines"]())
-    first, second = drawn.get_title(loc="left").splitlines()
+    title, first, second = drawn.get_title(loc="left").splitlines()
     whose = "pytorch/kineto@be239c04 (BSD-3-Clause)"
-    assert first == f"ResNet-50 · Tesla V100-DGXS-32GB, 2021-06-08, {whose};"
+    assert (title, first) == ("ResNet-50", f"Tesla V100-DGXS-32GB, 2021-06-08, {whose};")
     assert second == f"Tesla V100-DGXS-32GB, 2021-06-09, {whose}"
     lanes = [label.get_text() for label in drawn.get_yticklabels()][::3]
     assert [lane.split(", ")[1] for lane in lanes] == [
