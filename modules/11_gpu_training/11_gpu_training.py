@@ -68,7 +68,7 @@ for each in (record, anywhere):
 
 # %% [markdown]
 # `train.py`, beside this notebook, trains ResNet-18, with switches (`workers`, `pin`, `amp`, `channels_last`, `compile`, `checkpoint`, `fused_optimizer`) and three planted faults: each step reads the loss with `.item()`, sends the class weights of the loss to the card, and crops or pads its images to another size.
-# On a card the next cell runs it under torch's profiler; without one it prints a line for each kind.
+# The next cell profiles it on a card; with torch alone, a small network on the processor; else it prints a line for each kind.
 
 # %% nbgrader={"grade": false, "grade_id": "device_traces", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "device"]
 # Measures traces and allocations on a card; prints a line a kind where there is none.
@@ -897,15 +897,15 @@ guesses.compare(what, guess_gpu_amp_share, share, unit="%", document=source)
 demos.waterfall(report, title=record.title("The lab", *record.rows("step")))
 
 # %% nbgrader={"grade": false, "grade_id": "demo_losses", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-# Draws the loss of 200 steps in float32 and in mixed precision, on a card without scaling, too.
+# Draws the loss in float32 and in mixed precision; on a card without scaling, too.
 import demos
 
 rows = anywhere.rows("loss")
-demos.losses(rows, title=anywhere.title("200 steps", *rows))
+demos.losses(rows, title=anywhere.title(f"{len(rows[0]['losses'])} steps", *rows))
 
 # %% [markdown]
-# Without scaling, small gradients become 0 in float16, and learning stalls.
-# With it the curve is float32's.
+# The curve is float32's.
+# (A processor's AMP takes bfloat16; in float16, without scaling, small gradients become 0.)
 #
 # A table of steps hides that order matters: with a starved card, mixed precision gives nothing.
 # So measure all four combinations: 200 ms with neither change, 120 and 150 with one, 70 with both.
@@ -960,7 +960,7 @@ expect_table(interaction, ("two negative times are no times", (-9, -3, 3, 1), Va
 import demos
 
 ms = {row["name"]: row["ms"] for row in anywhere.rows("pairwise")}
-print(anywhere.title("AMP is 'mixed precision'"))
+print(anywhere.title("A step", *anywhere.rows("pairwise")))
 print("times as fast:", ", ".join(f"{name} {ms['neither'] / ms[name]:.2f}" for name in ms))
 four = interaction(ms["neither"], ms["mixed precision"], ms["channels-last"], ms["both"])
 print(f"interaction {four:.2f} (above 1: together more than the product of both)")
@@ -984,7 +984,7 @@ demos.loader(rows, title=anywhere.title("The loader alone", *rows))
 # %% [markdown]
 # If the loader alone delivers fewer images than the card computes, nothing else helps.
 # Workers help only as far as processors and disk do.
-# In the plot before, compiling has paid where a line crosses 0.
+# Compiling has paid where a line crosses 0.
 
 # %% [markdown]
 # **Now mend a loop yourself.** Unfold the next cell.
