@@ -44,6 +44,7 @@ _WITH_UNIT = re.compile(
     rf"(?:[ \N{{NO-BREAK SPACE}}]?(?:{_ANY})(?![\w/^²³])|×)"
 )
 _HEADER_UNIT = re.compile(rf"(?:^|[ (,])({_ANY})(?:$|[ ),])")
+_PLACE = re.compile(r"-?\d+|-?\d*:-?\d*")  # of a list: one, or a slice
 _KINDS = ("formula", "sheet", "document", "cited", "posed")
 
 INTRO = """\
@@ -54,8 +55,11 @@ INTRO = """\
 
 Lessons 10 and 11 draw documents: files of measurements, or of numbers that a script constructed
 where nobody published a measurement. Each says which of the two it is. Those that others measured
-hold times, shapes, bytes and watts, no code; the script that made one checks the SHA-256 of the
-published files and makes the same bytes again. A card of your own measures documents of its own.
+hold times, shapes, bytes and watts, no code, call stacks or names of machines; the script that made
+one checks the SHA-256 of the published files and makes the same bytes again:
+`PROFLAB_GPU_TRACES=FOLDER python -m pytest tests/lessons/test_measured_traces.py
+tests/lessons/test_measured_cards.py` does it with the files in FOLDER and compares. A card of your
+own measures documents of its own.
 
 A number with a unit in the text of these lessons is *calculated* from what its sentence says, or
 from a document or a data sheet (tests calculate it again), *stated* by somebody else, or posed in
@@ -84,6 +88,11 @@ class Document:
     def constructed(self) -> bool:
         """True where nobody measured it."""
         return self.content["constructed"]
+
+    def originals(self) -> list[str]:
+        """Return the paths of the published files that its rows are made of."""
+        rows = (row for rows in self.content["rows"].values() for row in rows)
+        return list(dict.fromkeys(row["source"]["path"] for row in rows if "source" in row))
 
     def sources(self) -> dict[tuple[str, str, str, str, str], list[str]]:
         """Return what its rows are: (repository, commit, card, date, licence) → their kinds."""
@@ -300,6 +309,19 @@ class Reader:
                 found.setdefault(record, set()).update(_texts(call), self._asked(call.func, ()))
         return found
 
+    def places(self, cell: Cell, record: str, kind: str) -> list[str]:
+        """Return the places, as Python writes them, that a cell takes of the rows of a kind.
+
+        Empty where it takes them all: somewhere, `record.rows(kind)` stands without a place.
+        """
+        asked = f"{record}.rows({kind!r})"
+        nodes = [node for tree in cell.statements() for node in ast.walk(tree)]
+        calls = [n for n in nodes if isinstance(n, ast.Call) and ast.unparse(n) == asked]
+        picked = [n for n in nodes if isinstance(n, ast.Subscript) and n.value in calls]
+        texts = [ast.unparse(node.slice) for node in picked]
+        found = [text for text in texts if _PLACE.fullmatch(text)]
+        return found if len(found) == len(calls) else []
+
     def _record(self, node: ast.AST) -> str:
         """Return the name of the record that is asked, or handed on, here; empty for none."""
         if isinstance(node, ast.Attribute) and node.attr in ("rows", "document", "documents"):
@@ -350,7 +372,9 @@ def _documents(found: list[Document]) -> Iterator[str]:
         size = document.path.stat().st_size / 1000
         note = document.content.get("note", "").rstrip(".")
         made = f"`{document.content['command']}` makes it again."
-        yield f"- `{document.name}`, {size:,.0f} kB: {note}. {made}"
+        originals = ", ".join(f"`{path}`" for path in document.originals())
+        whose = f" Its originals are {originals}." if originals else ""
+        yield f"- `{document.name}`, {size:,.0f} kB: {note}. {made}{whose}"
     yield ""
 
 
@@ -363,13 +387,29 @@ def _cells(course: Course, lesson: Lesson) -> str:
                 continue
             told = []
             for record, asked in sorted(reader.kinds(cell).items()):
-                for document in (all_of[path] for path in reader.records[record]):
-                    kinds = [f"`{kind}`" for kind in document.content["rows"] if kind in asked]
+                mine = [all_of[path] for path in reader.records[record]]
+                for document in mine:
+                    kinds = [
+                        f"`{kind}`"
+                        for kind in document.content["rows"]
+                        if kind in asked and document in taken(mine, kind, reader, cell, record)
+                    ]
                     name = f"`{document.name}`{' (constructed)' * document.constructed}"
                     told += [f"{name}: {', '.join(kinds)}"] if kinds else []
             if told:
                 rows.append((_short(section.heading), f"`{cell.name}`", "; ".join(told)))
     return table(("section", "cell", "reads the rows"), rows)
+
+
+def taken(
+    found: list[Document], kind: str, reader: Reader, cell: Cell, record: str
+) -> list[Document]:
+    """Return the documents of whose rows of a kind a cell takes any; `found` are the record's."""
+    owners = [each for each in found for _ in each.content["rows"].get(kind, [])]
+    places = reader.places(cell, record, kind)
+    picked = [eval(f"owners[{place}]", {"owners": owners}) for place in places]
+    lists = [each if isinstance(each, list) else [each] for each in picked]
+    return [owner for each in lists for owner in each] if places else owners
 
 
 def _numbers(lesson: Lesson, declared: list[Entry]) -> str:

@@ -37,7 +37,7 @@
 #
 # - write the lines of a kernel, say what it computed and moved, and what the hardware makes of it;
 # - time a device by its own clock, and tell a measurement from a mistake;
-# - place work under the roofs of a card, say what would make it faster, and when a GPU is worth it.
+# - place work under the roofs of a card, say what would make it faster, what it costs in joules, and when a GPU is worth it.
 #
 # **You need** the FLOPs of a matrix product (lesson 02), and no more C than you can guess.
 #
@@ -199,7 +199,7 @@ expect_raises("a product of two negatives is no count", lambda: fma_flops(-4, 5,
 
 # %% [markdown]
 # `fma_flops` counts what a launch of such chains computes.
-# On a card, the next cell launches your lines with 1 to 8 accumulators, in few threads and in many.
+# On a card, the next cell launches your lines, in few threads and in many.
 
 # %% nbgrader={"grade": false, "grade_id": "device_fma", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "device"]
 # On a card: measures the FMA chains.
@@ -844,7 +844,6 @@ demos.lines(curves, x="occupancy, %", y="GB/s", **look)
 # In four cycles a multiprocessor can start 256 FMAs.
 # If 128 threads have one each under way, half of the places stay empty.
 # Two accumulators, or more threads, fill them.
-# Few threads with one accumulator measure no roof.
 # Bytes are no different: at a quarter of its threads a V100 has 96 % of its best bandwidth, a GH200 63 %.
 #
 # **Clock, power, heat.** The same kernel is slower on a hot card.

@@ -149,7 +149,7 @@ def roofs_over(curves: dict[str, Sequence[Sequence[float]]]) -> dict[str, dict]:
 
     Both are (FLOPs a byte, TFLOP/s) at a curve's points and at the ridge.
     """
-    sheets = {card: data_sheet(card) for card in curves}
+    sheets = {card: data_sheet(card.split(",")[0]) for card in curves}  # yours has a date
     return {
         "two straight roofs": {
             card: _roof(points, best(points)) for card, points in curves.items()

@@ -106,7 +106,7 @@ def measure(record: Record) -> Progress:
         raced = [shares[test] for test, r in passed.items() if r.share is not None]
         sentence = run.sentence
         if run.state == "passed" and raced:
-            sentence = f"{sum(raced) / len(raced):.0%} of the way, by the visible races"
+            sentence = f"{100 * sum(raced) / len(raced):.0f} % of the way, by the visible races"
         rows.append(
             Row(exercise.name, exercise.section, run.state, sentence, earned, exercise.points)
         )

@@ -30,9 +30,9 @@ def parsed(text: str) -> list[ast.stmt]:
     level: list[ast.AST] = list(nodes)
     for _ in range(_MOST_LEVELS):
         level = [child for node in level for child in ast.iter_child_nodes(node)]
-    if level:
-        raise SyntaxError("it is nested too deeply")
-    return nodes
+        if not level:
+            return nodes
+    raise SyntaxError("it is nested too deeply")
 
 
 def written_statements(lines: list[str], nodes: list[ast.stmt]) -> Iterator[tuple[ast.stmt, str]]:

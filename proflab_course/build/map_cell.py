@@ -27,10 +27,10 @@ from proflab_course.build.sections import (
     split_at_headings,
     total_line,
 )
+from proflab_course.course.exercises import exercise_of
 from proflab_course.course.notebook import GIVEN_TAG, Cell, Lesson
 from proflab_course.course.prose import paragraphs
 from proflab_course.course.tracks import LessonTimes
-from proflab_course.grading.pages.exercises import exercise_of
 
 MAP_TAG = "map"
 LINES = 18  # at most, blank ones apart

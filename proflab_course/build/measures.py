@@ -17,6 +17,7 @@ from pathlib import Path
 
 from proflab import lesson as helpers
 from proflab.lesson.statements import parsed
+from proflab_course.course.exercises import exercise_of
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import (
     GIVEN_TAG,
@@ -33,7 +34,6 @@ from proflab_course.course.test_cells import (
     hidden_source_removed,
     split,
 )
-from proflab_course.grading.pages.exercises import exercise_of
 
 ERRORS_APART_FROM, ERRORS_EARN = 8, 2  # points of an exercise, and of its cell for errors
 _HELPERS = "proflab.lesson"

@@ -28,11 +28,11 @@ from proflab_course.build.sections import (
     sections,
     split_at_headings,
 )
+from proflab_course.course.exercises import exercise_of
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import GIVEN_TAG, SOLUTION, Cell, Lesson, set_cell_ids
 from proflab_course.course.prose import paragraphs
 from proflab_course.course.tracks import PUBLIC, Track, Tracks
-from proflab_course.grading.pages.exercises import exercise_of
 
 SUMMARY = "Summary"
 _QUESTIONS = ("**Predict.**", "**Guess.**")

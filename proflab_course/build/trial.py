@@ -81,7 +81,9 @@ class Run:
                 raise CourseError(f"the race {name[1]!r}: the given program is not traced: {told}")
             self.given[name] = reply.value
         tapes = list(taped(self.aligned, self.key, result, self.places))
-        self.raced = race(tapes, self.given, runner, submission) if tapes else {}
+        self.raced = (
+            race(tapes, self.given, runner, submission, self.key.fingerprint) if tapes else {}
+        )
 
     def conclude(self) -> Graded:
         """Return scores, errors and outputs; raise what executing it raised."""

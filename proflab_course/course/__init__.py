@@ -4,6 +4,7 @@ layout.py          a course's folders
 database.py        the one gradebook that a course may have
 notebook.py        a lesson's cells and their marks
 prose.py           the sentences of a paragraph, one a line in a lesson's source
+exercises.py       the exercise that a test cell belongs to
 asserts.py         an assertion of a test cell
 test_cells.py      a test cell, split into steps and expected values
 explanations.py    explanations of hidden cases, for after the deadline

@@ -38,6 +38,10 @@ _LAYOUT_OF_TEXT = ("lines_to_next_cell", "lines_to_end_of_cell_marker")
 _FORBIDDEN_IN_ID = re.compile(r"[^A-Za-z0-9_-]")
 
 
+# A build asks for a cell's statements often, and changes none of them.
+_statements = functools.lru_cache(maxsize=2048)(parsed)
+
+
 @dataclass(frozen=True)
 class Cell:
     """One cell of a lesson. `where` names it in messages: file and cell."""
@@ -99,7 +103,7 @@ class Cell:
     def statements(self) -> list[ast.stmt]:
         """Return the top-level statements of a code cell; CourseError if it is not Python."""
         try:
-            return parsed(self.code)
+            return list(_statements(self.code))
         except SyntaxError as error:
             where = f"{self.where}, line {error.lineno}" if error.lineno else self.where
             raise CourseError(f"{where}: {error.msg}") from None

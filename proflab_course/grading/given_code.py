@@ -13,11 +13,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
+from proflab_course.course.exercises import exercise_of
 from proflab_course.course.notebook import GIVEN_LINE
 from proflab_course.course.words import few
 from proflab_course.grading.answer_key import Key
 from proflab_course.grading.defined_names import code_of
-from proflab_course.grading.pages.exercises import exercise_of
 
 _MOST = 2_000_000  # characters of a hand-in that are searched
 _BY_CHANCE = 40  # words and signs of a solution that two people may well write alike

@@ -136,7 +136,7 @@ def concluded(
 ) -> Graded:
     """Return what `conclude` does, once the tapes among the replies have been raced."""
     tapes = list(taped(aligned, key, result, places))
-    raced = race(tapes, given_tapes(key), runner, submission) if tapes else {}
+    raced = race(tapes, given_tapes(key), runner, submission, key.fingerprint) if tapes else {}
     return conclude(aligned, key, result, places, raced)
 
 

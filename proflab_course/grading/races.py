@@ -99,9 +99,16 @@ def as_metadata(tapes: Mapping[Name, Any]) -> list[list[str]]:
 
 
 def race(
-    tapes: list[Taped], given: Mapping[Name, Any], runner: Runner, submission: Submission
+    tapes: list[Taped],
+    given: Mapping[Name, Any],
+    runner: Runner,
+    submission: Submission,
+    salt: str,
 ) -> dict[Name, dict[str, Any]]:
-    """Return what each tape is worth, as `judge` says it. Raises CourseError without built.py."""
+    """Return what each tape is worth, as `judge` says it. Raises CourseError without built.py.
+
+    salt: what the numbers that are drawn depend on besides; unknown to students' code
+    """
     built = gather_files(submission).get(_BUILT)
     if built is None or b"op_facts" not in built:
         raise CourseError("a race is counted by op_facts of an earlier lesson, in built.py")
@@ -110,7 +117,7 @@ def race(
     for each in tapes:
         job = {
             "tape": each.tape, "given": given[each.name], "machine": each.race.machine,
-            "options": each.race.options,
+            "options": each.race.options | {"salt": salt},
         }  # fmt: skip
         try:
             files[f"{len(asked)}.tape"] = dumps(job)

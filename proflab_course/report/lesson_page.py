@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
+from proflab_course.course.exercises import exercise_of
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.release_stamp import track_of
 from proflab_course.grading.answer_key import Key, read_key
 from proflab_course.grading.grade_notebook import CaseResult
-from proflab_course.grading.pages.exercises import exercise_of
 from proflab_course.grading.pages.inert import readable
 from proflab_course.report.class_guesses import Prediction, predictions
 from proflab_course.report.minutes import minutes_taken, quartiles

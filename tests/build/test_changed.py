@@ -1,20 +1,26 @@
 """What `make check` looks at: the lessons and tests that a change concerns."""
 
+import contextlib
+import functools
+import io
 import runpy
-import subprocess
-import sys
 
 import pytest
 from imports import ROOT
 
-CHANGED = [sys.executable, str(ROOT / ".ci" / "changed")]
+
+@functools.cache
+def script():
+    """Return what `.ci/changed` defines; it reads each file of the repository once."""
+    return runpy.run_path(str(ROOT / ".ci" / "changed"))
 
 
 def concerned(*files):
     """Return kind → names, for a change of these files."""
-    done = subprocess.run([*CHANGED, *files], capture_output=True, text=True, check=True)
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        script()["main"]([*files])
     found = {"lesson": [], "cohort": [], "test": [], "later": []}
-    for line in done.stdout.splitlines():
+    for line in out.getvalue().splitlines():
         kind, name = line.split()
         found[kind].append(name)
     return found
@@ -64,9 +70,8 @@ def test_gradients_are_checked_whatever_else_changed(file):
 @pytest.mark.parametrize("package", ["proflab", "proflab_course"])
 def test_every_module_has_a_test_that_is_run(package):
     """Else `make check` would be content with a change that nothing looked at."""
-    changed = runpy.run_path(str(ROOT / ".ci" / "changed"))
     files = [path.relative_to(ROOT).as_posix() for path in (ROOT / package).rglob("*.py")]
-    assert [f for f in files if not list(changed["tests_of"](f))] == []
+    assert [f for f in files if not list(script()["tests_of"](f))] == []
 
 
 def test_what_is_slow_is_left_for_make_test_and_said():

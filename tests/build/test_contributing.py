@@ -139,7 +139,7 @@ def test_there_are_ten_walks():
 def test_each_question_of_a_newcomer_is_answered_by_one_file():
     section = ARCHITECTURE.split("## Where to look\n")[1]
     rows = re.findall(r"^\| (Where .*\?) \| `(\S+)`", section, re.M)
-    assert len(rows) == 20 and len({question for question, _ in rows}) == 20
+    assert len({question for question, _ in rows}) == len(rows) >= 20
     assert [place for _, place in rows if not (ROOT / place).exists()] == []
 
 

@@ -13,13 +13,17 @@ from engine_cases import CASES, Maker
 
 import proflab
 from proflab import Tensor, autograd, cat, dispatch, models, stack
+from proflab.checks import expect
 from proflab.checks.values import dumps, loads
-from proflab.lesson.race import Refused, traced
+from proflab.lesson.outline import Exercise, Outline
+from proflab.lesson.progress import measure
+from proflab.lesson.race import Refused, show, traced
 from proflab.lesson.race.cost import MACHINES, MOVES, _least_flops, cost
-from proflab.lesson.race.judge import draw, judge, share_of
+from proflab.lesson.race.judge import draw, judge, mistake, share_of
 from proflab.lesson.race.replay import walk
 from proflab.lesson.race.tape import RANDOM, SCHEMA, check, inputs_of
 from proflab.lesson.race.trace import Tracer
+from proflab.lesson.run_all import Record, TestRun
 from proflab.meta import MetaArray
 from proflab.nn import functional as F
 from proflab.tensor import wrap
@@ -172,6 +176,18 @@ def test_writes_fills_and_places_in_place_are_on_the_tape():
     x = np.float32([[1, 2, 3], [4, 5, 6]])
     made = walk(crossed(traced(program, x=(2, 3))), {"x": x}).results[0]
     assert made.tolist() == program(Tensor(x)).tolist()
+
+
+def test_a_tensor_is_taken_apart_into_as_many_parts_as_one_likes():
+    tape = crossed(traced(lambda x: stack(x.unbind(0)[::-1]), x=(100, 2)))
+    x = np.arange(200, dtype="float32").reshape(100, 2)
+    assert np.array_equal(walk(tape, {"x": x}).results[0], x[::-1])
+    many = [
+        ["in", "x", (1,), "float32"],
+        ["op", "split", [0], {"sizes": (0,) * 10**5, "dim": 0}, None],
+    ]
+    with pytest.raises(Refused, match="at most 100,000 values"):
+        check([*many, ["out", [0]]])
 
 
 # ── what it costs ────────────────────────────────────────────────────────────────────────────
@@ -511,3 +527,80 @@ def test_numbers_are_drawn_by_the_tape_so_that_no_tape_can_know_them(op_facts):
         once == judge(loads(dumps(traced(_from_right, x=(64, 64)))), given, op_facts, "DESK")
         for _ in range(3)
     )
+
+
+@pytest.mark.parametrize(
+    ("program", "sentence"),
+    [
+        (lambda x: (x.to(np.float64) @ x.to(np.float64)).float(), "it computes in float64"),
+        (lambda x: x @ x + (x @ x).exp(), "matmul is computed twice, on the same operands"),
+        (lambda x: stack([x[i] * 2 for i in range(300)]), "301 ops of 5 µs: the machine waits"),
+        (lambda x: (x @ x).exp(), ""),
+    ],
+)
+def test_what_betrays_a_mistake_is_said(program, sentence, op_facts):
+    tape = crossed(traced(program, x=(700, 700)))
+    said = mistake(tape, cost(tape, DESK, op_facts), DESK)
+    assert said.startswith(sentence) and bool(said) == bool(sentence)
+
+
+def test_a_tape_that_was_lucky_in_the_notebook_is_not_in_the_grader(op_facts):
+    given = loads(dumps(traced(_square, x=(64, 64))))
+
+    def lucky(shift):
+        sign = lambda x: (x[:1, :1] > shift) & (x[1:2, :1] > 0)  # noqa: E731
+        return loads(dumps(traced(lambda x: _from_right(x) * sign(x), x=(64, 64))))
+
+    def wrong(tape, salt=""):
+        return judge(tape, given, op_facts, "DESK", run_slow=True, salt=salt)["wrong"]
+
+    found = next(tape for tape in map(lucky, np.arange(500) * 1e-9) if not wrong(tape))
+    assert sum(bool(wrong(found, salt)) for salt in "abcdef") >= 4
+
+
+# ── in a notebook ────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_notebook_shows_costs_and_the_largest_that_remains(op_facts, capsys, monkeypatch):
+    monkeypatch.setattr(expect, "shares", {})
+
+    def race(program):
+        tape = traced(program, **_EXPERTS)
+        expect.expect_faster("64 experts", tape, like=_experts, machine="T4", full=0.02872)
+        return capsys.readouterr().out
+
+    looped = lambda x, w, b: F.relu(stack([x[e] @ w[e] for e in range(64)]) + b[:, None])  # noqa: E731
+    assert race(looped) == "🏁 64 experts: same results\n"
+    monkeypatch.setitem(show.counting, "op_facts", op_facts)
+    first, second = race(looped).splitlines()
+    assert first == "🏁 64 experts: same results; 0.98144 → 0.35144 ms on T4: 29 % of the way"
+    waits = "67 ops of 5 µs: the machine waits for the program"
+    assert second.startswith(f"   largest: 93 %, 64 × matmul, overhead; {waits}: looped = lambda")
+    assert expect.shares[""]["64 experts"] == pytest.approx(0.29, abs=0.01)
+    assert race(lambda x, w, b: F.relu(x @ w + b[:, None])).endswith("100 % of the way\n")
+    with pytest.raises(
+        expect.CaseFailed, match="❌ 64 experts: off by .* where 0.00002 is allowed"
+    ):
+        race(lambda x, w, b: x @ w)
+    with pytest.raises(TypeError, match="takes what `traced"):
+        expect.expect_faster("a", [1], like=_experts, machine="T4", full=1.0)
+
+
+def test_the_last_cell_counts_a_share_of_the_points():
+    outline = Outline("06_x", {"f": Exercise("f", tests={"test_f": 4, "test_f_2": 2})}, {})
+    record = Record(outline)
+    record.tests |= {"test_f": TestRun("passed", share=0.29), "test_f_2": TestRun("passed")}
+    progress = measure(record)
+    [row] = progress.rows
+    assert (row.state, row.earned) == ("passed", 3.16)
+    assert "29 % of the way, by the visible races" in progress.text()
+
+
+def test_the_table_and_the_picture_show_where_a_program_stands(op_facts, monkeypatch):
+    monkeypatch.setitem(show.counting, "op_facts", op_facts)
+    fast = lambda x, w, b: F.relu(x @ w + b[:, None])  # noqa: E731
+    text = show.table(_experts, fast, "T4", **_EXPERTS)
+    assert "given: 0.9814 ms on T4, 193 ops" in text and "yours: 0.02816 ms on T4, 3 ops" in text
+    assert "100%  overhead  return stack([F.relu(x[e] @ w[e] + b[e])" in text
+    drawn = show.picture(_experts, fast, "T4", 0.02872, **_EXPERTS)
+    assert "given 0.9814 ms, yours 0.02816 ms, full marks 0.02872 ms, floor 0.0116 ms" in drawn.alt

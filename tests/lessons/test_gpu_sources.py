@@ -61,7 +61,7 @@ record = cuda.Record(*PATHS, "c.json", form=roofline_document)
 
 # %% nbgrader={{"grade": false, "grade_id": "demo", {FLAGS}}} tags=["demo"]
 # Prints rows.
-print(record.title("Rows", *record.rows("gemm")), record.rows("fma"))
+print(record.title("Rows", *record.rows("gemm")), record.rows("fma")[-1], record.rows("fma")[:2])
 demos.own(record)
 """
 
@@ -87,6 +87,20 @@ def test_a_cell_is_traced_to_the_kinds_of_rows_that_it_reads(lesson, tmp_path):
     assert reader.records == {"record": ("a.json", "b.json", "c.json")}
     [demo] = lesson.named("demo")
     assert reader.kinds(demo) == {"record": {"gemm", "fma", "sweep"}}
+    assert reader.places(demo, "record", "gemm") == []
+    assert reader.places(demo, "record", "fma") == ["-1", ":2"]
+
+
+def test_of_several_documents_those_count_whose_rows_are_taken(lesson, tmp_path):
+    found = []
+    for name, rows in (("a", 1), ("b", 2), ("c", 1)):
+        (tmp_path / f"{name}.json").write_text(json.dumps({"rows": {"fma": [{}] * rows}}))
+        found.append(sources.Document("10_small", tmp_path / f"{name}.json"))
+    reader, [demo] = sources.Reader.of(lesson, tmp_path), lesson.named("demo")
+    taken = sources.taken(found, "fma", reader, demo, "record")
+    assert {each.name for each in taken} == {"a.json", "b.json", "c.json"}
+    taken = sources.taken([*found, found[0]], "fma", reader, demo, "record")
+    assert {each.name for each in taken} == {"a.json", "b.json"}
 
 
 def test_a_number_without_a_source_and_a_source_without_a_number_are_told(lesson, monkeypatch):
@@ -143,6 +157,7 @@ def test_the_page_names_repository_commit_card_date_and_licence_of_each_row(tmp_
         "licence": "MIT",
         "date": "2025-02",
         "card": "A100",
+        "path": "results/a100.txt",
     }
     path = tmp_path / "cards.json"
     head = {"constructed": False, "date": "2026-01-01", "card": None, "note": "By others."}
@@ -150,4 +165,5 @@ def test_the_page_names_repository_commit_card_date_and_licence_of_each_row(tmp_
     path.write_text(json.dumps({**head, "command": "make it", "rows": rows}), encoding="utf-8")
     table = "".join(sources._documents([sources.Document("10_small", path)]))
     whose = "[someone/benches](https://github.com/someone/benches) at 0123abcd"
+    assert "Its originals are `results/a100.txt`." in table
     assert f"| `cards.json` | 10 | A100 | 2025-02 | roofline, cache | {whose} | MIT |" in table

@@ -15,9 +15,9 @@ from proflab.lesson.hardware import Cache, Hardware, Machine
 from proflab.lesson.plot import Picture
 from proflab_course.assemble.command import read_folder, render
 from proflab_course.assemble.gather import gather
+from proflab_course.course.exercises import exercise_of
 from proflab_course.course.notebook import read_module
 from proflab_course.course.tracks import Tracks
-from proflab_course.grading.pages.exercises import exercise_of
 
 FOLDER = ROOT / "modules" / "06_roofline"
 

@@ -2,7 +2,8 @@
 
 The order is: refused, no cheaper than the given program, wrong, below the floor, a share. Inputs
 are drawn with a seed that follows from the tape itself, so the same tape always meets the same
-numbers, and nobody can write a tape that knows the numbers that it will meet.
+numbers, and nobody can write a tape that knows the numbers that it will meet. The grader adds a
+salt that students' code does not know, so that none can try tapes until one has luck.
 """
 
 from __future__ import annotations
@@ -33,13 +34,14 @@ Draws = Mapping[str, Any]  # "positive", or the number that drawn integers are b
 def judge(tape: Any, given: list, op_facts: Callable | None, machine: str, *,
           within: float = WITHIN, floor: float | None = None, draws: Draws | None = None,
           state: tuple[str, ...] = (), fast: int | None = None,
-          run_slow: bool = False) -> dict[str, Any]:  # fmt: skip
+          run_slow: bool = False, salt: str = "") -> dict[str, Any]:  # fmt: skip
     """Return what a tape is worth beside the given program's, as plain data.
 
     "refused": a sentence; or "ms", "given", "floor": costs in ms (bytes, with two memories), and
     "error": the largest one on three draws relative to the largest result, None where the tape is
     no cheaper and was not run (unless run_slow); "wrong": a sentence, empty if it is right;
-    "largest": the ops that cost most. op_facts None: nothing is counted, results are compared.
+    "largest": the ops that cost most; "mistake": a sentence, or none. op_facts None: nothing is
+    counted, results are compared.
     """
     if machine not in MACHINES:
         raise ValueError(f"there is no machine {machine!r}: take one of {', '.join(MACHINES)}")
@@ -54,9 +56,10 @@ def judge(tape: Any, given: list, op_facts: Callable | None, machine: str, *,
             least = floor_of(given, chosen, fast) if floor is None else floor
             found |= {"ms": paid.ms, "given": price.ms, "floor": least, "peak": paid.peak_bytes}
             found["largest"] = largest(paid, chosen)
+            found["mistake"] = mistake(tape, paid, chosen)
             if paid.ms >= price.ms and not run_slow:
                 return found
-        found["error"], found["wrong"] = _compare(tape, given, draws or {}, within)
+        found["error"], found["wrong"] = _compare(tape, given, draws or {}, within, salt)
     except Refused as refused:
         return {"refused": str(refused)}
     return found
@@ -97,9 +100,8 @@ def largest(paid: Cost, machine: Machine) -> dict[str, Any]:
         return {}
     rows = max(groups.values(), key=lambda rows: sum(row["ms"] for row in rows))
     ms = sum(row["ms"] for row in rows)
-    wide = any(row["dtype"] == "float64" for row in rows)
     share = ms / paid.ms if paid.ms else 0.0
-    told = {"op": rows[0]["op"], "count": len(rows), "share": share, "float64": wide}
+    told = {"op": rows[0]["op"], "count": len(rows), "share": share}
     return told | {"wall": wall_of(rows, machine), "at": rows[0]["at"]}
 
 
@@ -125,12 +127,31 @@ def told(found: Mapping[str, Any], machine: str, full: float, fast: int | None =
 
 
 def hint(found: Mapping[str, Any]) -> str:
-    """Return which ops cost most in what remains, or what betrays a mistake."""
+    """Return which ops cost most in what remains, and what betrays a mistake."""
     top = found.get("largest") or {}
     if not top:
         return ""
-    what = f"largest: {top['share']:.0%}, {top['count']:,} × {top['op']}, {top['wall']}"
-    return f"{what}; it computes in float64" if top["float64"] else what
+    what = f"largest: {100 * top['share']:.0f} %, {top['count']:,} × {top['op']}, {top['wall']}"
+    return "; ".join(filter(None, (what, found.get("mistake"))))
+
+
+def mistake(tape: list, paid: Cost, machine: Machine) -> str:
+    """Return a sentence on the first of three mistakes that a program's ops betray."""
+    if any(row["dtype"] == "float64" and row["ms"] for row in paid.rows):
+        return "it computes in float64"
+    ops = sum(row["ms"] > 0 for row in paid.rows)
+    if ops * machine.op_us / 1e3 > paid.ms / 2:
+        return f"{ops:,} ops of {machine.op_us:g} µs: the machine waits for the program"
+    seen: set[str] = set()
+    paying = {row["at"] for row in paid.rows if row["ms"]}
+    for at, line in enumerate(tape):
+        if line[0] == "write":
+            seen.clear()  # what is equal may have other operands now
+        if line[0] == "op" and at in paying:
+            if (asked := repr(line[1:4])) in seen:
+                return f"{line[1]} is computed twice, on the same operands"
+            seen.add(asked)
+    return ""
 
 
 def draw(inputs: list, seed: int, kind: str, draws: Draws) -> dict[str, np.ndarray]:
@@ -153,14 +174,14 @@ def draw(inputs: list, seed: int, kind: str, draws: Draws) -> dict[str, np.ndarr
     return found
 
 
-def _compare(tape: list, given: list, draws: Draws, within: float) -> tuple[float, str]:
+def _compare(tape: list, given: list, draws: Draws, within: float, salt: str) -> tuple[float, str]:
     """Return the largest relative error on three draws, and a sentence if it is too large."""
     counted = on_meta(tape)
     wanted = [array.shape for array in on_meta(given).results]
     made = [array.shape for array in counted.results]
     if made != wanted:
         return math.inf, f"results of shapes {_few(made)} where {_few(wanted)} are expected"
-    digest = hashlib.sha256(dumps([tape, given])).digest()
+    digest = hashlib.sha256(dumps([salt, tape, given])).digest()
     worst = 0.0
     for number, kind in enumerate(_DRAWS):
         seed = int.from_bytes(digest[8 * number : 8 * number + 8], "big")

@@ -52,6 +52,7 @@ def picture(slow: Callable, fast: Callable, machine: str, full: float, **shapes:
         for (name, ms), colour, shape in zip(marks.items(), plot.COLOURS, "sov|", strict=False):
             axes.plot([ms], [0], shape, color=colour, markersize=11, label=f"{name} {ms:,.4g} ms")
         axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(lambda ms, _: f"{ms:g}")
         axes.invert_xaxis()
         axes.set(yticks=[], xlabel=f"ms on {machine}, counted", ylim=(-1, 1))
         axes.spines["left"].set_visible(False)

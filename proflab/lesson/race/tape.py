@@ -27,6 +27,7 @@ import numpy as np
 from proflab import dispatch
 
 MAX_INSTRUCTIONS = 10_000
+MAX_VALUES = 100_000
 MAX_CONSTANT_BYTES = 1 << 20
 MAX_FILLED_BYTES = 2 << 30  # of all fills together: they cost nothing, but have to be written
 _MAX_INT = 1 << 62
@@ -129,6 +130,7 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
     "number": _is_number,
     "bool": lambda value: type(value) is bool,
     "ints": _is_ints,
+    "sizes": lambda value: isinstance(value, tuple) and all(map(_is_int, value)),
     "pairs": _is_pairs,
     "dtype": _is_dtype,
     "index": _is_index,
@@ -165,7 +167,7 @@ gather                                              2    dim=int
 scatter_add                                         3    dim=int
 nonzero                                             1
 cat                                                 1-   dim=int
-split                                               1    sizes=ints dim=int
+split                                               1    sizes=sizes dim=int
 tril triu                                           1    diagonal=int
 flip                                                1    dims=ints
 roll                                                1    shifts=ints dims=ints
@@ -241,6 +243,7 @@ class _Check:
         _want(known is not None, f"there is no instruction {str(kind)[:40]!r}")
         _want(len(rest) == known, f"an instruction {kind!r} of {len(rest)} parts")
         self.count += getattr(self, f"_{kind}")(at, *rest)
+        _want(self.count <= MAX_VALUES, f"a program has at most {MAX_VALUES:,} values")
 
     def _in(self, at: int, name: Any, shape: Any, dtype: Any) -> int:
         _want(

@@ -16,8 +16,8 @@ from nbformat.v4 import new_markdown_cell
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor
 
+from proflab_course.course.exercises import exercise_of
 from proflab_course.grading.answer_key import kind_of, meta
-from proflab_course.grading.pages.exercises import exercise_of
 from proflab_course.grading.pages.inert import readable
 from proflab_course.grading.submissions.read_notebook import MAX_CELLS
 
