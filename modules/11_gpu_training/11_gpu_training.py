@@ -729,7 +729,7 @@ print(f"of {len(shared)} names {sum(off)} differ in CPU time")
 # 3. **AMP**, mixed precision: `torch.autocast` runs products and convolutions in float16 on the tensor cores; weights stay float32. `torch.amp.GradScaler` multiplies the loss and divides the gradients.
 # 4. **Channels-last**: images as N × H × W × C, as tensor cores read them.
 # 5. **Checkpointing** (lesson 04), for a batch twice as large.
-# 6. **torch.compile, one shape.** It fuses ops into fewer kernels; mode `reduce-overhead` replays a CUDA graph, `max-autotune` tries several kernels for each op. By default torch compiles the second shape for all sizes; with `dynamic=False`, as in `train.py`, it compiles each new one, and after eight gives up. So the changing shapes go here.
+# 6. **torch.compile, one shape.** It fuses ops into fewer kernels; mode `reduce-overhead` replays a CUDA graph, `max-autotune` tries several kernels for each op. By default torch compiles the second shape for all sizes; with `dynamic=False`, as in `train.py`, each new one needs *recompilation*; after eight it gives up. So the changing shapes go here.
 # 7. **All that helped**, without `.item()` and the transfer, and with a fused optimizer: one kernel for many weights, and the GradScaler no longer waits.
 #
 # Each part is compared with an earlier one in pairs, and stays if its interval lies above 1 and the loss falls as before.
