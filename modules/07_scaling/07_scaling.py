@@ -233,9 +233,15 @@ noise.show_load()
 guess_line_promises = None  # your guess: promised FLOPs / true FLOPs at 8,192 tokens
 
 # %% [markdown]
-# <details><summary>Hint: who solves it?</summary>
+# <details><summary>Hint 1: what are the unknowns?</summary>
 #
-# The matrix has a row for each measurement, a column for each power.
+# The prices.
+# Each measurement is a row, each power a column.
+#
+# </details>
+#
+# <details><summary>Hint 2: who solves it?</summary>
+#
 # `np.linalg.lstsq(matrix, right, rcond=None)` returns a tuple.
 # Its first item holds the unknowns that bring `matrix @ unknowns` closest to `right`.
 #
@@ -1433,7 +1439,6 @@ noise.show_load()
 # If a program takes 12 s, then 6 s, then 2 s, its steps are 2 and 3, and the whole is 6.
 # Seconds mislead: the first step saved 6 of 10 s only because it came first.
 # Speed-ups multiply, so their *logarithms* add: ln 2 / ln 6 = 39 % of the way, and ln 3 / ln 6 = 61 %.
-# `speedup_steps` lists the steps with their shares.
 
 
 # %% nbgrader={"grade": false, "grade_id": "speedup_steps", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1692,7 +1697,7 @@ expect_faster(
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# <details><summary>Hint 1 for distances: where is a product of matrices?</summary>
+# <details><summary>Hint 1: where is a product of matrices in a distance?</summary>
 #
 # (p − q)² = p² − 2pq + q²
 #
