@@ -22,6 +22,10 @@ from solved import ROOFLINE, TRAINING, measures, solved
 from proflab.lesson.cuda import Record, print_ratios
 from proflab.lesson.cuda import device as devices
 
+NOTE = (
+    "Measured with torch on a processor that other programs used, too; of the steps and of the "
+    "loader's rates the fastest of several rounds."
+)
 FORMS = {"10": ROOFLINE, "11": TRAINING}
 
 
@@ -50,6 +54,8 @@ def record(
             print(f"no {kind} rows: {failed[kind]}", file=sys.stderr)
     how = "--processor" if cells == "anywhere" else f"--lesson {lesson}"
     made.document["command"] = f"python docs/gpu/record.py {how}"
+    if cells == "anywhere":
+        made.document["note"] = NOTE
     made.save(path)
     if failed:
         print(f"{path} is not complete: {', '.join(failed)} rows are missing", file=sys.stderr)

@@ -613,10 +613,10 @@ expect("two start together", own("cpu", *together), {"in": 5.0, "out": 4.0})
 itself = [fake.op("div", 20, 9), fake.op("div", 22, 5)]
 not_alone = [fake.op("to", 40, 9), fake.op("to", 42, 1), fake.op("copy_", 44, 3)]
 expect(
-    "cpu_us of an op that calls itself; of one that calls others, too",
-    {row["name"]: row["cpu_us"] for row in ops_table(fake.trace(*itself, *not_alone))},
-    {"copy_": 3.0, "div": 9.0, "to": 10.0},
-    mistakes={"an op that calls itself counts twice": {"copy_": 3.0, "div": 14.0, "to": 10.0}},
+    "total and self: an op that calls itself, one that calls others, too",
+    [[row["cpu_us"], row["self_cpu_us"]] for row in ops_table(fake.trace(*itself, *not_alone))],
+    [[3.0, 3.0], [9.0, 9.0], [10.0, 6.0]],
+    mistakes={"an op that calls itself counts twice": [[3.0, 3.0], [14.0, 9.0], [10.0, 6.0]]},
 )
 digits = [fake.op("relu", 4473694477302.693, 8.25), fake.op("clamp_min", 4473694477304.193, 6.751)]
 found = own("cpu", *digits)["relu"]

@@ -20,6 +20,7 @@ from proflab.lesson.recording import (
 )
 from proflab.lesson.tensor_memory import TABLES, bytes_by_memory, memory_of
 from proflab.lesson.tracebacks import own_function
+from proflab.nn import functional as F
 from statistics import mean, median, stdev
 
 __all__ = [
@@ -113,6 +114,12 @@ __all__ = [
     "roofline_points",
     "classify",
     "inspect_step",
+    "slow_chain",
+    "slow_experts",
+    "slow_passes",
+    "chain",
+    "experts",
+    "fewer_passes",
     "mfu",
     "amdahl",
     "reflect_relu",
@@ -1501,7 +1508,7 @@ def profile_forward_pass(model, x, hardware, warmup=3, iterations=10):
         measure_memory measure. gflops_per_second: float, 10⁹ of these FLOPs a second.
     bottleneck: find_bottleneck of all FLOPs, elementwise ones too, and all bytes, read and written,
         of the pass's ops (record them); None also if nothing moves.
-    The model stays in its mode, without gradients. Raises what its parts raise.
+    The model keeps its mode, and its parameters get no gradients. Raises what its parts raise.
     """
     flops, runs = count_flops(model, x, per_sample=False), as_model(model)
     latency = measure_latency(runs, x, warmup, iterations)
@@ -1891,6 +1898,60 @@ def inspect_step(step):
     return "slow matmuls" if reached < 0.5 * step["peak_flops"] else "near peak"
 
 
+def slow_chain(a, b, c, d, x):
+    """Return (ab + cd)x."""
+    return (a @ b + c @ d) @ x
+
+
+def slow_experts(x, w, b):
+    """Return the ReLU of x[e] @ w[e] + b[e] for each expert e."""
+    return proflab.stack([F.relu(x[e] @ w[e] + b[e]) for e in range(x.shape[0])])
+
+
+def slow_passes(x, gain, bias):
+    """Return the GELU, by tanh, of the rows of x after a layer norm."""
+    x = x.to(np.float64)
+    mean = x.mean(-1, keepdim=True)
+    variance = ((x - mean) ** 2).mean(-1, keepdim=True)
+    y = (x - mean) / (variance + 1e-5).sqrt() * gain + bias
+    inner = math.sqrt(2 / math.pi) * (y + 0.044715 * y**3)
+    return (0.5 * y * (1 + inner.tanh())).to(np.float32)
+
+
+def chain(a, b, c, d, x):
+    """Return what slow_chain does, (n, m), at the least cost on DESK.
+
+    >>> chain(*[proflab.full((1, 1), 2.0)] * 5)
+    Tensor([[16.]])
+
+    a, b, c, d: (n, n). x: (n, m), of few columns.
+    """
+    return a @ (b @ x) + c @ (d @ x)
+
+
+def experts(x, w, b):
+    """Return what slow_experts does, (experts, rows, out), at the least cost on T4.
+
+    >>> experts(proflab.ones(1, 1, 1), proflab.ones(1, 1, 1), proflab.ones(1, 1))
+    Tensor([[[2.]]])
+
+    x: (experts, rows, in). w: (experts, in, out). b: (experts, out).
+    """
+    return F.relu(x @ w + b[:, None])
+
+
+def fewer_passes(x, gain, bias):
+    """Return what slow_passes does, (rows, width), at the least cost on DESK.
+
+    >>> fewer_passes(proflab.ones(1, 2), proflab.ones(2), proflab.zeros(2))
+    Tensor([[0., 0.]])
+
+    x: (rows, width). gain, bias: (width,).
+    """
+    y = F.layer_norm(x, (x.shape[-1],), gain, bias)
+    return F.gelu(y, approximate="tanh")
+
+
 def mfu(flops, seconds, peak_flops):
     """Return the model FLOPs utilization: the share of a machine's peak that was reached, 0 to 1.
 
@@ -1954,8 +2015,8 @@ _use_mine(
      '05_profiler': ['op_bytes', 'self_times', 'record', 'top_operations', 'find_bottleneck',
                      'rows_at_ridge', 'profiling_overhead', 'samples_needed',
                      'profile_forward_pass', 'profile_backward_pass'],
-     '06_roofline': ['arithmetic_intensity', 'ridge_point', 'attainable_flops', 'matmul_bytes',
-                     'elementwise_bytes', 'attention_bytes', 'measure_peak_flops',
-                     'measure_bandwidth', 'write_allocate', 'roofline_points', 'classify',
-                     'inspect_step', 'mfu', 'amdahl', 'reflect_relu']},
+     '06_roofline': ['arithmetic_intensity', 'attainable_flops', 'matmul_bytes', 'attention_bytes',
+                     'measure_peak_flops', 'measure_bandwidth', 'write_allocate',
+                     'roofline_points', 'classify', 'inspect_step', 'chain', 'experts',
+                     'fewer_passes', 'mfu', 'amdahl']},
 )

@@ -115,6 +115,12 @@ __all__ = [
     "roofline_points",
     "classify",
     "inspect_step",
+    "slow_chain",
+    "slow_experts",
+    "slow_passes",
+    "chain",
+    "experts",
+    "fewer_passes",
     "mfu",
     "amdahl",
     "reflect_relu",
@@ -131,6 +137,10 @@ __all__ = [
     "traffic_bound",
     "set_misses",
     "speedup_steps",
+    "slow_path",
+    "slow_distances",
+    "path",
+    "distances",
     "reflect_crossover_tokens",
     "run_order",
     "rank_test",
@@ -1544,7 +1554,7 @@ def profile_forward_pass(model, x, hardware, warmup=3, iterations=10):
         measure_memory measure. gflops_per_second: float, 10⁹ of these FLOPs a second.
     bottleneck: find_bottleneck of all FLOPs, elementwise ones too, and all bytes, read and written,
         of the pass's ops (record them); None also if nothing moves.
-    The model stays in its mode, without gradients. Raises what its parts raise.
+    The model keeps its mode, and its parameters get no gradients. Raises what its parts raise.
     """
     flops, runs = count_flops(model, x, per_sample=False), as_model(model)
     latency = measure_latency(runs, x, warmup, iterations)
@@ -1934,6 +1944,60 @@ def inspect_step(step):
     return "slow matmuls" if reached < 0.5 * step["peak_flops"] else "near peak"
 
 
+def slow_chain(a, b, c, d, x):
+    """Return (ab + cd)x."""
+    return (a @ b + c @ d) @ x
+
+
+def slow_experts(x, w, b):
+    """Return the ReLU of x[e] @ w[e] + b[e] for each expert e."""
+    return proflab.stack([F.relu(x[e] @ w[e] + b[e]) for e in range(x.shape[0])])
+
+
+def slow_passes(x, gain, bias):
+    """Return the GELU, by tanh, of the rows of x after a layer norm."""
+    x = x.to(np.float64)
+    mean = x.mean(-1, keepdim=True)
+    variance = ((x - mean) ** 2).mean(-1, keepdim=True)
+    y = (x - mean) / (variance + 1e-5).sqrt() * gain + bias
+    inner = math.sqrt(2 / math.pi) * (y + 0.044715 * y**3)
+    return (0.5 * y * (1 + inner.tanh())).to(np.float32)
+
+
+def chain(a, b, c, d, x):
+    """Return what slow_chain does, (n, m), at the least cost on DESK.
+
+    >>> chain(*[proflab.full((1, 1), 2.0)] * 5)
+    Tensor([[16.]])
+
+    a, b, c, d: (n, n). x: (n, m), of few columns.
+    """
+    return a @ (b @ x) + c @ (d @ x)
+
+
+def experts(x, w, b):
+    """Return what slow_experts does, (experts, rows, out), at the least cost on T4.
+
+    >>> experts(proflab.ones(1, 1, 1), proflab.ones(1, 1, 1), proflab.ones(1, 1))
+    Tensor([[[2.]]])
+
+    x: (experts, rows, in). w: (experts, in, out). b: (experts, out).
+    """
+    return F.relu(x @ w + b[:, None])
+
+
+def fewer_passes(x, gain, bias):
+    """Return what slow_passes does, (rows, width), at the least cost on DESK.
+
+    >>> fewer_passes(proflab.ones(1, 2), proflab.ones(2), proflab.zeros(2))
+    Tensor([[0., 0.]])
+
+    x: (rows, width). gain, bias: (width,).
+    """
+    y = F.layer_norm(x, (x.shape[-1],), gain, bias)
+    return F.gelu(y, approximate="tanh")
+
+
 def mfu(flops, seconds, peak_flops):
     """Return the model FLOPs utilization: the share of a machine's peak that was reached, 0 to 1.
 
@@ -2250,6 +2314,42 @@ def speedup_steps(seconds):
         }
         for name, before, after in zip(names[1:], times, times[1:], strict=False)
     ]
+
+
+def slow_path(a, b, c, d):
+    """Return the sum of a[i, j, k] b[k, l] c[l, m] d[j, n] over j, k and l, for all i, m and n."""
+    return (a @ b @ c).mT @ d
+
+
+def slow_distances(x, y):
+    """Return the squared distance of each row of x from each row of y."""
+    gaps = x[:, None] - y
+    return (gaps * gaps).sum(-1)
+
+
+def path(a, b, c, d):
+    """Return what slow_path does, (i, m, n), at the least cost on DESK.
+
+    a: (i, j, k). b: (k, l). c: (l, m). d: (j, n). m and n are small.
+
+    >>> path(*[proflab.ones(*s) for s in ((1, 2, 2), (2, 2), (2, 1), (2, 1))])
+    Tensor([[[8.]]])
+    """
+    return (a @ (b @ c)).mT @ d
+
+
+def distances(x, y):
+    """Return what slow_distances does, (rows, others), at the least cost on DESK.
+
+    x: (rows, width). y: (others, width). Rounding may cost 0.00002 of the largest distance; rows
+    that are close to each other lose digits.
+
+    >>> distances(proflab.zeros(1, 2), proflab.ones(3, 2))
+    Tensor([[2., 2., 2.]])
+    """
+    xx, yy = ((each * each).sum(1, keepdim=True) for each in (x, y))
+    left = proflab.cat([-2 * x, xx, proflab.ones_like(xx)], 1)
+    return left @ proflab.cat([y, proflab.ones_like(yy), yy], 1).mT
 
 
 def reflect_crossover_tokens(d_model, share=0.5):
@@ -2979,12 +3079,12 @@ _use_mine(
      '05_profiler': ['op_bytes', 'self_times', 'record', 'top_operations', 'find_bottleneck',
                      'rows_at_ridge', 'profiling_overhead', 'samples_needed',
                      'profile_forward_pass', 'profile_backward_pass'],
-     '06_roofline': ['arithmetic_intensity', 'ridge_point', 'attainable_flops', 'matmul_bytes',
-                     'elementwise_bytes', 'attention_bytes', 'measure_peak_flops',
-                     'measure_bandwidth', 'write_allocate', 'roofline_points', 'classify',
-                     'inspect_step', 'mfu', 'amdahl', 'reflect_relu'],
+     '06_roofline': ['arithmetic_intensity', 'attainable_flops', 'matmul_bytes', 'attention_bytes',
+                     'measure_peak_flops', 'measure_bandwidth', 'write_allocate',
+                     'roofline_points', 'classify', 'inspect_step', 'chain', 'experts',
+                     'fewer_passes', 'mfu', 'amdahl'],
      '07_scaling': ['local_exponents', 'fit_cost', 'holdout_error', 'predict_ms', 'cache_misses',
-                    'set_misses', 'speedup_steps', 'reflect_crossover_tokens'],
+                    'set_misses', 'path', 'distances', 'reflect_crossover_tokens'],
      '08_benchmarking': ['run_order', 'rank_test', 'speedup_interval', 'gate', 'runs_interval',
                          'percentile_interval', 'response_times', 'quantize', 'sparse_bytes',
                          'pareto', 'energy_joules', 'audit_speedups', 'audit_memory'],

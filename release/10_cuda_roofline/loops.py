@@ -7,6 +7,7 @@ with PROFLAB_DEMO=small. What may not enter: a count of FLOPs; a trial alone say
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from string import Template
 from typing import Any
@@ -15,6 +16,7 @@ import numpy as np
 from workloads import FUSED_CHAIN, TABLE
 
 from proflab.lesson.cuda.device import Gpu
+from proflab.lesson.cuda.sheets import multiprocessor
 from proflab.lesson.demo import demo_size
 
 SWEEP = Template("""
@@ -76,8 +78,33 @@ def stream(gpu: Gpu, source: Callable[[str], str]) -> Iterator[dict]:
         yield gpu.row({**what, "itemsize": 4, "passes": passes}, launch, flush=False)
 
 
+def in_flight(gpu: Gpu, source: Callable[[str], str]) -> Iterator[dict]:
+    """Measure rows of kind in_flight: a triad by few and many threads on each multiprocessor.
+
+    source: from a kernel's name to CUDA C with an entry `stream`.
+    """
+    elements = 2 ** demo_size(full=26, small=12)
+    buffers = [gpu.cupy.ones(elements, dtype="float32") for _ in range(3)]
+    kernel = gpu.cupy.RawKernel(source("triad"), "stream")
+    numbers = np.float32(0.5), np.int32(elements // 4), np.int32(1)
+    room = multiprocessor(gpu.card)["threads"]
+    plan = (32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048)
+    for threads in [threads for threads in plan if threads <= room]:
+        each = 1 + (threads > 1024)  # blocks, none of which has more than 1,024 threads
+        blocks, size = gpu.card["multiprocessors"] * each, threads // each
+
+        def launch(i: int, blocks=blocks, size=size) -> None:
+            kernel((blocks,), (size,), (*buffers, *numbers))
+
+        what = {"kernel": "triad", "elements": elements, "reads": 2, "writes": 1, "itemsize": 4}
+        yield gpu.row({**what, "passes": 1, "threads": threads}, launch, flush=False)
+
+
 def sweep(gpu: Gpu) -> Iterator[dict]:
-    """Measure rows of kind sweep: from 1 to 1,024 FMAs for each float that is read and written."""
+    """Measure rows of kind sweep: from 1 to 1,024 FMAs for each float that is read and written.
+
+    Each kernel runs for a while before it is timed, so that the watts read are its own.
+    """
     elements = 2 ** demo_size(full=26, small=20)
     here, there = (gpu.cupy.ones(elements, dtype="float32") for _ in range(2))
     x, y, n = np.float32(0.999), np.float32(0.001), np.int32(elements // 4)
@@ -87,6 +114,10 @@ def sweep(gpu: Gpu) -> Iterator[dict]:
         def launch(i: int, kernel=kernel) -> None:
             kernel((elements // 1024,), (256,), (there, here, x, y, n))
 
+        began = time.perf_counter()
+        while time.perf_counter() - began < demo_size(full=0.5, small=0.0):
+            launch(0)
+            gpu.wait()
         yield gpu.row({"elements": elements, "fmas": fmas, "itemsize": 4}, launch)
 
 

@@ -1485,7 +1485,7 @@ def profile_forward_pass(model, x, hardware, warmup=3, iterations=10):
         measure_memory measure. gflops_per_second: float, 10⁹ of these FLOPs a second.
     bottleneck: find_bottleneck of all FLOPs, elementwise ones too, and all bytes, read and written,
         of the pass's ops (record them); None also if nothing moves.
-    The model stays in its mode, without gradients. Raises what its parts raise.
+    The model keeps its mode, and its parameters get no gradients. Raises what its parts raise.
     """
     flops, runs = count_flops(model, x, per_sample=False), as_model(model)
     latency = measure_latency(runs, x, warmup, iterations)

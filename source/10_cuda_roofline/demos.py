@@ -10,10 +10,12 @@ import numpy as np
 from workloads import TABLE
 
 from proflab import Tensor, dispatch, meta, models, nn, no_grad
+from proflab.lesson.cuda import Record, multiprocessor
+from proflab.lesson.cuda.sheets import data_sheet
 from proflab.lesson.plot import COLOURS, INK, QUIET, Picture, canvas, extremes
 
 TERA, GIGA = 1e12, 1e9
-_MARKS = "osD^vPX*"
+_MARKS, _BESIDE = "osD^vPX*", ("--", ":")
 _PLAIN = {"frameon": True, "framealpha": 1, "edgecolor": "none"}  # no grid through a legend
 _CLEAR = {"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none"}  # nor through a label
 _NAMES = {"dram": "memory", "l2": "L2 cache"}
@@ -58,21 +60,32 @@ def lines(
     title: str = "",
     log: str = "",
     marks: dict[str, float | None] | None = None,
+    beside: dict[str, dict[str, Sequence[tuple[float, float]]]] | None = None,
 ) -> Picture:
     """Draw lines through (x, y) points, marked if they are few; `log` may be "x", "y" or "xy".
 
     marks: name → a place on the x axis, drawn as a line across; None, a guess not made, is not.
+    beside: what series are compared with → name of a series → its points, in the same colour.
     """
     said = "; ".join(
-        f"{name} from {points[0][1]:,.3g} to {points[-1][1]:,.3g}"
-        + extremes(points, "{:,.3g}".format)
+        f"{name} from {_said_number(points[0][1])} to {_said_number(points[-1][1])}"
+        + extremes(points, _said_number)
         for name, points in series.items()
     )
+    for what, others in (beside or {}).items():
+        apart = "; ".join(f"{name} {_farthest(series[name], others[name])}" for name in others)
+        said += f". Farthest from {what}: {apart}"
     with canvas(7.5, 3.8, f"{title or 'Lines'}: {y} against {x}. {said}") as (picture, axes):
         for index, (name, points) in enumerate(series.items()):
-            mark = _MARKS[index % len(_MARKS)] if len(points) <= 40 else None
-            style = {"color": COLOURS[index % len(COLOURS)], "marker": mark}
+            colour = COLOURS[index % len(COLOURS)]
+            every = max(1, len(points) // 20)  # of many points, some are marked
+            style = {"color": colour, "marker": _MARKS[index % len(_MARKS)], "markevery": every}
             axes.plot(*zip(*points, strict=True), ms=5, lw=1.3, label=name, **style)
+            for style, others in zip(_BESIDE, (beside or {}).values(), strict=False):
+                if name in others:
+                    axes.plot(*zip(*others[name], strict=True), style, color=colour, lw=1.6)
+        for style, what in zip(_BESIDE, beside or {}, strict=False):
+            axes.plot([], [], style, color=QUIET, lw=1.6, label=what)
         for index, (name, place) in enumerate((marks or {}).items()):
             if place is None:
                 continue
@@ -89,13 +102,119 @@ def lines(
         if "y" not in log:
             axes.set_ylim(bottom=0)
         for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_formatter(lambda number, _: f"{number:,.6g}")
+            axis.set_major_formatter(lambda number, _: f"{number:,.12g}")
             axis.set_minor_formatter(lambda number, _: "")
-        if len(series) > 1:
-            axes.legend(fontsize=9, **_PLAIN)
-        axes.set_title(title)
+        if len(series) > 1 or beside:
+            apart = {"loc": "upper left", "bbox_to_anchor": (1, 1)} if len(marks or {}) > 1 else {}
+            axes.legend(fontsize=9, **_PLAIN, **apart)
+        axes.set_title(title if len(title) <= 85 else title.replace(" · ", "\n", 1))
         axes.grid()
     return picture
+
+
+def _farthest(points: Sequence, others: Sequence) -> str:
+    """Return in words where a line is farthest from another, which has more points or as many."""
+    there = dict(others)
+    x, y = max(points, key=lambda point: abs(point[1] - there[point[0]]))
+    return f"{_said_number(y)} for {_said_number(there[x])} at {_said_number(x)}"
+
+
+def _said_number(number: float) -> str:
+    """Return a number in words' company: three digits, and no power of ten from 1,000 on."""
+    return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.3g}"
+
+
+# ── curves of several cards ──────────────────────────────────────────────────────────────────
+
+
+def measured(cards: Record, kind: str) -> dict[str, list[list[float]]]:
+    """Return card → the points of a kind that others measured, as roofline_document.COLUMNS."""
+    return {cards.source(row)["card"]: row["points"] for row in cards.rows(kind)}
+
+
+def at(points: Sequence[Sequence[float]], x: float) -> float:
+    """Return the y of a line through (x, y) points at an x between them."""
+    return float(np.interp(x, *zip(*points, strict=True)))
+
+
+def best(points: Sequence[Sequence[float]]) -> dict:
+    """Return the roofs of a measured roofline, as ceilings does: the most that a point reached."""
+    _, moved, computed, _ = zip(*points, strict=True)
+    flops, bandwidth = {"float32": max(computed) * GIGA}, {"dram": max(moved) * GIGA}
+    return {"flops": flops, "bandwidth": bandwidth}
+
+
+def roofs_over(curves: dict[str, Sequence[Sequence[float]]]) -> dict[str, dict]:
+    """Return what `lines` draws beside measured rooflines: straight roofs, and data sheets'.
+
+    Both are (FLOPs a byte, TFLOP/s) at a curve's points and at the ridge.
+    """
+    sheets = {card: data_sheet(card.split(",")[0]) for card in curves}  # yours has a date
+    return {
+        "two straight roofs": {
+            card: _roof(points, best(points)) for card, points in curves.items()
+        },
+        "data sheet": {
+            card: _roof(points, {"flops": sheets[card], "bandwidth": sheets[card]})
+            for card, points in curves.items()
+            if sheets[card]
+        },
+    }
+
+
+def _roof(points: Sequence[Sequence[float]], roofs: dict) -> list[tuple[float, float]]:
+    peak, bandwidth = roofs["flops"]["float32"], roofs["bandwidth"]["dram"]
+    places = sorted([point[0] for point in points] + [peak / bandwidth])
+    return [(x, min(peak, x * bandwidth) / TERA) for x in places]
+
+
+def own_occupancy(record: Record, stream_bytes: Callable, events_to_ms: Callable) -> dict:
+    """Return your card → (occupancy in %, GB/s) of its triads; {} where none was measured."""
+    room = multiprocessor(record.document["card"])["threads"]
+    return _own(
+        record,
+        "in_flight",
+        lambda row: (100 * row["threads"] / room, _moved(row, stream_bytes, events_to_ms)),
+    )
+
+
+def own_copies(record: Record, stream_bytes: Callable, events_to_ms: Callable) -> dict:
+    """Return your card → (kB, GB/s) of its copies; {} where none was measured."""
+
+    def point(row: dict) -> tuple[float, float] | None:
+        size = row["elements"] * (row["reads"] + row["writes"]) * row["itemsize"] / 1e3
+        copy = row["kernel"] == "copy"
+        return (size, _moved(row, stream_bytes, events_to_ms)) if copy else None
+
+    return _own(record, "stream", point)
+
+
+def own_roofline(
+    record: Record, fma_flops: Callable, stream_bytes: Callable, events_to_ms: Callable
+) -> dict:
+    """Return your card → points of kind roofline of its sweep; {} without one, or its watts."""
+
+    def point(row: dict) -> tuple[float, float, float, float] | None:
+        rate = _moved({**row, "reads": 1, "writes": 1, "passes": 1}, stream_bytes, events_to_ms)
+        computed = fma_flops(row["elements"], row["fmas"], 1)
+        flops = computed / events_to_ms(row["events"], "best") / 1e6
+        return (flops / rate, rate, flops, row["watts"]) if row.get("watts") else None
+
+    return _own(record, "sweep", point)
+
+
+def _own(record: Record, kind: str, point: Callable[[dict], tuple | None]) -> dict:
+    """Return your card → a point of each row of a kind, but for those that give None."""
+    document = record.document
+    rows = [] if document["constructed"] else document["rows"].get(kind, [])
+    points = sorted(found for found in map(point, rows) if found)
+    return {f"{document['card']['name']}, {document['date']}": points} if points else {}
+
+
+def _moved(row: dict, stream_bytes: Callable, events_to_ms: Callable) -> float:
+    """Return the GB/s of a row."""
+    once = stream_bytes(row["elements"], row["reads"], row["writes"], row["itemsize"])
+    return row["passes"] * once / events_to_ms(row["events"], "best") / 1e6
 
 
 def _draw_roofs(axes, roofs: dict, peaks: dict, left: float, right: float) -> None:
@@ -135,13 +254,14 @@ def _dram(roofs: dict) -> float:
 
 
 def _said(title: str, peaks: dict, roofs: dict, points: dict) -> str:
-    tops = ", ".join(f"{name} {peak / TERA:.3g} TFLOP/s" for name, peak in peaks.items())
+    tops = ", ".join(f"{name} {_said_number(peak / TERA)} TFLOP/s" for name, peak in peaks.items())
     slopes = ", ".join(
         f"{_NAMES.get(level, level)} {value / GIGA:,.0f} GB/s"
         for level, value in roofs["bandwidth"].items()
     )
     spots = "; ".join(
-        f"{name} at {series[-1][0]:.3g} FLOP a byte and {series[-1][1] / TERA:.3g} TFLOP/s"
+        f"{name} at {_said_number(series[-1][0])} FLOP a byte and "
+        f"{_said_number(series[-1][1] / TERA)} TFLOP/s"
         for name, series in points.items()
     )
     return f"{title or 'Roofline'}. Roofs: {tops}; {slopes}. Points: {spots}"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
+from statistics import median
 
 import numpy as np
 
+from proflab import meta
 from proflab.lesson.cuda import timeline
 from proflab.lesson.plot import COLOURS, FAINT, INK, QUIET, Picture, canvas, extremes, short
 
@@ -13,6 +16,9 @@ _HOST = {"launch": COLOURS[4], "sync": COLOURS[5], "copy": COLOURS[2], "data": C
 _LEGEND = {"frameon": True, "framealpha": 1, "edgecolor": "none", "fontsize": 9}
 _CLEAR = {"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none"}  # no grid through a label
 _MB = 1024**2
+_TITLE = 85  # letters in a line of a title
+# Ops whose first two shapes are images and what comes back (True), or the other way round.
+_BACKWARD = {"aten::cudnn_convolution_backward": True, "aten::convolution_backward": False}
 _GAP = 0.9  # between the lanes of two traces
 
 
@@ -23,7 +29,7 @@ def streams(rows: Sequence[dict], title: str = "") -> Picture:
     """Draw traces below one another on one axis of time: the host, the kernels, the copies.
 
     rows: dicts with name and trace. Where an op of the host is of several kinds, data is drawn
-    before copy, sync and launch.
+    before copy, sync and launch. A line marks where each step begins.
     """
     said = "; ".join(f"{row['name']}: {_said(row['trace'])}" for row in rows)
     alt = f"{title or 'Timelines'}. Lanes of the host, the kernels and the copies. {said}"
@@ -41,13 +47,23 @@ def streams(rows: Sequence[dict], title: str = "") -> Picture:
         axes.set(ylim=(len(rows) * (3 + _GAP) - _GAP + 0.1, -0.1), xlabel="ms")
         axes.set_xlim(left=0)
         axes.legend(loc="lower right", ncols=5, bbox_to_anchor=(1, 1), **_LEGEND)
-        axes.set_title(title, pad=24)
+        axes.set_title(_lines_of(title), pad=24)
         axes.grid(axis="x")
     return picture
 
 
+def one_step(row: dict, number: int) -> dict:
+    """Return a row of what begins in one step of a trace, by its number in it, from 0."""
+    name, start, end = timeline.step_spans(row["trace"])[number]
+    events = [e for e in row["trace"]["traceEvents"] if "dur" in e and start <= e["ts"] < end]
+    return {"name": f"{row['name']}, step {name.split('#')[1]}", "trace": {"traceEvents": events}}
+
+
 def _draw_trace(axes, trace: dict, top: float) -> None:
     zero = _begin(trace)
+    for _, start, _ in timeline.step_spans(trace):
+        at = (start - zero) / 1e3
+        axes.plot([at, at], [top, top + 3], color=INK, lw=0.8, zorder=3)
     for kind, colour in _HOST.items():
         spans = [(s, e) for k, s, e in timeline.host_spans(trace) if k == kind]
         _draw_spans(axes, spans, zero, top, colour)
@@ -109,14 +125,145 @@ def overlap(found: dict, layers: Sequence[tuple[float, float]], title: str = "")
     return picture
 
 
+def summed(causes: Iterable[dict[str, float]]) -> str:
+    """Return causes of many gaps in one text, in ms; those of no time are left out."""
+    total: dict[str, float] = {}
+    for each in causes:
+        for cause, us in each.items():
+            total[cause] = total.get(cause, 0) + us / 1e3
+    return ", ".join(f"{cause} {ms:.1f}" for cause, ms in total.items() if ms >= 0.05)
+
+
+def median_step(row: dict) -> float:
+    """Return the median of the steps of a trace, in ms."""
+    return median(end - start for _, start, end in timeline.step_spans(row["trace"])) / 1e3
+
+
+def layers_of(model: Callable, ms: float) -> list[tuple[float, int]]:
+    """Return (ms of the backward pass, bytes of gradients) of each tensor of a model, in order.
+
+    ms: of the whole pass; each tensor gets the same part of it.
+    """
+    with meta():
+        sizes = [4 * math.prod(tensor.shape) for tensor in model().parameters()]
+    return [(ms / len(sizes), size) for size in sizes]
+
+
+def sent(rows: Sequence[dict]) -> list[int]:
+    """Return the bytes of the all-reduces that traces tell, in their order; [] if they do not."""
+    events = (event for row in rows for event in row["trace"]["traceEvents"])
+    return [
+        e["args"]["bytes"]
+        for e in events
+        if e["name"] == "record_param_comms" and "bytes" in e["args"]
+    ]
+
+
+# ── convolutions ─────────────────────────────────────────────────────────────────────────────
+
+
+def by_shape(trace: dict) -> tuple[dict, dict[str, dict]]:
+    """Return a trace in which each forward convolution bears its shapes, and these convolutions.
+
+    The second is a dict: name → images and kernel (shapes), stride, padding, times (how often it
+    is called), winograd (whether a kernel of it is called so). A trace tells no stride: it is the
+    ratio of the sides of the images and of what comes back; padding is half of the kernel.
+    """
+    events = trace["traceEvents"]
+    shaped = [e for e in events if "Input Dims" in e.get("args", {})]
+    sides: dict[str, int] = {}
+    for event in shaped:
+        if event["name"] in _BACKWARD:
+            first, second, kernel = event["args"]["Input Dims"][:3]
+            images, after = (first, second) if _BACKWARD[event["name"]] else (second, first)
+            sides[_named(images, kernel)] = after[-1]
+    found: dict[str, dict] = {}
+    names: dict[int, str] = {}
+    for event in shaped:
+        if event["name"] != "aten::cudnn_convolution":
+            continue
+        images, kernel = event["args"]["Input Dims"][:2]
+        name = _named(images, kernel)
+        if name not in sides:
+            continue
+        names[id(event)] = name
+        row = {"images": images, "kernel": kernel, "padding": kernel[-1] // 2, "times": 0}
+        row |= {"stride": images[-1] // sides[name], "winograd": _has_winograd(events, event)}
+        found.setdefault(name, row)["times"] += 1
+    named = [e | {"name": names[id(e)]} if id(e) in names else e for e in events]
+    return trace | {"traceEvents": named}, found
+
+
+def _has_winograd(events: Sequence[dict], op: dict) -> bool:
+    """Return True if the op launched a kernel of Winograd's algorithm."""
+    during = range(int(op["ts"]), int(op["ts"] + op["dur"]) + 1)
+    calls = {
+        e["args"]["correlation"]
+        for e in events
+        if e.get("cat") == "cuda_runtime" and e["tid"] == op["tid"] and int(e["ts"]) in during
+    }
+    fast = (e for e in events if e.get("cat") == "kernel" and "winograd" in e["name"])
+    return any(e["args"]["correlation"] in calls for e in fast)
+
+
+def _named(images: Sequence[int], kernel: Sequence[int]) -> str:
+    """Return a convolution's name, such as "3×3, 64 → 64 on 56×56"."""
+    k, (out, into), side = kernel[-1], kernel[:2], images[-1]
+    return f"{k}×{k}, {into} → {out} on {side}×{side}"
+
+
+def convolutions(
+    layers: dict[str, dict], sheet: dict[str, float], dtype: str, title: str = ""
+) -> Picture:
+    """Draw the FLOP/s of convolutions over their FLOPs a byte, under the roofs of a data sheet.
+
+    layers: of `by_shape`, with flops and us, of all their calls. sheet: FLOP/s of the dtype and
+    dram's bytes/s. Bytes are those of images, kernel and result, each once.
+    """
+    item = 4 if dtype == "float32" else 2
+    points: dict[bool, list] = {False: [], True: []}
+    for name, layer in layers.items():
+        batch, _, *sides = layer["images"]
+        result = batch * layer["kernel"][0] * math.prod(side // layer["stride"] for side in sides)
+        count = math.prod(layer["images"]) + math.prod(layer["kernel"]) + result
+        intensity = layer["flops"] / layer["times"] / (item * count)
+        points[layer["winograd"]].append((intensity, layer["flops"] / layer["us"] / 1e6, name))
+    peak, rate = sheet[dtype] / 1e12, sheet["dram"] / 1e12
+    above = "; ".join(f"{name} {y:.1f}" for _, y, name in points[True])
+    alt = f"{title}: TFLOP/s over FLOPs a byte, roof {peak:.1f}. Winograd's: {above}"
+    with canvas(8.6, 4.0, alt) as (picture, axes):
+        ends = np.array([5, peak / rate, 3000])
+        axes.plot(ends, np.minimum(rate * ends, peak), color=INK, lw=1.4)
+        text, spot = f"data sheet: {peak:.1f} TFLOP/s", {"ha": "right", "va": "bottom"}
+        axes.annotate(text, (3000, peak), (0, 4), textcoords="offset points", **spot)
+        for fast, colour, label in (
+            (False, COLOURS[0], "other kernels"),
+            (True, COLOURS[1], "Winograd's kernels"),
+        ):
+            if points[fast]:
+                x, y, _ = zip(*points[fast], strict=True)
+                axes.plot(x, y, "o", color=colour, ms=6, label=label)
+        for number, (x, y, name) in enumerate(sorted(points[True])):
+            left = 2 * number < len(points[True])
+            spot = {"va": "center", "ha": "right" if left else "left", "fontsize": 9}
+            place = (-7 if left else 7, 0)
+            axes.annotate(name, (x, y), place, textcoords="offset points", **spot)
+        axes.set(xscale="log", xlim=(5, 3000), ylim=(0, 1.85 * peak))
+        axes.set(xlabel="FLOPs a byte", ylabel="TFLOP/s by the textbook's count")
+        axes.xaxis.set_major_formatter(lambda number, _: f"{number:,.0f}")
+        axes.legend(loc="lower right", **_LEGEND)
+        axes.set_title(_lines_of(title))
+        axes.grid(axis="y")
+    return picture
+
+
 # ── memory ───────────────────────────────────────────────────────────────────────────────────
 
 
 def allocations(rows: Sequence[dict], title: str = "") -> Picture:
-    """Draw what was allocated over time, one row beside the other, stacked by what it is.
+    """Draw what was allocated over time, one row beside the other, stacked by who asked.
 
-    rows: dicts with name and history. A frame that ends in ".grad" is a gradient, one of a
-    parameter or its momentum a weight; the others count to their layer.
+    rows: dicts with name and history.
     """
     drawn = {row["name"]: _stacked(row["history"]) for row in rows}
     groups = list(dict.fromkeys(g for _, layers in drawn.values() for g in layers))
@@ -146,7 +293,7 @@ def allocations(rows: Sequence[dict], title: str = "") -> Picture:
         order = axes.get_legend_handles_labels()
         beside = {"loc": "center left", "bbox_to_anchor": (1, 0.5)}
         axes.legend(*(part[::-1] for part in order), **beside, **_LEGEND)
-        axes.set_title(title)
+        axes.set_title(_lines_of(title))
         axes.grid(axis="y")
     return picture
 
@@ -158,7 +305,9 @@ def _stacked(history: Sequence[dict], most: int = 7) -> tuple[int, dict[str, np.
     for number, event in enumerate(history):
         if event["action"] == "alloc":
             begun[event["addr"]] = len(blocks)
-            blocks.append([_group(event["frame"]), event["size"], number, len(history)])
+            blocks.append(
+                [event["frame"].removeprefix("aten::"), event["size"], number, len(history)]
+            )
         elif event["addr"] in begun:
             blocks[begun.pop(event["addr"])][3] = number
     weight: dict[str, int] = {}
@@ -172,17 +321,6 @@ def _stacked(history: Sequence[dict], most: int = 7) -> tuple[int, dict[str, np.
         drawn[first] += size
         drawn[last] -= size
     return len(history), {name: np.cumsum(drawn[:-1]) for name, drawn in changes.items()}
-
-
-def _group(frame: str) -> str:
-    if frame.endswith(".grad"):
-        return "gradients"
-    if frame.endswith((".weight", ".bias", ".momentum")):
-        return "weights, momentum"
-    if frame.endswith(", again"):
-        return "computed again"
-    first = frame.split(".")[0]
-    return "stem" if first in ("conv1", "bn1", "relu", "maxpool") else first
 
 
 # ── steps and lines ──────────────────────────────────────────────────────────────────────────
@@ -305,9 +443,14 @@ def bus_bandwidth(rows: Sequence[dict], title: str = "") -> Picture:
         lines[name] = ([row["bytes"] for row in mine], rates)
     picture = _lines(lines, "bytes of the array", "GB/s", title, mark="o")
     axes = picture.figure.axes[0]
-    axes.set(xscale="log", ylim=(0, None))
+    axes.set(xscale="log", yscale="log")
     axes.xaxis.set_major_formatter(lambda number, _: f"{short(number)}B".replace("BB", "GB"))
     return picture
+
+
+def _lines_of(title: str) -> str:
+    """Return a title with each source in a line of its own, if it is long."""
+    return title.replace(" · ", "\n", 1).replace("; ", ";\n") if len(title) > _TITLE else title
 
 
 def _lines(lines: dict[str, tuple], x: str, y: str, title: str, mark: str = "") -> Picture:
@@ -326,6 +469,6 @@ def _lines(lines: dict[str, tuple], x: str, y: str, title: str, mark: str = "") 
         axes.set(xlabel=x, ylabel=y)
         if len(lines) > 1:
             axes.legend(**_LEGEND)
-        axes.set_title(title)
+        axes.set_title(_lines_of(title))
         axes.grid()
     return picture

@@ -3,13 +3,15 @@
     step       a part of the lab: a change to the training loop, its step time and losses; pairs
                of ms, of the part it is compared with (at this row's batch) and of its own
     pairwise   the step without two changes, with either, and with both
-    trace      torch.profiler's events of some steps, as torch writes them
-    memory     what torch's allocator did in a step, and the segments that it holds
+    trace      torch.profiler's events of some steps, as torch writes them; model and batch if known
+    profile    such events of a small network, and of each name torch's own self and total time
+    memory     what torch's allocator did in a step, and the segments that it holds; reserved bytes
     loss       the losses of a run in one precision; null where one was no number
     compile    seconds to compile in one mode, and the step afterwards
     loader     images a second that the data loader alone delivers
     allreduce  times of an all-reduce of so many bytes between processes
-    power      watts of the same product of matrices with other numbers in it
+
+Other people's traces and histories are `packed`; `load` unpacks them.
 
 What may not enter: what follows from these, such as a gap, a peak or a speedup; the formulas are
 the students' work.
@@ -21,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from proflab.lesson.cuda import document as documents
+from proflab.lesson.cuda.packed import unpack, unpack_history
 
 LESSON = "11_gpu_training"
 STATES = ("active_allocated", "active_pending_free", "inactive")
@@ -30,22 +33,16 @@ _FIELDS: dict[str, dict[str, str]] = {
         "name": "name",
         "batch": "size",
         "ms": "positive",
-        "peak_bytes": "count",
         "switches": "object",
     },
     "pairwise": {"name": "name", "ms": "positive"},
-    "trace": {"name": "name", "steps": "size", "trace": "object"},
-    "memory": {"name": "name", "batch": "size"},
+    "trace": {"name": "name", "steps": "size"},
+    "profile": {"name": "name", "steps": "size", "table": "object"},
+    "memory": {"name": "name"},
     "loss": {"name": "name"},
     "compile": {"name": "name", "compile_s": "number", "ms": "positive", "recompiles": "count"},
     "loader": {"workers": "count", "pin": "flag", "images_s": "positive"},
     "allreduce": {"backend": "name", "ranks": "size", "bytes": "size"},
-    "power": {
-        "name": "name",
-        "dtype": "name",
-        "n": "size",
-        "ms": "positive",
-    },
 }
 
 
@@ -53,6 +50,7 @@ def load(path: str | Path) -> dict:
     """Return the document in a file. Raises ValueError, one sentence, for a file with a mistake."""
     document = documents.load(path, KINDS)
     try:
+        _unpack(document["rows"])
         _check_against(document)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
@@ -71,6 +69,17 @@ def check(document: Any) -> None:
     _check_against(document)
 
 
+def _unpack(rows: dict[str, list[dict]]) -> None:
+    """Put events and histories in the place of packed ones; all events of these have all fields."""
+    for row in rows.get("trace", []):
+        if "packed" in row:
+            row["trace"] = {"traceEvents": unpack(row.pop("packed"))}
+    for row in rows.get("memory", []):
+        if "packed" in row:
+            row["history"] = unpack_history(row.pop("packed"))
+            _check_memory(row, f"the memory {row['name']!r}")
+
+
 def _check_against(document: dict) -> None:
     """Raise ValueError if a step is compared with one that does not stand above it."""
     names: list[str | None] = [None]
@@ -86,6 +95,8 @@ def _check_against(document: dict) -> None:
 def _check_step(row: Any, where: str) -> None:
     documents.check_fields(row, _FIELDS["step"], where)
     _check_list(row, "losses", where, _is_loss, "numbers, or null where a loss is none")
+    good = row.get("peak_bytes") is None or _is("count")(row["peak_bytes"])
+    _require(good, f"{where}: peak_bytes must be an int of at least 0, or null")
     pairs = _listed(row, "pairs", where)
     for number, pair in enumerate(pairs):
         good = isinstance(pair, list) and len(pair) == 2 and all(map(_is("positive"), pair))
@@ -100,10 +111,22 @@ def _check_step(row: Any, where: str) -> None:
 
 def _check_trace(row: Any, where: str) -> None:
     documents.check_fields(row, _FIELDS["trace"], where)
+    if "packed" in row:
+        documents.check_fields(row, {"packed": "object"}, where)
+        return
+    documents.check_fields(row, {"trace": "object"}, where)
     events = row["trace"].get("traceEvents")
     _require(isinstance(events, list), f"{where}: trace.traceEvents must be a list")
     for number, event in enumerate(events):
         _check_event(event, f"{where}: trace.traceEvents[{number}]")
+
+
+def _check_profile(row: Any, where: str) -> None:
+    documents.check_fields(row, _FIELDS["profile"], where)
+    _check_trace(row, where)
+    for name, times in row["table"].items():
+        good = isinstance(times, list) and len(times) == 2 and all(map(_is("number"), times))
+        _require(good, f"{where}: table.{name} must be two numbers of µs, self and total")
 
 
 def _check_event(event: Any, where: str) -> None:
@@ -121,6 +144,9 @@ def _check_event(event: Any, where: str) -> None:
 def _check_memory(row: Any, where: str) -> None:
     documents.check_fields(row, _FIELDS["memory"], where)
     held: set[int] = set()
+    if "packed" in row:
+        documents.check_fields(row, {"packed": "object"}, where)
+        row = row | {"history": []}
     for number, event in enumerate(_listed(row, "history", where)):
         _check_allocation(event, held, f"{where}: history[{number}]")
     for number, segment in enumerate(_listed(row, "segments", where)):
@@ -161,13 +187,6 @@ def _check_allreduce(row: Any, where: str) -> None:
     _check_list(row, "ms", where, _is("positive"), "positive numbers")
 
 
-def _check_power(row: Any, where: str) -> None:
-    documents.check_fields(row, _FIELDS["power"], where)
-    for name in ("watts", "sm_mhz"):
-        good = name in row and (row[name] is None or _is("positive")(row[name]))
-        _require(good, f"{where}: {name} must be a positive number, or null where it is not known")
-
-
 def _plain(kind: str) -> documents.CheckRow:
     return lambda row, where: documents.check_fields(row, _FIELDS[kind], where)
 
@@ -176,12 +195,12 @@ KINDS: dict[str, documents.CheckRow] = {
     "step": _check_step,
     "pairwise": _plain("pairwise"),
     "trace": _check_trace,
+    "profile": _check_profile,
     "memory": _check_memory,
     "loss": _check_loss,
     "compile": _plain("compile"),
     "loader": _plain("loader"),
     "allreduce": _check_allreduce,
-    "power": _check_power,
 }
 
 
