@@ -25,7 +25,7 @@
 #
 # The lesson has two parts, and each can be done on its own.
 # *Prediction* fits costs, tests the fits, and predicts a model that you would rather not load; you draw this picture for your own machine.
-# *Locality*, after the break, asks why a library multiplies two matrices so much faster than three loops, with the same additions and multiplications: you simulate a cache and count.
+# *Locality*, after the break, asks why a library multiplies two matrices so much faster than three loops: you simulate a cache and count.
 #
 # **You will be able to**
 #
@@ -186,8 +186,6 @@ plot.curves(lines, x="tokens", y="local exponent", log="x", title=title)
 # %% [markdown]
 # "Quadratic" is a limit, not a fact.
 # At the 1,024 tokens for which GPT-2 was built its block is still nearly linear: 24·s·d² FLOPs of linear layers stand beside 4·s²·d of attention.
-#
-# The next cell makes the width of an MLP, the side of an image and the length of a text four times as large, and prints the exponents of four costs.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_growth", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 # Prints by which power four costs of three models grow; the last one is measured.
@@ -238,7 +236,7 @@ guess_line_promises = None  # your guess: promised FLOPs / true FLOPs at 8,192 t
 # <details><summary>Hint 1: what are the unknowns?</summary>
 #
 # The prices.
-# Each equation is linear in them: a row for each measurement, a column for each power.
+# Each measurement is a row, each power a column.
 #
 # </details>
 #
@@ -530,12 +528,10 @@ for powers in ((1,), (0, 1), (1, 2), (0, 1, 2)):
 # ## 4 · What a batch shares
 #
 # For the latency of batches (lesson 03) the prices have names: c₀ is the *overhead*, paid once a batch, and c₁ is the price of one more sample.
-# It follows:
 #
 # - No batch, however large, gives more than 1 / c₁ samples a second.
 # - A batch of c₀ / c₁ samples reaches half of that rate. This *half batch* is Hockney's n½.
 #
-# An overhead of 3 ms and 0.5 ms a sample: at most 2,000 samples a second, and n½ = 6.
 # `batch_cost` fits both prices and returns all four figures.
 #
 # **Predict.** How many images are n½ of LeNet-5 on your machine?
@@ -659,9 +655,6 @@ guesses.compare("half batch of LeNet-5", guess_half_batch, half, "images")
 batches(measured, cost, guess_half_batch)
 
 # %% [markdown]
-# Where points lie above the line, the batch has left a cache and a sample costs more: `holdout_error` says by how much.
-
-# %% [markdown]
 # ## 5 · Predict a model without loading it
 #
 # **Predict.** GPT-2 XL has 1.6 billion parameters in float32.
@@ -681,7 +674,6 @@ guess_xl_one_token = None  # your guess: ms
 #
 #     time  ≈  Σ ( max( FLOPs / peak ,  bytes / bandwidth )  +  overhead )
 #
-# The sum is over all operations that compute or move.
 # With 10⁶ FLOPs and 2 · 10⁶ bytes, 10⁹ FLOP/s, 10⁹ B/s and an overhead of 0.5 ms, an operation takes 2.5 ms.
 # A view, such as a reshape, costs nothing.
 # The overhead is added, because numpy runs one operation after the other; a GPU's full queue would hide it.
@@ -900,8 +892,7 @@ guesses.compare("GPT-2 XL on a T4, one token", guess_xl_one_token, round(one, 1)
 # With 1,024 tokens behind each user, reading their keys and values (the *KV cache*) takes 62.9 ms more.
 #
 # Test it where you can measure: three models at five sizes, on one thread.
-# The bound says how long they take *at least*.
-# But a GELU may go over its data several times.
+# The bound says how long they take *at least*; a GELU may go over its data several times.
 # So the cell also records one size of each model, takes the factor between measured and predicted for each kind of operation, and carries it to the other four sizes.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_predicted", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -1097,7 +1088,7 @@ expect(
 #
 # With 2 lines of 4 numbers, the addresses 0, 1, 2, 8, 9, 0 are in the lines 0, 0, 0, 2, 2, 0: a miss, two hits, a miss, and two hits, since line 0 is still there.
 #
-# A famous trap: walk again and again through slightly more than fits, and *everything* is a miss, for LRU throws out each line just before it is needed.
+# A trap: walk again and again through slightly more than fits, and *everything* is a miss, for LRU throws out each line just before it is needed.
 #
 # <details><summary>Hint 1: what does the cache have to remember?</summary>
 #
@@ -1377,7 +1368,6 @@ plot.bars(found, unit="lines fetched", title=title, show="{:,.0f}".format)
 
 # %% [markdown]
 # Three tiles of 8 × 8 fill 192 of the 256 numbers; three of 16 × 16 do not fit.
-# A tuned library cuts tiles for each cache, and again for the registers.
 #
 # **Optional: why sizes of 2ᵏ are slow.** A real cache is *set-associative*: a line may stand only in one *set* of a few *ways*, its number modulo the number of sets.
 # A column of a matrix with rows of 64 numbers jumps 8 lines at each step: with 8 sets, all its lines want the same one.
@@ -1443,13 +1433,10 @@ for n in demo_size((2000, 2048, 2100), (60, 64, 70)):
 noise.show_load()
 
 # %% [markdown]
-# The cure is *padding*: make rows a little longer than a power of two.
-#
 # ## 9 · A ladder of causes
 #
 # "100 times faster" is a product of steps.
 # If a program takes 12 s, then 6 s, then 2 s, its steps are 2 and 3, and the whole is 6.
-# How much is each step's share?
 # Seconds mislead: the first step saved 6 of 10 s only because it came first.
 # Speed-ups multiply, so their *logarithms* add: ln 2 / ln 6 = 39 % of the way, and ln 3 / ln 6 = 61 %.
 
@@ -1611,7 +1598,7 @@ ladder(rows, title=f"Here, {n} × {n}")
 # | SIMD | instructions: one adds 8 or 16 numbers at once | the width of a register |
 # | threads | work for each core | cores |
 #
-# The order of two Python loops hardly matters, for the interpreter hides the cache; in C the same exchange was worth a factor of 6.5.
+# The order of two Python loops hardly matters, for the interpreter hides the cache; in C it was worth a factor of 6.5.
 # So a share belongs to a ladder, not to a cause.
 #
 # ### In torch
@@ -1639,8 +1626,139 @@ ladder(rows, title=f"Here, {n} × {n}")
 # | exponent near 1, far below the peak | memory | fewer bytes: smaller types, fusion, caching |
 # | exponent rises with the length of the text | attention's n² | windows or sparse attention; split long texts |
 # | slow along columns, or beyond a certain size | cache lines | exchange the loops, cut tiles |
-# | slow at powers of two alone | sets of a cache | padding |
+# | slow at powers of two alone | sets of a cache | *padding*: rows a little longer |
 #
+# ## 10 · Another order, less to do
+#
+# All five leave the additions and multiplications as they are.
+# Another order may need fewer: with n × n matrices and one column x, (AB)x grows as n³, A(Bx) as n².
+#
+# Make two slow programs faster, as in lesson 06, section 7: counted on `DESK` (100 GFLOP/s, 10 GB/s, 5 µs an operation), for the share of the way in logarithms.
+# Write beside each line the size of its result.
+
+# %% nbgrader={"grade": false, "grade_id": "scaling_programs", "locked": true, "schema_version": 3, "solution": false, "task": false}
+from built import op_facts
+
+import proflab
+from proflab.lesson import expect_faster, race
+
+race.count_with(op_facts)
+
+
+def slow_path(a, b, c, d):
+    """Return the sum of a[i, j, k] b[k, l] c[l, m] d[j, n] over j, k and l, for all i, m and n."""
+    return (a @ b @ c).mT @ d
+
+
+def slow_distances(x, y):
+    """Return the squared distance of each row of x from each row of y."""
+    gaps = x[:, None] - y
+    return (gaps * gaps).sum(-1)
+
+
+# %% nbgrader={"grade": false, "grade_id": "path", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def path(a, b, c, d):
+    """Return what slow_path does, (i, m, n), at the least cost on DESK.
+
+    a: (i, j, k). b: (k, l). c: (l, m). d: (j, n). m and n are small.
+
+    >>> path(*[proflab.ones(*s) for s in ((1, 2, 2), (2, 2), (2, 1), (2, 1))])
+    Tensor([[[8.]]])
+    """
+    ### BEGIN SOLUTION
+    return (a @ (b @ c)).mT @ d
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_path", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+expect_faster(
+    "sizes of 96, and 8",
+    race.traced(path, a=(96, 96, 96), b=(96, 96), c=(96, 8), d=(96, 8)),
+    like=slow_path,
+    machine="DESK",
+    full=0.444,
+)
+### BEGIN HIDDEN TESTS
+# about: the order of the products decides, whatever the sizes
+expect_faster(
+    "sizes of 64, and 8",
+    race.traced(path, a=(64, 64, 64), b=(64, 64), c=(64, 8), d=(64, 8)),
+    like=slow_path,
+    machine="DESK",
+    full=0.1532,
+)
+expect_faster(
+    "all sizes differ but two",
+    race.traced(path, a=(50, 70, 70), b=(70, 90), c=(90, 6), d=(70, 6)),
+    like=slow_path,
+    machine="DESK",
+    full=0.1364,
+)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1: where is a product of matrices in a distance?</summary>
+#
+# (p − q)² = p² − 2pq + q²
+#
+# </details>
+#
+# <details><summary>Hint 2: what costs most now?</summary>
+#
+# Passes over large results.
+# A product sums over columns: which other columns may its factors have?
+#
+# </details>
+
+
+# %% nbgrader={"grade": false, "grade_id": "distances", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def distances(x, y):
+    """Return what slow_distances does, (rows, others), at the least cost on DESK.
+
+    x: (rows, width). y: (others, width). Rounding may cost 0.00002 of the largest distance; rows
+    that are close to each other lose digits.
+
+    >>> distances(proflab.zeros(1, 2), proflab.ones(3, 2))
+    Tensor([[2., 2., 2.]])
+    """
+    ### BEGIN SOLUTION
+    xx, yy = ((each * each).sum(1, keepdim=True) for each in (x, y))
+    left = proflab.cat([-2 * x, xx, proflab.ones_like(xx)], 1)
+    return left @ proflab.cat([y, proflab.ones_like(yy), yy], 1).mT
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_distances", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+expect_faster(
+    "256 rows and 512 others",
+    race.traced(distances, x=(256, 64), y=(512, 64)),
+    like=slow_distances,
+    machine="DESK",
+    full=0.3325,
+)
+### BEGIN HIDDEN TESTS
+# about: nothing with a number for each pair of rows and each column is made
+expect_faster(
+    "many rows, few others",
+    race.traced(distances, x=(700, 20), y=(130, 20)),
+    like=slow_distances,
+    machine="DESK",
+    full=0.1324,
+)
+expect_faster(
+    "few rows, many others",
+    race.traced(distances, x=(150, 40), y=(600, 40)),
+    like=slow_distances,
+    machine="DESK",
+    full=0.1855,
+)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_distances", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Prints what each line costs, of the given program and of yours.
+print(race.table(slow_distances, distances, "DESK", x=(256, 64), y=(512, 64)))
+
+# %% [markdown]
 # ## Reflect
 #
 # From which length on does attention deserve its reputation?
@@ -1751,6 +1869,7 @@ for pairs, count in (("all pairs of tokens", 4), ("only the pairs that a causal 
 # - A local exponent says by which power a cost grows. It changes with the size, because costs are sums.
 # - Fit the powers that the program has, with relative errors, and test the fit on a size that it has not seen.
 # - Shapes, two roofs and an overhead bound a model's time; a pass recorded at a similar size makes that a prediction.
-# - The same FLOPs in another order fetch fifteen times as many lines. Speed-ups multiply: share them in logarithms.
+# - The same FLOPs in another order fetch fifteen times as many lines, and another order of products needs fewer FLOPs.
+# - Speed-ups multiply: share them in logarithms.
 #
 # **Next.** Lesson 08 asks which of two programs is faster, and how sure you may be.

@@ -23,7 +23,7 @@
 # ![Three steps of ResNet-50 on a V100: host, kernels, copies. With the loader in the loop, no kernel runs for 34 of 149 ms. With four workers a step takes 127 ms, another, full of short gaps, 163.](timelines.png)
 #
 # **You need no graphics card, and no torch.** All that is graded works on *documents*, files of measurements.
-# Without a card you read those beside this notebook: four of what others measured on V100s, and one of section 4's times that is *constructed*: a script made its numbers from assumptions, and each figure and verdict says so.
+# Without a card you read those beside this notebook: four of what others measured on V100s, one of a processor, and one of section 4's times that is *constructed*: a script made its numbers from assumptions, and each figure and verdict says so.
 # With torch and a card, the same cells measure yours; Colab lends a T4: *Runtime → Change runtime type*.
 #
 # Lists of quick wins promise: mixed precision 1.5–2×, loader workers 1.2–1.5×, `torch.compile` 1.1–1.5×, pinned memory 1.1×.
@@ -729,7 +729,7 @@ print(f"of {len(shared)} names {sum(off)} differ in CPU time")
 # 3. **AMP**, mixed precision: `torch.autocast` runs products and convolutions in float16 on the tensor cores; weights stay float32. `torch.amp.GradScaler` multiplies the loss and divides the gradients.
 # 4. **Channels-last**: images as N × H × W × C, as tensor cores read them.
 # 5. **Checkpointing** (lesson 04), for a batch twice as large.
-# 6. **torch.compile, one shape.** It fuses ops into fewer kernels; mode `reduce-overhead` replays a CUDA graph, `max-autotune` tries several kernels for each op. By default torch compiles the second shape for all sizes; with `dynamic=False`, as in `train.py`, it compiles each new one, and after eight gives up. So the changing shapes go here.
+# 6. **torch.compile, one shape.** It fuses ops into fewer kernels; mode `reduce-overhead` replays a CUDA graph, `max-autotune` tries several kernels for each op. By default torch compiles the second shape for all sizes; with `dynamic=False`, as in `train.py`, each new one needs *recompilation*; after eight it gives up. So the changing shapes go here.
 # 7. **All that helped**, without `.item()` and the transfer, and with a fused optimizer: one kernel for many weights, and the GradScaler no longer waits.
 #
 # Each part is compared with an earlier one in pairs, and stays if its interval lies above 1 and the loss falls as before.
@@ -2086,7 +2086,7 @@ anywhere.save()
 # - A gap on the card has its cause on the host: data, copy, sync, or launches.
 # - Steps multiply: report ratios with intervals, and shares in logarithms. Order and pairs matter.
 # - MFU counts what training needs; recomputing raises only HFU.
-# - In a ring each rank sends nearly twice the array, however many there are. Buckets weigh latency against overlap.
+# - In a ring each rank sends nearly twice the array. Buckets weigh latency against overlap.
 #
 # | what you see | the wall | what to do |
 # |---|---|---|

@@ -1,10 +1,12 @@
 """Lesson 07: what students get wrong about growth, fits, predictions and speed-ups.
 
-What goes wrong in fits, with caches and on the ladder stands in files beside; so do right ones."""
+What goes wrong in fits, with caches, on the ladder and in races stands in files beside; so do right
+ones."""
 
+from cohort import lesson_07_races as races
 from cohort.kinds import HELPERS as KINDS_HELPERS
 from cohort.kinds import merged
-from cohort.lesson_07_alternates import ALTERNATES  # noqa: F401
+from cohort.lesson_07_alternates import ALTERNATES as OTHERS
 from cohort.lesson_07_caches import HELPERS as CACHES_HELPERS
 from cohort.lesson_07_caches import MUTANTS as CACHES
 from cohort.lesson_07_fits import HELPERS as FITS_HELPERS
@@ -32,6 +34,7 @@ def work_of(row):
     + CACHES_HELPERS
     + STEPS_HELPERS
     + KINDS_HELPERS
+    + races.HELPERS
 )
 
 _MUTANTS = {
@@ -283,4 +286,5 @@ _MUTANTS = {
     **CACHES,
     **STEPS,
 }
-MUTANTS = merged(_MUTANTS, KINDS)
+MUTANTS = merged(_MUTANTS, KINDS) | races.MUTANTS
+ALTERNATES = OTHERS | races.ALTERNATES

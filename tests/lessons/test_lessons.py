@@ -51,7 +51,7 @@ SYLLABUS = {
     "07_scaling": """
         local_exponents 10 fit_cost 17 holdout_error 10 batch_cost 10 predict_ms 20
         matmul_addresses 12 cache_misses 24 traffic_bound 6 set_misses 0 speedup_steps 12
-        reflect_crossover_tokens 7 essay_scaling""",
+        path 6 distances 6 reflect_crossover_tokens 7 essay_scaling""",
     "08_benchmarking": """
         run_order 7 rank_test 18 speedup_interval 10 gate 10 runs_interval 8 percentile_interval 0
         response_times 14 quantize 12 sparse_bytes 0 pareto 7 energy_joules 7 audit_speedups 7
@@ -65,9 +65,9 @@ SYLLABUS = {
         bank_conflicts 14 occupancy 14 events_to_ms 12 ceilings 14 place 14 energy_model 7
         crossover 4 gpu_mistakes 15 reflect_launch 3 reflect_speedup 3 essay_gpu""",
     "11_gpu_training": """
-        gpu_busy 12 gap_causes 14 ops_table 16 step_report 8 interaction 6 memory_peak 10
-        largest_hole 0 training_mfu 8 ring_allreduce 16 allreduce_ms 6 overlapped 12 serial_share 0
-        sharded_bytes 0 essay_gpu_training""",
+        gpu_busy 12 gap_causes 14 ops_table 12 step_report 8 interaction 2 train_epoch 8
+        memory_peak 10 largest_hole 0 training_mfu 8 ring_allreduce 16 allreduce_ms 6
+        overlapped 12 serial_share 0 sharded_bytes 0 essay_gpu_training""",
 }
 # Exercises that take whatever they are given, or raise what the given code raises.
 RAISING_NOTHING = {

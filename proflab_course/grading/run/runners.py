@@ -77,5 +77,7 @@ def student_environment(home: Path) -> dict[str, str]:
         "IPYTHONDIR": str(home / ".ipython"),
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
         "PROFLAB_DEMO": "small",
+        # Hand-ins are executed side by side: a second thread would only spin, and its time counts.
+        "OPENBLAS_NUM_THREADS": "1",
         "PROFLAB_MINE": "off",
     }

@@ -1,24 +1,32 @@
-"""Lesson 06's races: each idea on the way has its share, and full marks are at the solution."""
+"""Races in lessons: each idea on the way has its share, and full marks are at the solution."""
 
 import ast
 import textwrap
 
 import pytest
-from cohort.lesson_06_races import HELPERS, STEPS
+from cohort import lesson_06_races, lesson_07_races
 from cohort.run import solved
 
 from proflab.lesson.race.cost import MACHINES, cost
 from proflab.lesson.race.judge import share_of
 
+RACES = {"lesson_06": lesson_06_races, "lesson_07": lesson_07_races}
+
 
 @pytest.mark.parametrize(
-    ("name", "idea"), [(name, idea) for name, ideas in STEPS.items() for idea in ideas]
+    ("lesson", "name", "idea"),
+    [
+        (lesson, name, idea)
+        for lesson, races in RACES.items()
+        for name, ideas in races.STEPS.items()
+        for idea in ideas
+    ],
 )
-def test_an_idea_is_worth_its_share_of_the_way(name, idea):
-    lesson = solved("lesson_06")
-    share, body = STEPS[name][idea]
+def test_an_idea_is_worth_its_share_of_the_way(lesson, name, idea):
+    share, body = RACES[lesson].STEPS[name][idea]
+    helpers, lesson = RACES[lesson].HELPERS, solved(lesson)
     scope = dict(lesson.scope)
-    exec(HELPERS, scope)
+    exec(helpers, scope)
     [function] = [
         n for n in ast.parse(lesson.solutions[name]).body if isinstance(n, ast.FunctionDef)
     ]
