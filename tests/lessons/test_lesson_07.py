@@ -110,6 +110,12 @@ def test_mits_ladder(shown):
     )
 
 
+def test_the_table_of_distances_shows_what_each_line_costs(shown):
+    text = shown["demo_distances"][0]
+    assert "given: 13.51 ms on DESK, 3 ops" in text and "yours: 0.326 ms on DESK, 8 ops" in text
+    assert " 75%  bytes " in text and " 64%  FLOPs " in text
+
+
 def test_crossovers_and_the_claim_on_128000_tokens(scope):
     cross = scope["reflect_crossover_tokens"]
     assert [cross(768), cross(768, 0.1), cross(12_288)] == [4608, pytest.approx(512), 73_728]
