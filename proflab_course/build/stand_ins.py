@@ -155,14 +155,19 @@ class _Trial:
         self.ahead.clear()  # the whole cell has its own
 
     def prepare(self) -> None:
-        """Execute set-up and case with the solution; drop the set-up that costs and may stay."""
+        """Execute set-up and case with the solution; drop the set-up that costs and may stay.
+
+        It may not where the rest does not pass without it, for it changes what another step made.
+        """
         kept = []
         for step, double in self.ahead:
             begin = time.process_time()
             self._set_up(step, double)
             if double or time.process_time() - begin < _CHEAP or self.exercise in step.code:
                 kept.append((step, double))
-        self.ahead = kept
+        whole, self.ahead = self.ahead, kept
+        if not self._passes_again():
+            self.ahead = whole
         begin = time.process_time()
         self._first_passes()
         self.seconds = max(_CPU_SECONDS, _TIMES * (time.process_time() - begin))
@@ -175,6 +180,12 @@ class _Trial:
             return False
         signal.setitimer(signal.ITIMER_PROF, _WHOLE_SECONDS)
         return all(case.passed for case in run_cell(self.test, self.scope))
+
+    def _passes_again(self) -> bool:
+        try:
+            return self._first_passes()
+        except Exception:
+            return False
 
     def _set_up(self, step: Step, double: DoubleSpec | None) -> None:
         if double is not None:

@@ -70,6 +70,16 @@ expect("a cube", volume(next(sides), next(sides), next(sides)), 8)"""
         build(course, ["2"])
 
 
+def test_a_costly_set_up_that_fills_what_stands_above_it_is_executed_again(tmp_path):
+    cases = """sides = []
+sides.extend(2 for _ in range(200_000))
+expect("a cube", volume(sides.pop(), sides.pop(), sides.pop()), 8)"""
+    second = changed('expect("a cube", volume(2, 2, 2), 8)', cases, SECOND)
+    course = course_with(tmp_path, HELPERS, second)
+    with pytest.raises(CourseError, match="cell test_volume: `helping.exact`, which students can"):
+        build(course, ["2"])
+
+
 def test_a_helper_is_tried_where_the_grader_holds_a_double(tmp_path):
     hidden = """### BEGIN HIDDEN TESTS
 clock = doubles.Clock()
