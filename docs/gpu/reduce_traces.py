@@ -21,9 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import originals
-from solved import MEASURED, TRAINING
-
-from proflab.lesson.cuda.packed import pack, pack_history
+from solved import MEASURED, PACKED, TRAINING
 
 KINETO = {
     "repository": "https://github.com/pytorch/kineto",
@@ -251,7 +249,7 @@ def all_reduces(found: list[dict], chosen: range) -> dict[int, list[float]]:
 def trace_row(folder: Path, original: str, name: str, chosen: range, **more: Any) -> dict[str, Any]:
     """Return a row of the document: some steps of an original, with where they are from."""
     found = events(read(folder, original))
-    packed = pack(list(steps(found, chosen, more.pop("inner", False))))
+    packed = PACKED.pack(list(steps(found, chosen, more.pop("inner", False))))
     row = {"name": name, "steps": len(chosen), **more, "packed": packed}
     return row | {"source": SOURCES[original]}
 
@@ -261,7 +259,7 @@ def memory_row(folder: Path, original: str, name: str, step: int) -> dict[str, A
     trace = read(folder, original)
     asked = [e["args"] for e in trace["traceEvents"] if e.get("name") == "[memory]"]
     reserved = max(args["Total Reserved"] for args in asked if args["Device Type"] == 1)
-    history = pack_history(memory(trace, events(trace), step))
+    history = PACKED.pack_history(memory(trace, events(trace), step))
     row = {"name": name, "reserved": reserved, "packed": history, "segments": []}
     return row | {"source": SOURCES[original]}
 

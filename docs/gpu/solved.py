@@ -16,6 +16,7 @@ from proflab_course.course.notebook import read_module  # noqa: E402
 LESSON = "10_cuda_roofline"
 ROOFLINE = beside(LESSON, "roofline_document")
 TRAINING = beside("11_gpu_training", "train_document")
+PACKED = beside("11_gpu_training", "packed")
 TRACES = beside("11_gpu_training", "trace_doubles")
 MEASURED = ROOT / "modules" / TRAINING.LESSON  # the folder of what others measured
 CONSTRUCTED = ROOT / "modules" / LESSON / "constructed_t4.json"

@@ -754,6 +754,8 @@ said = latency_statistics(times)
 expect("std", said["std"], math.sqrt(50 / 3), mistakes={"over n, not n − 1": math.sqrt(50 / 4)})
 expect("p95", said["p95"], 8.95, mistakes={"between two times it goes in proportion": 10.0})
 expect("the list", times, [3.0, 1.0, 2.0, 10.0], mistakes={"it was sorted": [1.0, 2.0, 3.0, 10.0]})
+times.append(30.0)
+expect("the same list, with a fifth time", latency_statistics(times)["max"], 30.0)
 said = latency_statistics([3.0, 1.0, 2.015625, 10.015625])
 found = [said[key] for key in ("mean", "median", "p50", "min", "max", "p99")]
 expect(

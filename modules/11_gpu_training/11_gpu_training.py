@@ -20,14 +20,14 @@
 # %% [markdown]
 # # 11 · What did the card wait for?
 #
-# ![Three steps of ResNet-50 on a V100: host, kernels, copies. With the loader in the loop, no kernel runs for 34 of 149 ms. With four workers a step takes 127 ms, another, full of short gaps, 163.](timelines.png)
+# ![Three steps of ResNet-50 on a V100: host, kernels, copies. With the loader in the loop, no kernel runs for a part of each step. With four workers a step takes 127 ms, another, full of short gaps, 163.](timelines.png)
 #
 # **You need no graphics card, and no torch.** All that is graded works on *documents*, files of measurements.
 # Without a card you read those beside this notebook: four of what others measured on V100s, one of a processor, and one of section 4's times that is *constructed*: a script made its numbers from assumptions, and each figure and verdict says so.
 # With torch and a card, the same cells measure yours; Colab lends a T4: *Runtime → Change runtime type*.
 #
-# Lists of quick wins promise: mixed precision 1.5–2×, loader workers 1.2–1.5×, `torch.compile` 1.1–1.5×, pinned memory 1.1×.
-# Multiplied, that is 2.2 to 5 times.
+# Lists of quick wins promise: mixed precision 1.5–2×, loader workers up to 1.5×, `torch.compile` 1.1–1.5×, pinned memory 1.1×.
+# Multiplied, that is up to 5 times.
 # On your run they may give 1.05, because the card was waiting for something else.
 # You write functions that read it off traces, and use them in a lab.
 #
@@ -987,7 +987,7 @@ demos.loader(rows, title=anywhere.title("The loader alone", *rows))
 # Compiling has paid where a line crosses 0.
 
 # %% [markdown]
-# **Now mend a loop yourself.** Unfold the next cell.
+# **Now mend a loop yourself.**
 # In each step `slow_epoch` reads a number back, sends the classes' weights, gives the network another length, and reads its clips itself.
 # `counted_loop` plays torch and a card, and counts; with torch the same function trains for real.
 
@@ -995,13 +995,13 @@ demos.loader(rows, title=anywhere.title("The loader alone", *rows))
 # %% nbgrader={"grade": false, "grade_id": "slow_epoch", "locked": true, "schema_version": 3, "solution": false, "task": false}
 from functools import partial
 
-from counted_loop import count_waits, on_torch, pad  # beside this notebook
+from counted_loop import count_waits, on_torch  # beside this notebook
 
 
 def slow_epoch(torch, model, optimizer, clips, device, batch=4):
     """Train once on all clips, in their order, and return the loss of each step, as floats."""
     losses = []
-    batches = torch.utils.data.DataLoader(clips, batch_size=batch, collate_fn=pad)
+    batches = torch.utils.data.DataLoader(clips, batch_size=batch, collate_fn=clips.pad)
     for x, y in batches:  # arrays: clips, with zeros behind up to the longest of them; classes
         x, y = torch.as_tensor(x, device=device), torch.as_tensor(y, device=device)
         weights = torch.tensor(clips.weights).to(device)
@@ -1023,7 +1023,7 @@ def slow_epoch(torch, model, optimizer, clips, device, batch=4):
 #
 # <details><summary>Hint 2: the shape of the answer</summary>
 #
-# `pad(samples, length)` pads to a length: `partial` makes a function of it that workers can call.
+# `clips.pad(samples, length)` pads to a length: `partial` makes a function of it that workers can call.
 # A tensor that is kept needs no graph: `detach`.
 #
 # </details>
@@ -1034,7 +1034,7 @@ def train_epoch(torch, model, optimizer, clips, device, batch=4):
     """Train as slow_epoch does, but let the card wait for nothing; return the same losses.
 
     torch: torch, or what plays it. model: on the device; zeros behind a clip do not change what it
-        returns. clips: len(clips), clips[n], clips.weights, and clips.longest, the greatest length.
+        returns. clips: clips[n], weights, pad, and longest, the greatest length.
     The batches, their order, the losses (a list of floats) and the trained network are those of
     slow_epoch, but for rounding. Yet
     - no tensor is read from the card before the last step;
@@ -1047,7 +1047,7 @@ def train_epoch(torch, model, optimizer, clips, device, batch=4):
     """
     ### BEGIN SOLUTION
     losses, weights = [], torch.tensor(clips.weights).to(device)
-    padded = partial(pad, length=clips.longest)
+    padded = partial(clips.pad, length=clips.longest)
     how = {"batch_size": batch, "collate_fn": padded, "num_workers": 2}
     for x, y in torch.utils.data.DataLoader(clips, **how):
         x, y = torch.as_tensor(x, device=device), torch.as_tensor(y, device=device)

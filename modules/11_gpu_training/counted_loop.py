@@ -24,11 +24,31 @@ WIDTH, CLASSES, HIDDEN = 6, 3, 8  # numbers in a moment of a clip, its classes, 
 # ── data and network, for torch and for its double ───────────────────────────────────────────
 
 
+def pad(
+    samples: Sequence[tuple[np.ndarray, int]], length: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return samples as a batch: clips (n, length, WIDTH) with zeros behind, and classes (n,).
+
+    length: None for that of the longest clip among them. Raises ValueError for one that is longer.
+    """
+    most = max(len(clip) for clip, _ in samples)
+    length = most if length is None else length
+    if most > length:
+        raise ValueError(f"a clip of {most} moments does not fit into {length}")
+    x = np.zeros((len(samples), length, WIDTH), np.float32)
+    for row, (clip, _) in zip(x, samples, strict=True):
+        row[: len(clip)] = clip
+    return x, np.array([label for _, label in samples])
+
+
 class Clips:
     """Clips of different lengths, float32 (moments, WIDTH), and their classes; some work to read.
 
-    longest: moments of the longest. weights: one for each class, as a list of floats.
+    longest: moments of the longest. weights: one for each class, as a list of floats. pad: the
+    function above.
     """
+
+    pad = staticmethod(pad)
 
     def __init__(self, count: int, longest: int = 40, seed: int = 0, work: int = 1) -> None:
         random = np.random.default_rng(seed)
@@ -47,23 +67,6 @@ class Clips:
         clip = random.normal(0, 1, (self.work, self.lengths[number], WIDTH)).mean(0)  # "decoded"
         label = int(random.integers(CLASSES))
         return (clip * self.work**0.5 + label / 2).astype(np.float32), label
-
-
-def pad(
-    samples: Sequence[tuple[np.ndarray, int]], length: int | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return samples as a batch: clips (n, length, WIDTH) with zeros behind, and classes (n,).
-
-    length: None for that of the longest clip among them. Raises ValueError for one that is longer.
-    """
-    most = max(len(clip) for clip, _ in samples)
-    length = most if length is None else length
-    if most > length:
-        raise ValueError(f"a clip of {most} moments does not fit into {length}")
-    x = np.zeros((len(samples), length, WIDTH), np.float32)
-    for row, (clip, _) in zip(x, samples, strict=True):
-        row[: len(clip)] = clip
-    return x, np.array([label for _, label in samples])
 
 
 def network(nn: Any, relu: Callable, seed: int, hidden: int = HIDDEN) -> Any:

@@ -22,8 +22,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from packed import unpack, unpack_history  # beside this file
+
 from proflab.lesson.cuda import document as documents
-from proflab.lesson.cuda.packed import unpack, unpack_history
 
 LESSON = "11_gpu_training"
 STATES = ("active_allocated", "active_pending_free", "inactive")

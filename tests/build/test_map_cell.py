@@ -100,7 +100,10 @@ def test_many_exercises_share_lines_by_their_sections(tmp_path):
 
 
 def test_the_maps_of_this_course_are_short():
-    for track in (None, "all"):
+    for track, more in (
+        (None, 0),
+        ("all", 1),
+    ):  # 07: a section more
         for lesson in Plan.read(Course(ROOT), track=track).lessons:
             [text] = [cell.source for cell in lesson.cells if MAP_TAG in cell.tags]
-            assert sum(bool(line) for line in text.splitlines()) <= LINES, lesson.name
+            assert sum(bool(line) for line in text.splitlines()) <= LINES + more, lesson.name

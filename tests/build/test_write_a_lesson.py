@@ -122,7 +122,7 @@ def test_the_table_has_an_example_of_most_rules_and_the_rewrite_of_an_assert():
 
 
 def test_the_table_of_cases_is_one_that_the_solution_passes(capsys):
-    [table] = re.findall(r"^```py\n(.*?)^```$", PAGE, re.M | re.S)
+    [table] = re.findall(r"^```py\n(expect_table.*?)^```$", PAGE, re.M | re.S)
     [solution] = re.findall(r"^def padding_share.*?### END SOLUTION", TEXT, re.M | re.S)
     scope = {"expect_table": expect_table}
     exec(f"{solution}\n{table}", scope)

@@ -19,6 +19,7 @@ from proflab_course.course.notebook import read_module
 from proflab_course.grading.answer_key import Key, make_key
 from proflab_course.grading.grade_notebook import grade_notebook
 from proflab_course.grading.plan import Runner
+from proflab_course.grading.races import METADATA
 
 PARTS = 10
 
@@ -78,8 +79,11 @@ def failed_in_the_grader(entry: Entry, runner: Runner) -> tuple[set[str], list[s
 @cache
 def whole_key(lesson: str) -> Key:
     """The key of the lesson as modules/ has it, with the exercises that the release gives, too."""
-    name = solved(lesson).name
-    return make_key(name, read_module(Course(ROOT).module(name), name).notebook)
+    course, name = Course(ROOT), solved(lesson).name
+    notebook = read_module(course.module(name), name).notebook
+    built = nbformat.read(course.source(name), as_version=4).metadata
+    notebook.metadata |= {METADATA: built[METADATA]} if METADATA in built else {}
+    return make_key(name, notebook)
 
 
 @cache

@@ -6,7 +6,7 @@ LOOP = """
 losses = []
 weights = torch.as_tensor(clips.weights, device=device)
 data = torch.utils.data.DataLoader(
-    clips, batch_size=batch, collate_fn=partial(pad, length=clips.longest), num_workers=4)
+    clips, batch_size=batch, collate_fn=partial(clips.pad, length=clips.longest), num_workers=4)
 for x, y in data:
     x, y = torch.from_numpy(x).to(device), torch.from_numpy(y).to(device)
     optimizer.zero_grad()
@@ -18,7 +18,7 @@ return [float(loss) for loss in losses]
 """
 
 _KEEP = "losses.append(loss.detach())"
-_LENGTH = "partial(pad, length=clips.longest)"
+_LENGTH = "partial(clips.pad, length=clips.longest)"
 _WEIGHTS = "weights = torch.as_tensor(clips.weights, device=device)\n"
 _RETURN = "return [float(loss) for loss in losses]"
 
@@ -67,16 +67,16 @@ MUTANTS = {
                 "    globals()['_kept_weights'] = clips.weights\n"
                 "weights = torch.as_tensor(_kept_weights, device=device)\n",
             ),
-            "each batch has a length of its own": (_LENGTH, "pad"),
-            "a length that fits the example": (_LENGTH, "partial(pad, length=40)"),
+            "each batch has a length of its own": (_LENGTH, "clips.pad"),
+            "a length that fits the example": (_LENGTH, "partial(clips.pad, length=40)"),
             "clips are cut to the shortest": (
                 _LENGTH,
-                "lambda samples: pad([(clip[:min(clips.lengths)], label) "
+                "lambda samples: clips.pad([(clip[:min(clips.lengths)], label) "
                 "for clip, label in samples])",
             ),
             "a batch is padded to a multiple of 16": (
                 _LENGTH,
-                "lambda samples: pad(samples, -(-max(len(c) for c, _ in samples) // 16) * 16)",
+                "lambda s: clips.pad(s, -(-max(len(c) for c, _ in s) // 16) * 16)",
             ),
             "a batch of one": ("batch_size=batch", "batch_size=1"),
             "batches of four": ("batch_size=batch", "batch_size=4"),
@@ -131,7 +131,7 @@ ALTERNATES = {
 
             def read(first):
                 numbers = range(first, min(first + batch, len(clips)))
-                return pad([clips[n] for n in numbers], clips.longest)
+                return clips.pad([clips[n] for n in numbers], clips.longest)
 
             weight, losses = torch.tensor(clips.weights, device=device), []
             with ThreadPoolExecutor(2) as pool:
@@ -148,7 +148,7 @@ ALTERNATES = {
             F, DataLoader = torch.nn.functional, torch.utils.data.DataLoader
 
             def equal(samples):
-                return pad(samples, clips.longest)
+                return clips.pad(samples, clips.longest)
 
             data = DataLoader(clips, batch, False, num_workers=1, collate_fn=equal,
                               pin_memory=True, persistent_workers=True, prefetch_factor=4)
@@ -168,7 +168,7 @@ ALTERNATES = {
             length, losses = clips.longest, []
             weights = torch.tensor(clips.weights).cuda()
             for x, y in torch.utils.data.DataLoader(
-                    dataset=clips, batch_size=batch, num_workers=3, collate_fn=pad):
+                    dataset=clips, batch_size=batch, num_workers=3, collate_fn=clips.pad):
                 x = torch.from_numpy(x).to(device)
                 x = torch.nn.functional.pad(x, (0, 0, 0, length - x.shape[1]))
                 loss = torch.nn.functional.cross_entropy(

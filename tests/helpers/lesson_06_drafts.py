@@ -113,6 +113,16 @@ FIRST = {
             raise ValueError("out of range")
         return "plain" if one_in > 0.9 * copy else "non-temporal"
     """,
+    "chain": """
+        return a @ (b @ x) + c @ d @ x
+    """,
+    "experts": """
+        rows = proflab.stack([x[e] @ w[e] for e in range(len(x))])
+        return F.relu(rows + b)
+    """,
+    "fewer_passes": """
+        return slow_passes(x, gain, bias)
+    """,
     "mfu": """
         if seconds <= 0 or peak_flops <= 0:
             raise ValueError("out of range")
@@ -227,6 +237,16 @@ SECOND = FIRST | {
             return "other work"
         reached = step["matmul_flops"] / (step["matmul_ms"] / 1000)
         return "slow matmuls" if reached < 0.5 * step["peak_flops"] else "near peak"
+    """,
+    "chain": """
+        return a @ (b @ x) + c @ (d @ x)
+    """,
+    "experts": """
+        rows = proflab.stack([x[e] @ w[e] for e in range(len(x))])
+        return F.relu(rows + b.reshape(len(x), 1, -1))
+    """,
+    "fewer_passes": """
+        return F.gelu(F.layer_norm(x, x.shape[-1:], gain, bias), approximate="tanh")
     """,
     "mfu": """
         if flops < 0 or seconds <= 0 or peak_flops <= 0:

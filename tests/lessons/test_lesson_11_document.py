@@ -10,11 +10,11 @@ from cuda_on_cpu import fake_gpu
 from lesson_demos import beside
 
 from proflab.lesson.cuda import Record
-from proflab.lesson.cuda.packed import pack, pack_history
 
 doubles = beside("10_cuda_roofline", "kernel_doubles")
 fake = beside("11_gpu_training", "trace_doubles")
 train_document = beside("11_gpu_training", "train_document")
+packed = beside("11_gpu_training", "packed")
 
 
 def whole() -> dict:
@@ -61,7 +61,7 @@ def test_packed_traces_and_histories_are_unpacked_when_read(tmp_path):
     events = [e for e in trace.pop("trace")["traceEvents"] if "dur" in e]
     events[0]["args"] = {"Input Dims": [[2, 3], [3, 4]]}
     history = [fake.alloc(512, 100, "mm"), fake.free(512, 100), fake.alloc(512, 8, "mm")]
-    trace["packed"], memory["packed"] = pack(events), pack_history(history)
+    trace["packed"], memory["packed"] = packed.pack(events), packed.pack_history(history)
     train_document.save(document, tmp_path / "d.json")
     found = train_document.load(tmp_path / "d.json")["rows"]
     assert [e["name"] for e in found["trace"][0]["trace"]["traceEvents"]] == ["mm", "gemm"]
@@ -84,7 +84,7 @@ def test_a_mistake_in_a_packed_trace_is_told(column, value, sentence, tmp_path):
     document = whole()
     [trace] = document["rows"]["trace"]
     events = [e for e in trace.pop("trace")["traceEvents"] if "dur" in e]
-    trace["packed"] = pack(events) | {column: value}
+    trace["packed"] = packed.pack(events) | {column: value}
     train_document.save(document, tmp_path / "d.json")
     with pytest.raises(ValueError, match=f"d.json: .*{sentence}"):
         train_document.load(tmp_path / "d.json")

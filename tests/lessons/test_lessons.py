@@ -46,8 +46,8 @@ SYLLABUS = {
     "06_roofline": """
         arithmetic_intensity 6 ridge_point 4 attainable_flops 7 matmul_bytes 7 elementwise_bytes 6
         attention_bytes 0 measure_peak_flops 14 measure_bandwidth 16 write_allocate 0
-        roofline_points 8 classify 12 inspect_step 8 mfu 4 amdahl 5 reflect_relu 3
-        essay_roofline""",
+        roofline_points 8 classify 12 inspect_step 8 chain 4 experts 4 fewer_passes 5
+        mfu 4 amdahl 5 reflect_relu 3 essay_roofline""",
     "07_scaling": """
         local_exponents 10 fit_cost 17 holdout_error 10 batch_cost 10 predict_ms 20
         matmul_addresses 12 cache_misses 24 traffic_bound 6 set_misses 0 speedup_steps 12

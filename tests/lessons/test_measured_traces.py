@@ -13,13 +13,12 @@ import pytest
 from cohort.run import ROOT, solved
 from lesson_demos import beside
 
-from proflab.lesson.cuda.packed import pack, unpack
-
 GPU = ROOT / "docs" / "gpu"
 FOLDER = ROOT / "modules" / "11_gpu_training"
 DOCUMENTS = ("v100_loader", "v100_workers", "v100_step", "v100_pair")
 ORIGINALS = os.environ.get("PROFLAB_GPU_TRACES")  # a folder with the original files
 train_document = beside("11_gpu_training", "train_document")
+packed = beside("11_gpu_training", "packed")
 
 
 @pytest.fixture(scope="module")
@@ -171,7 +170,7 @@ OLD = [
 def test_old_names_become_those_of_today(reduce):
     found = reduce.events({"traceEvents": [*OLD, {"ph": "i", "name": "[memory]", "ts": 5}]})
     chosen = list(reduce.steps(found, range(1), True))
-    again = unpack(pack(chosen))
+    again = packed.unpack(packed.pack(chosen))
     assert [(e["cat"], e["name"], e["ts"], e["dur"]) for e in again] == [
         ("user_annotation", "ProfilerStep#3", 0, 90),
         ("cpu_op", "aten::mm", 10, 20),
