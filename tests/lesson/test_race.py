@@ -315,7 +315,10 @@ def test_no_op_but_a_view_or_a_move_is_free_of_flops(op_facts):
         op = dispatch.OPS.get(call.op)
         paid = op is not None and not op.view and call.op not in MOVES
         if paid and all(t.numel() for t in call.inputs):
-            row = op_facts(call, result)
+            try:
+                row = op_facts(call, result)
+            except NotImplementedError:  # lesson 02 has no rule: a race refuses such an op
+                return result
             flops = row["matmul_flops"] + max(row["elementwise_flops"], _least_flops(call, result))
             if flops < result.numel():
                 unpaid[call.op] = (flops, [t.shape for t in call.inputs])
@@ -473,10 +476,9 @@ def test_mutated_tapes_are_refused_or_run_and_nothing_else(op_facts):
         bad = mutated(copy.deepcopy(tapes[number % len(tapes)]))
         try:
             check(bad)
-            inputs = draw(inputs_of(bad), 1, "normal", {})
-            if sum(a.size for a in inputs.values()) < 10**6:
+            if sum(math.prod(shape) for _, shape, _ in inputs_of(bad)) < 10**6:
                 cost(bad, DESK, op_facts)
-                walk(bad, inputs)
+                walk(bad, draw(inputs_of(bad), 1, "normal", {}))
                 run += 1
         except Refused:
             refused += 1
