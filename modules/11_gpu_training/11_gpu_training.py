@@ -987,8 +987,7 @@ demos.loader(rows, title=anywhere.title("The loader alone", *rows))
 # Compiling has paid where a line crosses 0.
 
 # %% [markdown]
-# **Now mend a loop yourself.**
-# In each step `slow_epoch` reads a number back, sends the classes' weights, gives the network another length, and reads its clips itself.
+# **Now mend a loop yourself.** In each step `slow_epoch` reads a number back, sends the classes' weights, gives the network another length, and reads its clips itself.
 # `counted_loop` plays torch and a card, and counts; with torch the same function trains for real.
 
 
