@@ -81,7 +81,7 @@ class Document:
 
     @cached_property
     def content(self) -> dict[str, Any]:
-        """What it holds."""
+        """Return what it holds."""
         return json.loads(self.path.read_text(encoding="utf-8"))
 
     @property
@@ -120,7 +120,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Entry:
-    """Where a number is from: one of _KINDS, and what that says.
+    """Say where a number is from: one of _KINDS, and what that says.
 
     row: which rows of a document, or which line of a data sheet.
     names: what its value may use, each with the expression that it stands for.

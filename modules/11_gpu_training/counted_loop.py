@@ -101,7 +101,7 @@ def _set(parameter: Any, values: np.ndarray) -> None:
 
 
 class Notes:
-    """What happened in a run, in order: "read", "send", "step", "load", and lengths of batches."""
+    """Hold a run's events in order ("read", "send", "step", "load") and its batches' lengths."""
 
     def __init__(self) -> None:
         self.events: list[str] = []

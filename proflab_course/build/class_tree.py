@@ -74,7 +74,7 @@ def class_tree(
         _copy_course_files(course.root, tree)
         if plan.policy:
             plan.policy.write(tree)
-            for page in {"README.md", "docs/students.md"}:
+            for page in README:
                 _put_below_title(tree / page, plan.policy.paragraph)
         if any(taken.title for taken in plan.taken.values()):
             _put_above(tree / "README.md", track_page(plan, names))

@@ -66,7 +66,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Race:
-    """What a race's grader keeps: the code that traces the given program, machine, full marks.
+    """Hold what a race's grader keeps: the code that traces the given program, machine, full marks.
 
     full: the ms that earn all; options: within, floor, draws, state and fast, where they are said
     """

@@ -1,4 +1,4 @@
-"""What a tape costs on a declared machine: counted on meta arrays, in one walk, without a clock.
+"""Count what a tape costs on a declared machine: on meta arrays, in one walk, without a clock.
 
 A row of facts for each op comes from `op_facts`, as lesson 05 writes it; nothing is counted here
 but what that convention leaves out for a race: kinds of op that it charges too little, writes,
@@ -34,7 +34,7 @@ _CHOOSE = ("einsum", "where", "masked_fill", "argsort", "nonzero")
 
 @dataclass(frozen=True)
 class Machine:
-    """A declared machine: peak_flops in FLOP/s, bandwidth in bytes/s, memory in bytes.
+    """Declare a machine: peak_flops in FLOP/s, bandwidth in bytes/s, memory in bytes.
 
     op_us: µs that each op costs besides
     """
@@ -63,8 +63,9 @@ MACHINES = {
 
 @dataclass
 class Cost:
-    """What a tape costs: ms in all, a row for each op, and the most bytes that are alive.
+    """Hold what a tape costs: ms in all, a row for each op, and the most bytes that are alive.
 
+    rows: as op_facts makes them, with at, the instruction; flops and moved, the bytes; and ms.
     peak_at: the instruction at which they are. traffic: bytes between two memories, if there are;
     then they are the cost, in the place of ms.
     """
@@ -100,8 +101,9 @@ def cost(tape: list, machine: Machine, op_facts: Callable, *, state: tuple[str, 
     merged = _writes(tape, left, rows, slow, state)
     rows.sort(key=lambda row: row["at"])
     for row in rows:
-        flops = row["matmul_flops"] + row["elementwise_flops"]
-        row["ms"] = machine.ms(flops, row["bytes_read"] + row["bytes_written"])
+        row["flops"] = row["matmul_flops"] + row["elementwise_flops"]
+        row["moved"] = row["bytes_read"] + row["bytes_written"]
+        row["ms"] = machine.ms(row["flops"], row["moved"])
     outside = set()
     found = Cost(math.fsum(row["ms"] for row in rows), rows)
     if fast is not None:

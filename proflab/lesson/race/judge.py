@@ -107,12 +107,10 @@ def largest(paid: Cost, machine: Machine) -> dict[str, Any]:
 
 def wall_of(rows: list[dict], machine: Machine) -> str:
     """Return what most of the rows' time goes to: overhead, bytes or FLOPs."""
-    flops = sum(row["matmul_flops"] + row["elementwise_flops"] for row in rows)
-    moved = sum(row["bytes_read"] + row["bytes_written"] for row in rows)
     walls = {
         "overhead": len(rows) * machine.op_us / 1e6,
-        "bytes": moved / machine.bandwidth,
-        "FLOPs": flops / machine.peak_flops,
+        "bytes": sum(row["moved"] for row in rows) / machine.bandwidth,
+        "FLOPs": sum(row["flops"] for row in rows) / machine.peak_flops,
     }
     return max(walls, key=lambda name: walls[name])
 

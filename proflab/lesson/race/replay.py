@@ -25,7 +25,7 @@ _FAILS = (
 
 @dataclass
 class Walk:
-    """What a walk over a tape leaves: values by number, nodes by instruction, and the results.
+    """Hold what a walk over a tape leaves: values by number, nodes by instruction, and the results.
 
     made: the numbers of the values that each instruction has made
     """

@@ -1,4 +1,4 @@
-"""What a notebook shows of a race: costs by line of the program, and where it stands on the way."""
+"""Show a race in a notebook: costs by line of the program, and where it stands on the way."""
 
 from __future__ import annotations
 
@@ -85,14 +85,7 @@ def _lines(tape: Tape, paid: Cost, machine: Machine) -> list[str]:
 
 
 def _row(rows: list[dict], paid: Cost, machine: Machine, text: str) -> str:
-    flops, moved, ms = (
-        math.fsum(f(row) for row in rows)
-        for f in (
-            lambda row: row["matmul_flops"] + row["elementwise_flops"],
-            lambda row: row["bytes_read"] + row["bytes_written"],
-            lambda row: row["ms"],
-        )
-    )
+    flops, moved, ms = (math.fsum(row[key] for row in rows) for key in ("flops", "moved", "ms"))
     wall = wall_of(rows, machine)
     numbers = f"{len(rows):>6,} {flops / 1e6:>9,.4g} {moved / 1e6:>9,.4g} {ms:>9,.4g}"
     return f"  {numbers} {ms / paid.ms:>6.0%}  {wall:<8}  {text}"
