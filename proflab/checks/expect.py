@@ -71,15 +71,13 @@ def expect_faster(
     like: Callable,
     machine: str,
     full: float,
-    within: float = 2e-5,
     **options: Any,
 ) -> None:
     """Check that a traced program returns what `like` does, and show what it costs beside it.
 
     actual: `traced(program, …)` of proflab.lesson.race. like: the given, slow program.
     machine: the declared machine's name, such as "DESK". full: the ms that earn full marks.
-    within: how far results may be off, relative to the largest.
-    options: floor, draws, state and fast, as `race.judge.judge` takes them.
+    options: within, floor, draws, state and fast, as `race.judge.judge` takes them.
     Raises AssertionError where the program is refused or its results are wrong; one that is right
     and slow passes, and earns the share of the way that it has gone from `like` to `full`.
     """
@@ -89,16 +87,16 @@ def expect_faster(
         raise TypeError("expect_faster takes what `traced(program, …)` returns")
     given = actual.traced_with(like)
     op_facts = show.counting.get("op_facts")
-    found = judge.judge(actual, given, op_facts, machine, within=within, run_slow=True, **options)
+    found = judge.judge(actual, given, op_facts, machine, run_slow=True, **options)
     if wrong := found.get("refused") or found["wrong"]:
         _tell(label, Verdict(False, wrong), "")
     if op_facts is None:
         print(f"🏁 {label}: same results")
         return
     told = judge.told(found, machine, full, options.get("fast"))
-    shares.setdefault(running_cell(), {})[label] = judge.share_of(found, full)
+    share = shares.setdefault(running_cell(), {})[label] = judge.share_of(found, full)
     print(f"🏁 {label}: same results; {told}")
-    if (hint := judge.hint(found)) and judge.share_of(found, full) < 1:
+    if (hint := judge.hint(found)) and share < 1:
         print(f"   {hint}: {show.line_of(actual, found['largest']['at'])}")
 
 

@@ -113,10 +113,10 @@ def grade_aligned(
         if roomier != plan and (not result.hidden_sent or has_more_time(plan, roomier)):
             result = add_execution(plan, result, runner.run(submission, roomier))
             plan = roomier
-    graded = concluded(aligned, key, result, places, runner, submission)
+    graded = race_and_conclude(aligned, key, result, places, runner, submission)
     if doubtful := in_doubt(plan, result, costly_cells(graded, aligned, key)):
         result = look_again(runner, submission, plan, result, doubtful)
-        graded = concluded(aligned, key, result, places, runner, submission)
+        graded = race_and_conclude(aligned, key, result, places, runner, submission)
     graded.cases = cut_cases(graded.cases)
     if graded.below_floor:
         cells = ", ".join(dict.fromkeys(graded.below_floor))
@@ -126,7 +126,7 @@ def grade_aligned(
     return graded
 
 
-def concluded(
+def race_and_conclude(
     aligned: Aligned,
     key: Key,
     result: Result,

@@ -41,7 +41,7 @@ def judge(tape: Any, given: list, op_facts: Callable | None, machine: str, *,
     "error": the largest one on three draws relative to the largest result, None where the tape is
     no cheaper and was not run (unless run_slow); "wrong": a sentence, empty if it is right;
     "largest": the ops that cost most; "mistake": a sentence, or none. op_facts None: nothing is
-    counted, results are compared.
+    counted, results are compared. within: how far results may be off, relative to the largest.
     """
     if machine not in MACHINES:
         raise ValueError(f"there is no machine {machine!r}: take one of {', '.join(MACHINES)}")
