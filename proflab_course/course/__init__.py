@@ -8,6 +8,7 @@ exercises.py       the exercise that a test cell belongs to
 asserts.py         an assertion of a test cell
 test_cells.py      a test cell, split into steps and expected values
 explanations.py    explanations of hidden cases, for after the deadline
+variants.py        inputs of hidden cases that may vary, and what is drawn for them
 hidden_doubles.py  doubles in hidden tests, held by the grader
 tracks.py          the exercises that a class writes in the time that it has
 release_stamp.py   the release that a notebook comes from
