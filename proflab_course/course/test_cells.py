@@ -31,6 +31,7 @@ from proflab.checks.expect import row_labels
 from proflab.checks.values import NotPlainData, to_plain_data
 from proflab.lesson.names import bound_names, used_names
 from proflab.lesson.race.cost import MACHINES
+from proflab.lesson.race.judge import unit_of
 from proflab.lesson.race.plans import RULES, WORKLOADS
 from proflab_course.course.asserts import assertion
 from proflab_course.course.explanations import MisplacedExplanation, explanations
@@ -86,6 +87,11 @@ class Race:
     full: float
     options: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def unit(self) -> str:
+        """Return what its costs are counted in."""
+        return unit_of(self.machine, self.options.get("fast"))
+
 
 @dataclass(frozen=True)
 class PlanRace:
@@ -98,6 +104,11 @@ class PlanRace:
     parameters: dict[str, Any]
     given: float
     full: float
+
+    @property
+    def unit(self) -> str:
+        """Return what its costs are counted in."""
+        return RULES[self.rule].unit
 
 
 @dataclass(frozen=True)

@@ -120,13 +120,17 @@ def told(found: Mapping[str, Any], machine: str, full: float, fast: int | None =
     given, paid = (
         f"{found[name]:,.5g}" if fast is None else f"{found[name]:,.0f}" for name in ("given", "ms")
     )
-    unit = f"ms on {machine}" if fast is None else "bytes between the memories"
-    return way(given, paid, unit, share_of(found, full))
+    return way(given, paid, unit_of(machine, fast), share_of(found, full))
 
 
 def way(given: str, paid: str, unit: str, share: float) -> str:
     """Return what has become of the given cost, and the share of the way to full marks."""
     return f"{given} → {paid} {unit}: {100 * share:.0f} % of the way"
+
+
+def unit_of(machine: str, fast: int | None = None) -> str:
+    """Return what costs are counted in; fast: as in `cost`."""
+    return f"ms on {machine}" if fast is None else "bytes between the memories"
 
 
 def hint(found: Mapping[str, Any]) -> str:
