@@ -122,7 +122,12 @@ def told(found: Mapping[str, Any], machine: str, full: float, fast: int | None =
         f"{found[name]:,.5g}" if fast is None else f"{found[name]:,.0f}" for name in ("given", "ms")
     )
     unit = f"ms on {machine}" if fast is None else "bytes between the memories"
-    return f"{given} → {paid} {unit}: {100 * share_of(found, full):.0f} % of the way"
+    return way(given, paid, unit, share_of(found, full))
+
+
+def way(given: str, paid: str, unit: str, share: float) -> str:
+    """Return what has become of the given cost, and the share of the way to full marks."""
+    return f"{given} → {paid} {unit}: {100 * share:.0f} % of the way"
 
 
 def hint(found: Mapping[str, Any]) -> str:

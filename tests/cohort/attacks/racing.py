@@ -1,7 +1,8 @@
 """Attacks on races: programs and tapes that claim more speed than they have.
 
 Each is handed in for `product(a, b, x)` of tests/helpers/race_course.py, whose given program is
-(a @ b) @ x. None may earn a point more than what its program is worth.
+(a @ b) @ x, or for its `order(n, lines, line)`, a plan. None may earn a point more than what its
+program or plan is worth.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ class RaceAttack:
     cell: str
     says: str
     worth: float = 0.0
+    exercise: str = "product"
 
 
 RACE_ATTACKS: list[RaceAttack] = []
@@ -32,6 +34,11 @@ RACE_ATTACKS: list[RaceAttack] = []
 def attack(name: str, cell: str, says: str, worth: float = 0.0) -> None:
     """Add an attack."""
     RACE_ATTACKS.append(RaceAttack(name, cell, says, worth))
+
+
+def plan_attack(name: str, cell: str, says: str, worth: float = 0.0) -> None:
+    """Add an attack on a plan."""
+    RACE_ATTACKS.append(RaceAttack(name, cell, says, worth, "order"))
 
 
 def forged(*lines: str) -> str:
@@ -364,4 +371,62 @@ memory_attack(
     "def doubled(x, w):\n    y = x.clone().requires_grad_()\n    (y @ w.clone()).sum().backward()\n"
     "    return y.grad",
     "backward has no place|not require|grad",
+# plans
+ALL = "[(i, j, k) for i in range(n) for j in range(n) for k in range(n)]"
+AS_ARRAY = "def order(n, lines, line):\n    import numpy as np\n    return np."
+plan_attack("the first rows only", f"def order(n, lines, line):\n    return {ALL}[:9]", "not 9")
+plan_attack(
+    "one row again and again",
+    "def order(n, lines, line):\n    return [(0, 0, 0)] * n**3",
+    "more than once",
+)
+plan_attack(
+    "True for 1",
+    f"def order(n, lines, line):\n    return [(i, j, k == 0) for i, j, k in {ALL}]",
+    "whole numbers, not True",
+)
+plan_attack(
+    "numbers that are not whole, and no numbers",
+    f"{AS_ARRAY}array({ALL}) * np.nan",
+    "whole numbers, not float64",
+)
+plan_attack(
+    "numbers that leave 64 bits",
+    f"def order(n, lines, line):\n    return [(i, j, k + 2**64) for i, j, k in {ALL}]",
+    "lies outside",
+)
+plan_attack(
+    "unsigned numbers that wrap round",
+    f"{AS_ARRAY}array({ALL}, 'uint64') - np.uint64(8)",
+    "lies outside",
+)
+plan_attack(
+    "ten million rows",
+    f"{AS_ARRAY}zeros((10_000_000, 3), 'int8')",
+    "larger than 16 MB",
+)
+plan_attack(
+    "five million rows that are small",
+    f"{AS_ARRAY}zeros((5_000_000, 0), 'int8')",
+    "(not 5,000,000|larger than)",
+)
+plan_attack(
+    "a list that says of itself what it is not",
+    f"class Long(list):\n    def __len__(self): return 0\n    def __iter__(self): return iter(())\n"
+    f"def order(n, lines, line):\n    return Long({ALL})",
+    " 0 % of the way",
+)
+plan_attack(
+    "the notebook's simulator",
+    f"def order(n, lines, line):\n    return {ALL}\n"
+    "from proflab.lesson.race import judge, plans\n"
+    "plans.judge_plan = lambda *a, **k: {'ms': 1, 'given': 544, 'floor': 0, 'wrong': ''}\n"
+    "judge.share_of = lambda *a, **k: 1.0\nplans.RULES.clear()\n"
+    "expect_cheaper = lambda *a, **k: print('100 % of the way')",
+    " 0 % of the way",
+)
+plan_attack(
+    "a plan for a smaller product",
+    f"def order(n, lines, line):\n    n = 2\n    return {ALL}",
+    "not 8",
 )
