@@ -115,7 +115,7 @@ def expect_faster(
 
     actual: `traced(program, …)` of proflab.lesson.race. like: the given, slow program.
     machine: the declared machine's name, such as "DESK". full: the ms that earn full marks.
-    options: within, floor, draws, state and fast, as `race.judge.judge` takes them.
+    options: within, floor, draws, state, fast and memory, as `race.judge.judge` takes them.
     Raises AssertionError where the program is refused or its results are wrong; one that is right
     and slow passes, and earns the share of the way that it has gone from `like` to `full`.
     """

@@ -56,7 +56,7 @@ CALLS = (
 
 
 # What a race may say besides, as race.judge takes it.
-_RACE_OPTIONS = {"within", "floor", "draws", "state", "fast"}
+_RACE_OPTIONS = {"within", "floor", "draws", "state", "fast", "memory"}
 
 
 class GrammarError(ValueError):
@@ -79,7 +79,7 @@ class Step:
 class Race:
     """Hold what a race's grader keeps: the code that traces the given program, machine, full marks.
 
-    full: the ms that earn all; options: within, floor, draws, state and fast, where they are said
+    full: the ms that earn all; options: within, floor, draws, state, fast and memory, where said
     """
 
     given: str
