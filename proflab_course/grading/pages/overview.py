@@ -212,12 +212,14 @@ def _races(cells: list[NotebookNode]) -> dict[Name, str]:
     """Return the unit of cost of each race that the page shows."""
     found: dict[Name, str] = {}
     for cell in cells:
-        if kind_of(cell) == "test" and "expect_faster" in cell.source:
+        if kind_of(cell) == "test" and any(
+            call in cell.source for call in ("expect_faster", "expect_cheaper")
+        ):
             name = str(meta(cell).get("grade_id", ""))
             with suppress(GrammarError):
                 for _, answer in split(cell.source, name).answers:
-                    if answer.race is not None:
-                        found[name, answer.label] = answer.race.unit
+                    if race := answer.race or answer.plan:
+                        found[name, answer.label] = race.unit
     return found
 
 
