@@ -370,7 +370,9 @@ memory_attack(
     "a backward that reads for nothing",
     "def doubled(x, w):\n    y = x.clone().requires_grad_()\n    (y @ w.clone()).sum().backward()\n"
     "    return y.grad",
-    "backward has no place|not require|grad",
+    "backward has no place",
+)
+
 # plans
 ALL = "[(i, j, k) for i in range(n) for j in range(n) for k in range(n)]"
 AS_ARRAY = "def order(n, lines, line):\n    import numpy as np\n    return np."
