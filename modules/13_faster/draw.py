@@ -1,21 +1,43 @@
-"""Draw the capstone's program: a small decoder with some of eight faults, and its sizes.
+"""Draw the capstone's program: a small language model with five of eight faults, and its sizes.
 
-This file stays with the instructor: the build runs it and does not copy it. `drawn` says what a
-class or a student gets. Without a seed it is what lies beside this file as `program.py`.
+This file stays with the instructor: the build runs it (build/draw.py) and copies it nowhere.
+Without a seed the program is the one that lies beside this file, `program.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from random import Random
+from collections.abc import Callable, Collection
 
-LARGE = ("samples", "attention", "heads")  # most of the time is theirs
+LARGE = ("samples", "attention", "heads")  # most of the cost is theirs
 SMALL = ("gelu", "norm", "last", "onehot", "lowrank")
 FAULTS = LARGE + SMALL
 CHOSEN = ("samples", "attention", "gelu", "last", "lowrank")  # without a seed
 SIZES = {"WORDS": 256, "WIDTH": 64, "HEADS": 4, "BLOCKS": 3}
-VISIBLE = "8 texts of 64 tokens"
-HIDDEN = {"many short texts": (21, 19), "a few long texts": (3, 93)}  # without a seed
+
+
+def drawn(number: Callable, shuffled: Callable, student: str = "") -> dict:
+    """Return the files that are drawn, and by a hidden case's label the shapes of its inputs.
+
+    number(low, high, *words) and shuffled(items, *words) are decided by the course's seed or secret
+    and the words. student: who gets a program of their own; sizes are the class's in any case.
+    """
+    sizes = {
+        "WORDS": 64 * number(3, 5, "words"),
+        "WIDTH": 16 * number(3, 5, "width"),
+        "HEADS": 4,
+        "BLOCKS": number(2, 4, "blocks"),
+    }
+    faults = shuffled(LARGE, "large", student)[:2] + shuffled(SMALL, "small", student)[:3]
+    many = (number(13, 18, "many texts"), number(15, 27, "short"))
+    few = (number(2, 4, "few texts"), number(81, 96, "long"))
+    return {
+        "files": {"program.py": program(faults, sizes)},
+        "shapes": {
+            "many short texts": {"tokens": ("int64", many)},
+            "a few long texts": {"tokens": ("int64", few)},
+        },
+    }
+
 
 _MODEL = '''\
 """A small language model and a program that runs it. The program is right, and it is slow."""
@@ -61,50 +83,57 @@ def make_model():
     return Decoder()
 '''
 
+# Lines that import what only some parts use.
+_IMPORTS = {
+    "import math\n\n": "math.",
+    "import numpy as np\n\n": "np.",
+    "from proflab.nn import functional as F\n": "F.",
+}
+
 # Each part of the program, with its fault and without.
 _PARTS = {
     "onehot": (
-        '''
+        '''\
 def embed(model, tokens):
     """Return a vector for each token and its place, (texts, tokens, WIDTH)."""
     chosen = (tokens[:, :, None] == proflab.arange(WORDS)).to(np.float32)
     return chosen @ model.words.weight + model.places.weight[: tokens.shape[1]]
 ''',
-        '''
+        '''\
 def embed(model, tokens):
     """Return a vector for each token and its place, (texts, tokens, WIDTH)."""
     return model.words(tokens) + model.places.weight[: tokens.shape[1]]
 ''',
     ),
     "norm": (
-        '''
+        '''\
 def normalized(x, norm):
     """Return x with mean 0 and variance 1 in each row, scaled and shifted."""
     centered = x - x.mean(-1, keepdim=True)
     variance = (centered**2).mean(-1, keepdim=True)
     return centered / (variance + norm.eps).sqrt() * norm.weight + norm.bias
 ''',
-        '''
+        '''\
 def normalized(x, norm):
     """Return x with mean 0 and variance 1 in each row, scaled and shifted."""
     return norm(x)
 ''',
     ),
     "gelu": (
-        '''
+        '''\
 def gelu(x):
     """Return GELU of x, by its tanh formula."""
     inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)
     return 0.5 * x * (1 + inner.tanh())
 ''',
-        '''
+        '''\
 def gelu(x):
     """Return GELU of x, by its tanh formula."""
     return F.gelu(x, approximate="tanh")
 ''',
     ),
     "attention": (
-        '''
+        '''\
 def attend(query, key, value):
     """Return causal attention, (..., tokens, width of a head)."""
     query, key, value = (each.to(np.float64) for each in (query, key, value))
@@ -114,22 +143,22 @@ def attend(query, key, value):
     shares = (scores - scores.max(-1, keepdim=True)[0]).exp()
     return (shares / shares.sum(-1, keepdim=True) @ value).to(np.float32)
 ''',
-        '''
+        '''\
 def attend(query, key, value):
     """Return causal attention, (..., tokens, width of a head)."""
     return F.scaled_dot_product_attention(query, key, value, is_causal=True)
 ''',
     ),
     "heads": (
-        '''
+        '''\
 def heads_of(x, block):
     """Return what all heads found, side by side, (texts, tokens, WIDTH)."""
     found = []
-    for query, key, value in zip(block.query, block.key, block.value):
+    for query, key, value in zip(block.query, block.key, block.value, strict=True):
         found.append(attend(query(x), key(x), value(x)))
     return proflab.cat(found, -1)
 ''',
-        '''
+        '''\
 def heads_of(x, block):
     """Return what all heads found, side by side, (texts, tokens, WIDTH)."""
     weights = [layer.weight for layer in (*block.query, *block.key, *block.value)]
@@ -140,13 +169,13 @@ def heads_of(x, block):
 ''',
     ),
     "lowrank": (
-        '''
+        '''\
 def attention(x, block):
     """Return what attention adds to x."""
     found = heads_of(normalized(x, block.norm1), block)
     return F.linear(found, block.up.weight @ block.down.weight)
 ''',
-        '''
+        '''\
 def attention(x, block):
     """Return what attention adds to x."""
     found = heads_of(normalized(x, block.norm1), block)
@@ -154,7 +183,7 @@ def attention(x, block):
 ''',
     ),
     "": (
-        '''
+        '''\
 def feed_forward(x, block):
     """Return what the feed-forward part adds to x."""
     return block.narrow(gelu(block.wide(normalized(x, block.norm2))))
@@ -162,7 +191,7 @@ def feed_forward(x, block):
     )
     * 2,
     "last": (
-        '''
+        '''\
 def {logits}(model, tokens):
     """Return the logits of the token after each text, (texts, WORDS)."""
     x = embed(model, tokens)
@@ -171,7 +200,7 @@ def {logits}(model, tokens):
         x = x + feed_forward(x, block)
     return model.head(normalized(x, model.norm))[:, -1]
 ''',
-        '''
+        '''\
 def {logits}(model, tokens):
     """Return the logits of the token after each text, (texts, WORDS)."""
     x = embed(model, tokens)
@@ -184,7 +213,7 @@ def {logits}(model, tokens):
 ''',
     ),
     "samples": (
-        '''
+        '''\
 def slow(model, tokens):
     """Return the logits of the token after each text, (texts, WORDS)."""
     return proflab.cat([logits(model, tokens[i : i + 1]) for i in range(tokens.shape[0])])
@@ -196,13 +225,12 @@ def slow(model, tokens):
 
 def program(faults: Collection[str], sizes: dict[str, int]) -> str:
     """Return the text of program.py, with these faults and sizes."""
-    text = _MODEL
-    for name, (faulty, right) in _PARTS.items():
-        text += "\n" * bool(right) + (faulty if name in faults else right)
+    parts = [faulty if name in faults else right for name, (faulty, right) in _PARTS.items()]
+    text = "\n\n".join([_MODEL, *filter(None, parts)])
     for name, value in sizes.items():
         text = text.replace(f"{{{name}}}", str(value))
     text = text.replace("{logits}", "logits" if "samples" in faults else "slow")
-    for line, needed in (("import math", "math."), ("import numpy as np", "np.")):
-        if needed not in text:
-            text = text.replace(f"{line}\n\n", "")
+    for line, used in _IMPORTS.items():
+        if used not in text:
+            text = text.replace(line, "")
     return text

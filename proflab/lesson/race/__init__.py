@@ -17,11 +17,13 @@ from collections.abc import Callable
 
 from proflab.lesson.race import show
 from proflab.lesson.race.cost import MACHINES, Machine
-from proflab.lesson.race.show import picture, table
+from proflab.lesson.race.show import counted, picture, table
 from proflab.lesson.race.tape import Refused
 from proflab.lesson.race.trace import Tape, traced
 
-__all__ = ["MACHINES", "Machine", "Refused", "Tape", "count_with", "picture", "table", "traced"]
+__all__ = [
+    "MACHINES", "Machine", "Refused", "Tape", "count_with", "counted", "picture", "table", "traced",
+]  # fmt: skip
 
 
 def count_with(op_facts: Callable) -> None:
