@@ -4,11 +4,18 @@
 of `with_faults` are programs as draw.py writes them. Wrong ones differ from `run` in one thing.
 """
 
-HELPERS = """
-import functools
-import runpy
+from pathlib import Path
 
-drawing = runpy.run_path(program.__file__.replace("program.py", "draw.py"))
+DRAW = Path(__file__).parents[2] / "modules/13_faster/draw.py"
+
+HELPERS = (
+    """
+import functools
+
+drawing = {"__name__": "draw"}
+exec("""
+    + repr(DRAW.read_text(encoding="utf-8"))
+    + """, drawing)
 
 
 @functools.cache
@@ -57,6 +64,7 @@ def run(model, tokens, act=gelu, embed=embed, attend=attend, join=side_by_side, 
         x = x + block.narrow(act(block.wide(getattr(block, norms[1])(x))))
     return model.head(end(model, x))
 """
+)
 
 
 def _without(*mended: str) -> str:
