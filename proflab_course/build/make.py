@@ -23,6 +23,7 @@ from tqdm import tqdm
 from proflab.lesson import outline
 from proflab_course.assemble.command import MADE_BY, render
 from proflab_course.assemble.gather import Collection, gather
+from proflab_course.build import draw
 from proflab_course.build.audit import (
     course_mistakes,
     delimiter_mistakes,
@@ -103,6 +104,7 @@ class Plan:
     beyond_limits: dict[str, list[str]] = field(default_factory=dict)
     policy: Policy | None = None
     seed: int | None = None
+    secret: bytes | None = None
     notes: list[str] = field(default_factory=list)
 
     @classmethod
@@ -112,11 +114,13 @@ class Plan:
         wanted: Iterable[str] = (),
         seed: int | None = None,
         track: str | None = None,
+        secret: bytes | None = None,
     ) -> Plan:
         """Read every lesson: names are unique over the course, and later ones must not leak.
 
         seed: hidden cases vary by it where a lesson allows that; None: they are as written.
-        track: its name; None: the track that the course takes.
+        track: its name; None: the track that the course takes, or one like it that has the wanted.
+        secret: what a lesson's draw.py draws from; by default it follows from the seed.
         """
         names = course.lessons()
         if not names:
@@ -134,12 +138,18 @@ class Plan:
         if tracks is None and track is not None:
             raise CourseError(f"--track {track}: the course declares no tracks in {TRACKS}")
         taken_track = tracks.track(track) if tracks else None
+        chosen = sorted({course.lesson(name) for name in wanted})
+        if tracks and track is None:
+            taken_track = tracks.with_all(chosen)
         in_track = [name for name in names if not tracks or name in taken_track.lessons]
-        chosen = sorted({course.lesson(name) for name in wanted}) or in_track
+        chosen = chosen or in_track
         if other := [name for name in chosen if name not in in_track]:
             what = f"the track {taken_track.name} does not have {other[0]}"
             raise CourseError(f"{what} (it has {', '.join(taken_track.lessons)})")
         plan = cls(course, {}, lessons, chosen, taken_track, tracks, milestones, seed=seed)
+        plan.secret = (
+            draw.secret_of(course.root, seed) if secret is None and seed is not None else secret
+        )
         plan.policy = chosen_policy(course.root)
         plan._take_and_stamp(published=track in (None, tracks.use if tracks else None))
         return plan
@@ -176,7 +186,8 @@ class Plan:
                 taken.gone,
                 line,
             )
-            stamp(taken.lesson, address, place, published, self.policy)
+            own = not (self.course.module(name).parent / draw.FILE).exists()
+            stamp(taken.lesson, address, place, published and own, self.policy)
             stamp_durations(taken.lesson, durations)
 
     def _limit(self, lesson: Lesson) -> None:
@@ -267,6 +278,9 @@ def _make_release(plan: Plan, lesson: Lesson, work: Path) -> NotebookNode:
         plan.policy.write(source)
     plan.notes += lesson_notes(plan.course, lesson, plan.whole)
     drawn = vary_cases(lesson, plan.seed, source)
+    place = plan.course.module(lesson.name).parent
+    if plan.secret is not None and (place / draw.FILE).exists():
+        drawn += draw.draw_lesson(lesson, place, source, plan.secret)
     if plan.seed is not None:
         plan.notes.append(drawn_sentence(lesson, drawn))
     released = released_from(lesson.notebook)
@@ -346,11 +360,12 @@ def _copy_support_files(plan: Plan, name: str, target: Path) -> None:
 
 
 def support_files(folder: Path) -> Iterator[Path]:
-    """Yield the files of a lesson's folder but its text; hidden ones and caches are left out."""
+    """Yield the files of a lesson's folder but its text and draw.py, hidden ones and caches."""
+    left_out = (folder / f"{folder.name}.py", folder / draw.FILE)
     for path in sorted(folder.rglob("*")):
         parts = path.relative_to(folder).parts
         hidden = any(part.startswith(".") or part in IGNORED for part in parts)
-        if path.is_file() and not hidden and path != folder / f"{folder.name}.py":
+        if path.is_file() and not hidden and path not in left_out:
             yield path
 
 

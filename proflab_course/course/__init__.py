@@ -13,6 +13,7 @@ tracks.py          the exercises that a class writes in the time that it has
 release_stamp.py   the release that a notebook comes from
 harness.py         a fingerprint of the code that can change a verdict
 files.py           files written whole or not at all
+secret.py          the course's secret, and what is drawn from it
 csv_table.py       a CSV file of a platform or a spreadsheet
 words.py           lists of names for messages
 jobs.py            the default number of parallel jobs

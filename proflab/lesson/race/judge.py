@@ -28,7 +28,9 @@ BELOW_FLOOR = (
     "been told"
 )
 _DRAWS = ("normal", "scaled", "shifted")
-Draws = Mapping[str, Any]  # "positive", or the number that drawn integers are below, by input
+# By input: "positive"; "fan-in", divided by the root of the last size, as a fresh layer's weights
+# are; or the number that drawn integers are below.
+Draws = Mapping[str, Any]
 
 
 def judge(tape: Any, given: list, op_facts: Callable | None, machine: str, *,
@@ -174,6 +176,8 @@ def draw(inputs: list, seed: int, kind: str, draws: Draws) -> dict[str, np.ndarr
             values = values * np.geomspace(0.05, 3, values.shape[-2])[:, None]
         elif kind == "shifted":
             values = values + 0.5
+        if how == "fan-in" and values.ndim > 1:
+            values = values / math.sqrt(values.shape[-1])
         found[name] = np.asarray(values, dtype)
     return found
 

@@ -1,9 +1,9 @@
 """Measure a race on this machine, beside the count: in mirrored pairs, for no points.
 
-How to measure is what lessons 03 and 08 have taught: their functions are the notebook's own, or those
-of `built`. Before lesson 08 there is no `run_order`, `speedup_interval` or `gate`; then the pairs are
-taken forwards and backwards here, lesson 03's `confidence_interval` is asked about their ratios,
-and there is no verdict.
+How to measure is what lessons 03 and 08 have taught: their functions are the notebook's own, or
+those of `built`. Before lesson 08 there is no `run_order`, `speedup_interval` or `gate`; then the
+pairs are taken forwards and backwards here, lesson 03's `confidence_interval` is asked about their
+ratios, and there is no verdict.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import Any
 from proflab import Tensor, graph
 from proflab.lesson.demo import demo_size, progress_bar
 from proflab.lesson.noise import is_busy
-from proflab.lesson.race import show
 from proflab.lesson.race.judge import Draws, draw
+from proflab.lesson.race.show import counted
 from proflab.lesson.race.tape import inputs_of
 from proflab.lesson.race.trace import traced
 
@@ -32,20 +32,21 @@ _SAMPLE_MS = 1.0  # the least ms of a sample
 Pairs = tuple[list[float], list[float]]
 
 
-def measure(slow: Callable, fast: Callable, machine: str = "DESK", *, draws: Draws | None = None,
-            model: Callable | None = None, training: bool = False, **shapes: Any) -> str:  # fmt: skip
+def measure(slow: Callable, fast: Callable, machine: str = "DESK", *,
+            draws: Draws | None = None, model: Callable | None = None, training: bool = False,
+            **shapes: Any) -> str:  # fmt: skip
     """Return, as text, how many times as fast a program is: counted, and measured on this machine.
 
     Twelve mirrored pairs are timed, fewer on a slow machine, on inputs drawn as `draws` says (see
     expect_faster); shapes, model and training: as in `traced`. Nothing depends on it. Raises
     RuntimeError before `count_with`.
     """
-    made = {"model": model, "training": training, **shapes}
+    made: dict[str, Any] = {"model": model, "training": training, **shapes}
     tapes = [traced(program, **made) for program in (slow, fast)]
-    given, paid = (show.counted(tape, machine).ms for tape in tapes)
+    given, paid = (counted(tape, machine).ms for tape in tapes)
     methods = methods_of(fast)
-    calls = [calling(each, draws, **made) for each in (slow, fast)]
-    before, after = timed_pairs(*calls, methods, demo_size(PAIRS, _FEWEST), _SECONDS)
+    old, new = (calling(each, draws, **made) for each in (slow, fast))
+    before, after = timed_pairs(old, new, methods, demo_size(PAIRS, _FEWEST), _SECONDS)
     found = speedup_of(before, after, methods)
     text = (
         f"counted on {machine}: {given / paid:,.3g} times as fast\n"
@@ -61,7 +62,7 @@ def measure(slow: Callable, fast: Callable, machine: str = "DESK", *, draws: Dra
 
 
 def methods_of(program: Callable) -> dict[str, Callable]:
-    """Return the functions of lessons 03 and 08 that there are: the notebook's own, else `built`'s."""
+    """Return the functions of lessons 03 and 08 that there are, the notebook's own first."""
     places = [getattr(program, "__globals__", {})]
     with suppress(ImportError):  # a notebook without lessons before it
         places.append(vars(importlib.import_module("built")))

@@ -24,7 +24,7 @@ def table(slow: Callable, fast: Callable, machine: str, **shapes: Any) -> str:
     parts = []
     for name, program in (("given", slow), ("yours", fast)):
         tape = traced(program, **shapes)
-        paid = _counted(tape, machine)
+        paid = counted(tape, machine)
         parts.append(f"{name}: {paid.ms:,.4g} ms on {machine}, {_ops(paid)}")
         parts += _lines(tape, paid, MACHINES[machine])
     return "\n".join(parts)
@@ -39,8 +39,8 @@ def picture(slow: Callable, fast: Callable, machine: str, full: float, **shapes:
 
     given, yours = (traced(program, **shapes) for program in (slow, fast))
     marks = {
-        "given": _counted(given, machine).ms,
-        "yours": _counted(yours, machine).ms,
+        "given": counted(given, machine).ms,
+        "yours": counted(yours, machine).ms,
         "full marks": full,
         "floor": floor_of(given, MACHINES[machine]),
     }
@@ -60,7 +60,11 @@ def picture(slow: Callable, fast: Callable, machine: str, full: float, **shapes:
     return drawn
 
 
-def _counted(tape: Tape, machine: str) -> Cost:
+def counted(tape: Tape, machine: str) -> Cost:
+    """Return what a tape costs on a machine, by its name: in all, and a row for each op.
+
+    Raises RuntimeError before `count_with`, and Refused for a tape that cannot be run.
+    """
     if "op_facts" not in counting:
         raise RuntimeError("nothing counts here yet: run race.count_with(op_facts) first")
     check(tape)
