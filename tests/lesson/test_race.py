@@ -1,11 +1,16 @@
 """Races: what a tape costs, which share it earns, and what a notebook shows."""
 
 import math
+import re
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
+import race_course
 from engine_cases import CASES, Maker
 from race_tapes import crossed, solved_op_facts
+from run_all import run_all, shown
 
 import proflab
 from proflab import Tensor, cat, dispatch, stack
@@ -299,3 +304,16 @@ def test_the_table_and_the_picture_show_where_a_program_stands(op_facts, monkeyp
     assert "100%  overhead  return stack([F.relu(x[e] @ w[e] + b[e])" in text
     drawn = show.picture(_experts, fast, "T4", 0.02872, **_EXPERTS)
     assert "given 0.9814 ms, yours 0.02816 ms, full marks 0.02872 ms, floor 0.0116 ms" in drawn.alt
+
+
+def test_a_kernel_shows_points_beside_the_share_and_the_last_cell_counts_them(tmp_path):
+    folder = Path(shutil.copytree(race_course.support(), tmp_path / race_course.LESSON))
+    cells = run_all(folder, race_course.handed(rows=race_course.HALF))
+    line = shown(cells["test_rows"]).splitlines()[0]
+    found = re.search(r"ms on T4: (\d+) % of the way, ([\d.]+) of 40 points$", line)
+    share, points = float(found[1]), float(found[2])
+    assert share < 100 and points == pytest.approx(40 * share / 100, abs=0.2)
+    assert shown(cells["test_product"]).endswith("100 % of the way, 60 of 60 points")
+    table = shown(cells["where_am_i"])
+    assert f"{points:g} of 40 points  {share:g} % of the way, by the visible races" in table
+    assert f"So far {60 + points:g} of 100 points" in table
