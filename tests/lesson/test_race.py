@@ -1,8 +1,11 @@
 """Races: what a tape costs, which share it earns, and what a notebook shows."""
 
 import math
+import os
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -256,6 +259,46 @@ def test_a_tape_that_was_lucky_in_the_notebook_is_not_in_the_grader(op_facts):
 
     found = next(tape for tape in map(lucky, np.arange(500) * 1e-9) if not wrong(tape))
     assert sum(bool(wrong(found, salt)) for salt in "abcdef") >= 4
+
+
+ELSEWHERE = """
+import sys
+from proflab.checks.values import loads
+from proflab.lesson.race.judge import judge
+from race_tapes import solved_op_facts
+
+for tape, given in loads(sys.stdin.buffer.read()):
+    found = judge(tape, given, solved_op_facts(), "DESK")
+    print(found["ms"], found["given"], found["wrong"], found["error"], sep=";")
+"""
+
+
+def _attend(q, k, v):
+    return (q @ k.transpose(-1, -2) / 8).softmax(-1) @ v
+
+
+def _attend_in_float64(q, k, v):
+    return _attend(*(x.to(np.float64) for x in (q, k, v))).to(np.float32)
+
+
+@pytest.mark.parametrize(("processor", "threads"), [("Prescott", "1"), ("Haswell", "2")])
+def test_another_processor_and_more_threads_give_the_same_verdicts(op_facts, processor, threads):
+    """OpenBLAS then takes other kernels, which add in another order."""
+    shapes = dict.fromkeys("qkv", (2, 100, 64))
+    races = [(traced(_from_right, x=(300, 300)), traced(_square, x=(300, 300))),
+             (traced(_attend, **shapes), traced(_attend_in_float64, **shapes))]  # fmt: skip
+    jobs = dumps([[list(tape), list(given)] for tape, given in races])
+    environment = os.environ | {"OPENBLAS_CORETYPE": processor, "OPENBLAS_NUM_THREADS": threads}
+    helpers = str(Path(race_course.__file__).parent)
+    done = subprocess.run(
+        [sys.executable, "-c", ELSEWHERE], input=jobs, capture_output=True, check=True,
+        env=environment | {"PYTHONPATH": helpers},
+    )  # fmt: skip
+    for line, (tape, given) in zip(done.stdout.decode().splitlines(), loads(jobs), strict=True):
+        ms, price, wrong, error = line.split(";")
+        here = judge(tape, given, op_facts, "DESK")
+        assert (float(ms), float(price), wrong) == (here["ms"], here["given"], here["wrong"])
+        assert 0 < float(error) < 2e-5 and here["ms"] < here["given"]
 
 
 # ── in a notebook ────────────────────────────────────────────────────────────────────────────
