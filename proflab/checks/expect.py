@@ -32,6 +32,7 @@ __all__ = [
 
 # Of the races in each test cell, when it was last run: the share of the way by label.
 shares: dict[str, dict[str, float]] = {}
+RACES = ("expect_faster(", "expect_cheaper(")  # how a race begins in a test cell's text
 _ROW = "(label, arguments, result) or (label, arguments, result, mistakes)"
 
 
@@ -133,7 +134,7 @@ def expect_faster(
         return
     told = judge.told(found, machine, full, options.get("fast"))
     share = shares.setdefault(running_cell(), {})[label] = judge.share_of(found, full)
-    print(f"🏁 {label}: same results; {told}")
+    print(f"🏁 {label}: same results; {told}{_earned(share)}")
     if (hint := judge.hint(found)) and share < 1:
         print(f"   {hint}: {show.line_of(actual, found['largest']['at'])}")
 
@@ -206,6 +207,16 @@ class CaseFailed(AssertionError):
 def running_cell() -> str:
     """Return the name of the test cell that runs; `run_all.install` puts a notebook's in place."""
     return ""
+
+
+def race_points() -> float:
+    """Return the points of each visible race in the test cell that runs; as `running_cell`."""
+    return 0.0
+
+
+def _earned(share: float) -> str:
+    points = race_points()
+    return f", {round(share * points, 2):g} of {points:g} points" if points else ""
 
 
 def _flops(label: str, mistakes: dict[str, Any] | None) -> bool:

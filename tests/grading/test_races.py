@@ -1,13 +1,14 @@
 """Races in the grader: shares become points, and no attack earns more than its program is worth."""
 
 import re
+import shutil
 from dataclasses import replace
 from types import SimpleNamespace
 
 import nbformat
 import pytest
 from cohort.attacks.racing import RACE_ATTACKS, RIGHT, SLOW
-from grading_course import warm_runner
+from grading_course import ROOT, STOCK, command, warm_runner
 from nbgrader.utils import determine_grade
 from race_course import (
     LESSON,
@@ -146,6 +147,29 @@ def test_a_lesson_that_was_not_executed_is_not_graded(key):
     del notebook.metadata[METADATA]
     with pytest.raises(CourseError, match="has not been traced: run `proflab build 02_races`"):
         graded(make_key(LESSON, notebook))
+
+
+def test_nbgrader_as_it_comes_gives_a_race_all_points_or_none(tmp_path):
+    course = course_in(tmp_path)
+    shutil.copy(ROOT / "nbgrader_config.py", course.root)
+    config = (ROOT / "jupyter_config.py").read_text() + STOCK
+    (course.root / "jupyter_config.py").write_text(config)
+    wrong = RIGHT.replace("a @ (b @ x)", "a @ (b @ x) if len(x) > 50 else x")
+    for name, functions in {"ben": {"rows": PAIRS}, "cem": {"product": wrong}}.items():
+        folder = course.root / "submitted" / name / LESSON
+        folder.mkdir(parents=True)
+        nbformat.write(handed(**functions), folder / f"{LESSON}.ipynb")
+    for words in (["generate_assignment", LESSON, "--force"], ["autograde", LESSON],
+                  ["generate_feedback", LESSON]):  # fmt: skip
+        done = command(course, "nbgrader", *words)
+        assert done.returncode == 0, done.stderr
+    with Book(course.gradebook) as book:
+        found = {student: row["auto"] for student, row in book.scores(LESSON).items()}
+    assert found == {"ben": 100, "cem": 40}
+    page = course.root / "feedback" / "ben" / LESSON / f"{LESSON}.html"
+    text = re.sub(r"<[^>]*>", "", page.read_text("utf-8"))
+    assert "✅ 9 rows" in text and "🏁 64 rows: same results" in text and "ms on T4" in text
+    assert not re.search(r"9 rows.*ms on T4", text)
 
 
 # ── the lesson ───────────────────────────────────────────────────────────────────────────────
