@@ -59,7 +59,7 @@ from proflab_course.course.release_stamp import STAMP, make_stamp
 from proflab_course.course.tracks import DEFAULT, Track, Tracks
 from proflab_course.course.tracks import PUBLIC as TRACKS
 from proflab_course.grading.answer_key import released_from
-from proflab_course.grading.races import METADATA
+from proflab_course.grading.races import COSTS, METADATA
 
 STEPS = ("source", "release")
 IGNORED = {"__pycache__", ".ipynb_checkpoints"}
@@ -221,8 +221,8 @@ def make(plan: Plan, work: Path, audit: Audit = "full") -> _Failed:
         if audit == "static" and (former := plan.course.source(lesson.name)).exists():
             executed = read_notebook(former, lesson.name).notebook
             keep_outputs(lesson.notebook, executed)
-            if METADATA in executed.metadata:  # traced when the lesson was last executed
-                lesson.notebook.metadata[METADATA] = executed.metadata[METADATA]
+            for name in {METADATA, COSTS} & executed.metadata.keys():  # of its last execution
+                lesson.notebook.metadata[name] = executed.metadata[name]
         path = work / "source" / lesson.name / f"{lesson.name}.ipynb"
         _write(path, notebook_text(lesson.notebook))
     return failed
@@ -309,6 +309,7 @@ def _try_lessons(
             keep_outputs(trial.lesson.notebook, trial.executed())
             if races := trial.races():
                 trial.lesson.notebook.metadata[METADATA] = races
+                trial.lesson.notebook.metadata[COSTS] = trial.costs()
     _raise(mistakes)
     _raise(_stand_ins(failed, failed.others(lessons), work))
 

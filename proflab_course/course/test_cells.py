@@ -29,6 +29,7 @@ from proflab.checks.expect import row_labels
 from proflab.checks.values import NotPlainData, to_plain_data
 from proflab.lesson.names import bound_names, used_names
 from proflab.lesson.race.cost import MACHINES
+from proflab.lesson.race.judge import unit_of
 from proflab_course.course.asserts import assertion
 from proflab_course.course.explanations import MisplacedExplanation, explanations
 from proflab_course.course.hidden_doubles import (
@@ -75,6 +76,11 @@ class Race:
     machine: str
     full: float
     options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def unit(self) -> str:
+        """Return what its costs are counted in."""
+        return unit_of(self.machine, self.options.get("fast"))
 
 
 @dataclass(frozen=True)

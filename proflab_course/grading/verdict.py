@@ -48,7 +48,7 @@ def judge_race(race: Race, found: Mapping[str, Any]) -> Verdict:
         return Verdict(False, BELOW_FLOOR)
     share = share_of(found, race.full)
     line = told(found, race.machine, race.full, race.options.get("fast"))
-    return Verdict(True, line, hint(found) if share < 1 else "", share)
+    return Verdict(True, line, hint(found) if share < 1 else "", share, found["ms"])
 
 
 def judge_raised(answer: Answer, raised: list[str], message: str) -> Verdict:

@@ -7,6 +7,8 @@ from mini_course import ROOT, make_course
 from proflab_course.build.policy import FILES, chosen_policy, policies
 from proflab_course.cli import main
 
+_KEYS = "may hold a table [course] with the keys ai and board, and no more"
+
 
 def build(root, monkeypatch, *arguments):
     monkeypatch.chdir(root)
@@ -77,10 +79,11 @@ def test_the_policy_may_change_and_hand_ins_are_of_the_same_release(tmp_path, mo
     [
         ('[course]\nai = "yes"\n', "ai must be one of"),
         ("[course]\nai = 1\n", "ai must be one of"),
-        ('ai = "log"\n', "may hold a table [course] with the key ai, and no more"),
-        ('[course]\nAI = "log"\n', "may hold a table [course] with the key ai, and no more"),
-        ("course = 1\n", "may hold a table [course] with the key ai, and no more"),
+        ('ai = "log"\n', _KEYS),
+        ('[course]\nAI = "log"\n', _KEYS),
+        ("course = 1\n", _KEYS),
         ("[course\n", "cannot be read"),
+        ('[course]\nboard = "all"\n', 'board must be one of "aliases", "names", '),
     ],
 )
 def test_a_mistaken_choice_is_one_sentence_that_names_the_file(

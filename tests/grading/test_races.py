@@ -9,7 +9,17 @@ import pytest
 from cohort.attacks.racing import RACE_ATTACKS, RIGHT, SLOW
 from grading_course import warm_runner
 from nbgrader.utils import determine_grade
-from race_course import LESSON, RACES, course_in, handed, make_race_course, source, support, tapes
+from race_course import (
+    LESSON,
+    PAIRS,
+    RACES,
+    course_in,
+    handed,
+    make_race_course,
+    source,
+    support,
+    tapes,
+)
 from sandboxes import needs_sandbox
 
 from proflab.lesson.race.judge import BELOW_FLOOR
@@ -20,18 +30,8 @@ from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.command import grade_class
 from proflab_course.grading.grade_notebook import grade_notebook
 from proflab_course.grading.pages.feedback import HideHidden
-from proflab_course.grading.races import METADATA, races_of
+from proflab_course.grading.races import METADATA, races_of, solution_costs
 from proflab_course.grading.records.gradebook import Book
-
-# The bias and the activation outside the loop, and the loop still there.
-HALF = "def rows(x, b):\n    return F.relu(stack([x[i] for i in range(x.shape[0])]) + b)"
-# A loop over pairs of rows: half of the ops.
-PAIRS = """
-def rows(x, b):
-    parts = [x[i : i + 2] + b for i in range(0, x.shape[0], 2)]
-    from proflab import cat
-    return F.relu(cat(parts))
-"""
 
 
 @pytest.fixture(scope="module")
@@ -144,6 +144,9 @@ def test_the_build_traces_the_given_programs_and_keeps_them_out_of_the_release(t
     from proflab_course.grading.races import as_metadata
 
     assert traced == {(cell, label): text for cell, label, text in as_metadata(tapes(key))}
+    costs = solution_costs(key)
+    assert costs.keys() == traced.keys()
+    assert all(1 <= each.full / costs[name] <= 1.05 for name, each in races_of(key).items())
     released = (tmp_path / "release" / LESSON / f"{LESSON}.ipynb").read_text()
     assert METADATA not in released and "(40, 200)" not in released
 

@@ -120,8 +120,13 @@ def told(found: Mapping[str, Any], machine: str, full: float, fast: int | None =
     given, paid = (
         f"{found[name]:,.5g}" if fast is None else f"{found[name]:,.0f}" for name in ("given", "ms")
     )
-    unit = f"ms on {machine}" if fast is None else "bytes between the memories"
-    return f"{given} → {paid} {unit}: {100 * share_of(found, full):.0f} % of the way"
+    way = f"{100 * share_of(found, full):.0f} % of the way"
+    return f"{given} → {paid} {unit_of(machine, fast)}: {way}"
+
+
+def unit_of(machine: str, fast: int | None = None) -> str:
+    """Return what costs are counted in; fast: as in `cost`."""
+    return f"ms on {machine}" if fast is None else "bytes between the memories"
 
 
 def hint(found: Mapping[str, Any]) -> str:

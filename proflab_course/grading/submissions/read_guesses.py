@@ -2,7 +2,8 @@
 
 A demo cell of a lesson records a reader's guess beside the answer (`proflab/lesson/guesses.py`).
 Students can edit the outputs, so only a few numbers and short texts are kept. The minutes that a
-lesson took are read from the text of the cell that asks for them, and kept beside the guesses.
+lesson took, and the alias for the board of its races, are read from the text of the cell that asks
+for them, and kept beside the guesses.
 """
 
 from __future__ import annotations
@@ -18,7 +19,11 @@ from proflab_course.grading.run.replies import text as fit_text
 
 TOOK = "the lesson took"
 _TOOK = re.compile(r"^minutes_\d\d\s*=\s*(\d{1,4}(?:\.\d{1,3})?)\s*(?:#|$)", re.MULTILINE)
-_MOST_SEARCHED = 1_000  # characters of a cell that may say the minutes
+ALIAS = "race_alias"
+_ALIAS = re.compile(
+    rf"^{ALIAS}\s*=\s*(?P<q>[\"'])([^\"'\\\n]{{1,24}})(?P=q)\s*(?:#|$)", re.MULTILINE
+)
+_MOST_SEARCHED = 1_000  # characters of a cell that may say them
 _MOST_GUESSES = 60
 _MOST_TEXT = 100
 _MOST_OUTPUTS = 200
@@ -45,18 +50,24 @@ def read_guesses(cells: list[Any]) -> list[Guess]:
         guess = checked_guess(record)
         if guess is not None and (guess.what in found or len(found) < _MOST_GUESSES):
             found[guess.what] = guess
-    return [*found.values(), *_minutes(cells)]
+    return [*found.values(), *_said(cells)]
 
 
-def _minutes(cells: Iterable[Any]) -> Iterator[Guess]:
-    """Yield the minutes that the lesson took, once, if the notebook says them."""
+def _said(cells: Iterable[Any]) -> Iterator[Guess]:
+    """Yield the minutes that the lesson took and the alias, each once, if they are said."""
+    due = {TOOK: _TOOK, ALIAS: _ALIAS}
     for cell in cells:
         source = cell.get("source") if isinstance(cell, dict) else None
         source = "".join(map(str, source[:20])) if isinstance(source, list) else source
-        if isinstance(source, str) and (match := _TOOK.search(source[:_MOST_SEARCHED])):
-            if float(match[1]) > 0:
-                yield Guess(TOOK, None, float(match[1]), "min")
-                return
+        for what, pattern in list(due.items()) if isinstance(source, str) else ():
+            match = pattern.search(source[:_MOST_SEARCHED])
+            if match and what == ALIAS and match[2].strip():
+                yield Guess(what, None, match[2].strip())
+            elif match and what == TOOK and float(match[1]) > 0:
+                yield Guess(what, None, float(match[1]), "min")
+            else:
+                continue
+            del due[what]
 
 
 def _records(cells: Iterable[Any]) -> Iterator[dict]:
