@@ -42,7 +42,7 @@ def _process() -> IO[str]:
 
 
 def judged(what: str, lesson: str, *arguments: Any) -> list:
-    """Return what a function of run.py, or `variants.NAME`, finds in a fork of the solved `lesson_NN`.
+    """Return what run.py's `what`, or `variants.NAME`, finds in a fork of the solved `lesson_NN`.
 
     Raises RuntimeError if it raises: then the entry's own code is at fault.
     """

@@ -2,8 +2,8 @@
 
 For each draw the solved lesson gives plain values, every right alternate passes, and every wrong
 solution keeps its verdict on its exercise: those that the written cases catch are caught, those
-that they do not stay uncaught. One that fails a visible case has its verdict whatever is drawn. With
-`--time` it also says which cells take more than twice their time. An exercise's name limits it.
+that they do not stay uncaught. One that fails a visible case has its verdict whatever is drawn.
+`--time` says, too, which cells take more than twice their time. An exercise's name limits it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +115,7 @@ def drawn(
     cells: dict[str, list[TestCell]] = {}
     for name, varies in _varying(sources).items():
         edits = [varies.drawn(SECRET, f"draw {n}", lesson.name) for n in range(draws)]
-        values = _in_fork(lambda v=varies, e=edits: _values(lesson, sources, v, e))
+        values = _in_fork(partial(_values, lesson, sources, varies, edits))
         if isinstance(values, str):
             return values
         for number, each in enumerate(values):
@@ -130,7 +131,7 @@ def drawn(
         cells[name] = [split(text, name) for text in texts]
     written = {name: split(text, name) for name, text in sources.items()}
     found = {
-        sentence: _in_fork(lambda c=code: _failed(lesson, c, written, cells, draws))
+        sentence: _in_fork(partial(_failed, lesson, code, written, cells, draws))
         for sentence, code in {SOLUTION: lesson.solutions[exercise], **codes}.items()
     }
     for sentence, each in found.items():
@@ -152,21 +153,17 @@ def _values(
 ) -> list[Any]:
     """Return the solution's values for each draw of a cell, as bytes, or what it raised."""
     for name, text in sources.items():
-        if name != varies.name:
-            _through(split(text, name), lesson.scope, lambda _: None)
-            continue
-        asked = [varies.asked(each) for each in edits]
-        found: list[Any] = [{} for _ in edits]
-
-        def hidden(number: int) -> None:
+        own = name == varies.name
+        asked = [varies.asked(each) for each in edits] if own else []
+        found: list[Any] = [{} for _ in asked]
+        for number in _hidden_places(split(text, name), lesson.scope):
             for draw, blocks in enumerate(asked):
                 if isinstance(found[draw], dict) and any(label for label, _ in blocks[number]):
-                    values = _in_fork(lambda b=blocks[number]: _evaluated(lesson, b))
-                    both = not isinstance(values, str)
-                    found[draw] = found[draw] | loads(bytes(values)) if both else values
-
-        _through(split(text, name), lesson.scope, hidden)
-        return [each if isinstance(each, str) else [*dumps(each)] for each in found]
+                    values = _in_fork(partial(_evaluated, lesson, blocks[number]))
+                    fine = not isinstance(values, str)
+                    found[draw] = found[draw] | loads(bytes(values)) if fine else values
+        if own:
+            return [each if isinstance(each, str) else [*dumps(each)] for each in found]
     return []
 
 
@@ -180,12 +177,12 @@ def _evaluated(lesson: Solved, block: list[tuple[str, str]]) -> list[int]:
     return [*dumps(values)]
 
 
-def _through(cell: TestCell, scope: dict[str, Any], hidden: Callable[[int], None]) -> None:
-    """Execute a cell's visible blocks, and call `hidden` in the place of each hidden one."""
+def _hidden_places(cell: TestCell, scope: dict[str, Any]) -> Iterator[int]:
+    """Execute a cell's visible blocks; yield in the place of each hidden one, with its number."""
     count = 0
     for block in cell.blocks:
         if block.hidden:
-            hidden(count)
+            yield count
             count += 1
         else:
             list(run_cell(TestCell(cell.name, 0.0, (block,)), scope))
@@ -198,26 +195,22 @@ def _failed(
     cells: dict[str, list[TestCell]],
     draws: int,
 ) -> dict[str, Any]:
-    """Return the labels that fail in each draw, and the CPU seconds of each cell's hidden blocks."""
+    """Return the labels that fail in each draw, and the CPU seconds of cells' hidden blocks."""
     exec(compile(code, "entry", "exec"), lesson.scope)
     failed: list[list[str]] = [[] for _ in range(draws)]
     first, later = {}, {}
     for name, cell in written.items():
         first[name], later[name] = 0.0, [0.0] * draws
-
-        def hidden(number: int, name: str = name, cell: TestCell = cell) -> None:
-            labels, first_seconds = _in_fork(lambda: _judged(cell, number, lesson.scope))
-            first[name] += first_seconds
+        for number in _hidden_places(cell, lesson.scope):
+            labels, seconds = _in_fork(partial(_judged, cell, number, lesson.scope))
+            first[name] += seconds
             if name not in cells:
                 for each in failed:
                     each += labels
-                return
-            for draw, other in enumerate(cells[name]):
-                labels, seconds = _in_fork(lambda o=other: _judged(o, number, lesson.scope))
+            for draw, other in enumerate(cells.get(name, ())):
+                labels, seconds = _in_fork(partial(_judged, other, number, lesson.scope))
                 failed[draw] += labels
                 later[name][draw] += seconds
-
-        _through(cell, lesson.scope, hidden)
     return {"failed": failed, "written": first, "drawn": later}
 
 
