@@ -3,6 +3,7 @@
 [course]
 ai = "tutor"       # the policy on AI assistants, of build/policies.toml
 board = "names"    # what a class sees of each other in races, one of BOARDS
+variants = "student"  # whose numbers hidden cases have, one of VARIANTS
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from typing import Any
 from proflab_course.course.layout import CourseError
 
 SETTINGS = "private/course.toml"
-_KEYS = ("ai", "board")
+_KEYS = ("ai", "board", "variants")
 # Costs with the aliases that students chose, with names, with neither, or no board at all.
 BOARDS = ("aliases", "names", "anonymous", "off")
+# Whether each student has hidden cases with numbers of their own.
+VARIANTS = ("class", "student")
 
 
 def read_settings(root: Path) -> dict[str, Any]:
@@ -34,9 +37,10 @@ def read_settings(root: Path) -> dict[str, Any]:
     course = settings.get("course", {})
     known = isinstance(course, dict) and set(settings) <= {"course"} and set(course) <= {*_KEYS}
     if not known:
-        keys = " and ".join(_KEYS)
+        keys = f"{', '.join(_KEYS[:-1])} and {_KEYS[-1]}"
         raise CourseError(f"{SETTINGS} may hold a table [course] with the keys {keys}, and no more")
     chosen_of(course, "board", BOARDS)
+    chosen_of(course, "variants", VARIANTS)
     return course
 
 
