@@ -57,6 +57,7 @@ from proflab_course.course.jobs import default_jobs
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import Lesson, notebook_text, read_module, read_notebook
 from proflab_course.course.release_stamp import STAMP, make_stamp
+from proflab_course.course.settings import read_settings
 from proflab_course.course.tracks import DEFAULT, Track, Tracks
 from proflab_course.course.tracks import PUBLIC as TRACKS
 from proflab_course.grading.answer_key import released_from
@@ -89,6 +90,7 @@ class Plan:
 
     taken: the track's lessons; whole: all of the course, as they are written.
     figures: what the wanted lessons ask of their readers, before the build adds to them.
+    lock: whether a demo cell waits for its reader's guess.
     notes: sentences for the instructor, which stop nothing.
     """
 
@@ -103,6 +105,7 @@ class Plan:
     figures: dict[str, list[Measured]] = field(default_factory=dict)
     beyond_limits: dict[str, list[str]] = field(default_factory=dict)
     policy: Policy | None = None
+    lock: bool = False
     seed: int | None = None
     secret: bytes | None = None
     notes: list[str] = field(default_factory=list)
@@ -151,6 +154,7 @@ class Plan:
             draw.secret_of(course.root, seed) if secret is None and seed is not None else secret
         )
         plan.policy = chosen_policy(course.root)
+        plan.lock = read_settings(course.root).get("lock", False)
         plan._take_and_stamp(published=track in (None, tracks.use if tracks else None))
         return plan
 
@@ -288,7 +292,8 @@ def _make_release(plan: Plan, lesson: Lesson, work: Path) -> NotebookNode:
     lesson.notebook.metadata[STAMP] = make_stamp(lesson.name, released.cells, taken.title)
     reached = plan.milestones[lesson.name]
     described = with_track(lesson_outline(lesson, released), taken)
-    described = replace(described, milestone=(reached.sentence, reached.expression))
+    milestone = reached.sentence, reached.expression
+    described = replace(described, milestone=milestone, lock=plan.lock)
     _write(source / outline.FILE, described.text())
     _write(source / f"{lesson.name}.ipynb", notebook_text(lesson.notebook))
     generate_release(plan.course.root, work, lesson.name)
