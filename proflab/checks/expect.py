@@ -1,4 +1,4 @@
-"""The five calls of a test cell. Each prints a line when it passes and explains when it fails.
+"""The six calls of a test cell. Each prints a line when it passes and explains when it fails.
 
 In a notebook they compare where they stand. The grader never runs them: it reads them, evaluates
 only what is to be tested in the student's process, and compares outside (`course/test_cells.py`).
@@ -21,7 +21,14 @@ from proflab.checks.compare import (
 from proflab.checks.diagnose import counts_flops
 from proflab.checks.values import NotPlainData, to_plain_data
 
-__all__ = ["expect", "expect_between", "expect_faster", "expect_raises", "expect_table"]
+__all__ = [
+    "expect",
+    "expect_between",
+    "expect_cheaper",
+    "expect_faster",
+    "expect_raises",
+    "expect_table",
+]
 
 # Of the races in each test cell, when it was last run: the share of the way by label.
 shares: dict[str, dict[str, float]] = {}
@@ -65,6 +72,37 @@ def expect_between(label: str, actual: float, low: float, high: float) -> None:
     _tell(label, compare_between(actual, low, high), _shown(actual, show_passed))
 
 
+def expect_cheaper(
+    label: str,
+    plan: Any,
+    *,
+    rule: str,
+    given: float,
+    full: float,
+    **parameters: Any,
+) -> None:
+    """Check that a plan is valid by its rule, and show what it costs beside the given plan.
+
+    plan: plain data, as the rule's simulator takes it (`proflab.lesson.race.plans`).
+    rule: "cache", "buckets" or "loader". parameters: the rule's, by name.
+    given, full: what the given plan costs, and the cost that earns full marks, in the rule's unit.
+    Raises AssertionError where the plan is not valid; one that is valid and dear passes, and earns
+    the share of the way that it has gone from `given` to `full`.
+    """
+    from proflab.lesson.race import judge, plans
+
+    try:
+        found = plans.judge_plan(to_plain_data(plan), rule, parameters, given)
+    except NotPlainData as error:
+        found = {"refused": str(error)}
+    if refused := found.get("refused"):
+        _tell(label, Verdict(False, refused), "")
+    share = shares.setdefault(running_cell(), {})[label] = judge.share_of(found, full)
+    print(f"🏁 {label}: {plans.told(found, rule, full)}{_earned(share)}")
+    if (hint := plans.hint(found)) and share < 1:
+        print(f"   {hint}")
+
+
 def expect_faster(
     label: str,
     actual: Any,
@@ -78,7 +116,7 @@ def expect_faster(
 
     actual: `traced(program, …)` of proflab.lesson.race. like: the given, slow program.
     machine: the declared machine's name, such as "DESK". full: the ms that earn full marks.
-    options: within, floor, draws, state and fast, as `race.judge.judge` takes them.
+    options: within, floor, draws, state, fast and memory, as `race.judge.judge` takes them.
     Raises AssertionError where the program is refused or its results are wrong; one that is right
     and slow passes, and earns the share of the way that it has gone from `like` to `full`.
     """

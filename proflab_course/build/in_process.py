@@ -14,6 +14,7 @@ from proflab.checks.compare import Verdict
 from proflab.checks.values import NotPlainData, dumps, loads, to_plain_data
 from proflab.lesson.doubles import HELD
 from proflab.lesson.race.judge import judge as race_judge
+from proflab.lesson.race.plans import judge_plan
 from proflab_course.course.hidden_doubles import DoubleSpec
 from proflab_course.course.test_cells import Answer, Race, Step, TestCell
 from proflab_course.grading.verdict import judge_race, judge_raised, judge_value
@@ -66,6 +67,9 @@ def ask(step: Step, answer: Answer, scope: dict[str, Any]) -> Verdict:
         plain = loads(dumps(to_plain_data(value)))
         if answer.race is not None:
             return judge_race(answer.race, _raced(answer.race, plain, scope))
+        if (plan := answer.plan) is not None:
+            found = judge_plan(plain, plan.rule, plan.parameters, plan.given)
+            return judge_race(plan, found)
         return judge_value(answer, plain)
     except NotPlainData as error:
         return judge_raised(answer, ["NotPlainData"], str(error))

@@ -50,7 +50,7 @@ from proflab_course.build.tracks import (
     with_track,
 )
 from proflab_course.build.trial import Trial, execute, keep_outputs
-from proflab_course.build.vary import drawn_sentence, vary_cases
+from proflab_course.build.vary import vary_cases, vary_sentence
 from proflab_course.course.files import what_is_wrong
 from proflab_course.course.jobs import default_jobs
 from proflab_course.course.layout import Course, CourseError
@@ -266,9 +266,8 @@ def _make_release(plan: Plan, lesson: Lesson, work: Path) -> NotebookNode:
     if plan.policy:
         plan.policy.write(source)
     plan.notes += lesson_notes(plan.course, lesson, plan.whole)
-    drawn = vary_cases(lesson, plan.seed, source)
-    if plan.seed is not None:
-        plan.notes.append(drawn_sentence(lesson, drawn))
+    plan.notes.append(vary_sentence(lesson, plan.seed))
+    vary_cases(lesson, plan.seed, source)
     released = released_from(lesson.notebook)
     taken = plan.taken[lesson.name]
     lesson.notebook.metadata[STAMP] = make_stamp(lesson.name, released.cells, taken.title)

@@ -4,6 +4,8 @@ A tape is plain data that came out of a student's process: a proposal for a prog
 that executes hand-ins executes one more, made by the grader, with the same confinement and limits:
 its files are the tapes and the course's own `built.py`, its code is `judge` of proflab.lesson.race.
 What comes back is what the engine found; the verdict is reached here (`verdict.py`).
+
+A plan is plain data, too: it is simulated here, for that runs nothing of anybody's.
 """
 
 from __future__ import annotations
@@ -14,8 +16,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from proflab.checks.values import NotPlainData, dumps, loads
+from proflab.lesson.race.plans import judge_plan
 from proflab_course.course.layout import CourseError
-from proflab_course.course.test_cells import Race, Step
+from proflab_course.course.test_cells import Answer, PlanRace, Race, Step
+from proflab_course.grading import work_limit
 from proflab_course.grading.answer_key import Key
 from proflab_course.grading.match_cells import Aligned
 from proflab_course.grading.plan import Plan, Result, RunBlock, RunCell, Runner, Submission
@@ -51,6 +55,28 @@ class Taped:
 
 def taped(aligned: Aligned, key: Key, result: Result, places: list[int]) -> Iterator[Taped]:
     """Yield the tape of each race that a notebook's replies hold."""
+    for name, answer, value in _raced(aligned, key, result, places):
+        if answer.race is not None:
+            yield Taped(name, answer.race, value)
+
+
+def simulated(aligned: Aligned, key: Key, result: Result, places: list[int]) -> Raced:
+    """Return what each plan that a notebook's replies hold is worth, as `judge_plan` says it.
+
+    Raises TooMuchWork where the grader's time for this hand-in is used up.
+    """
+    found = {}
+    for name, answer, value in _raced(aligned, key, result, places):
+        if (plan := answer.plan) is not None:
+            work_limit.check()
+            found[name] = judge_plan(value, plan.rule, plan.parameters, plan.given)
+    return found
+
+
+def _raced(
+    aligned: Aligned, key: Key, result: Result, places: list[int]
+) -> Iterator[tuple[Name, Answer, Any]]:
+    """Yield each tape or plan that a notebook's replies hold, with its case."""
     seen: Counter[int] = Counter()
     for place, replies in zip(places, result.replies, strict=False):
         cell = aligned.slots[place].key
@@ -59,8 +85,8 @@ def taped(aligned: Aligned, key: Key, result: Result, places: list[int]) -> Iter
         block = key.tests[cell.grade_id].blocks[seen[place]]
         seen[place] += 1
         for answer, reply in zip(block.answers, replies, strict=True):
-            if answer is not None and answer.race is not None and reply.state == "value":
-                yield Taped((cell.grade_id, answer.label), answer.race, reply.value)
+            if answer is not None and (answer.race or answer.plan) and reply.state == "value":
+                yield (cell.grade_id, answer.label), answer, reply.value
 
 
 def races_of(key: Key) -> dict[Name, Race]:
@@ -70,6 +96,16 @@ def races_of(key: Key) -> dict[Name, Race]:
         for name, test in key.tests.items()
         for _, answer in test.answers
         if answer.race is not None
+    }
+
+
+def plans_of(key: Key) -> dict[Name, PlanRace]:
+    """Return the lesson's races of plans by test cell and label."""
+    return {
+        (name, answer.label): answer.plan
+        for name, test in key.tests.items()
+        for _, answer in test.answers
+        if answer.plan is not None
     }
 
 

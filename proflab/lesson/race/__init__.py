@@ -9,6 +9,7 @@ replay: run a tape, on data or without
 cost:   what a tape costs on a machine
 judge:  right or wrong, and the share of the way from the given program to full marks
 show:   the table by lines of the program, and a picture
+plans:  plans as data, such as an order or cuts into buckets: simulators that check and count them
 """
 
 from __future__ import annotations
@@ -17,11 +18,22 @@ from collections.abc import Callable
 
 from proflab.lesson.race import show
 from proflab.lesson.race.cost import MACHINES, Machine
+from proflab.lesson.race.plans import WORKLOADS
 from proflab.lesson.race.show import picture, table
 from proflab.lesson.race.tape import Refused
 from proflab.lesson.race.trace import Tape, traced
 
-__all__ = ["MACHINES", "Machine", "Refused", "Tape", "count_with", "picture", "table", "traced"]
+__all__ = [
+    "MACHINES",
+    "WORKLOADS",
+    "Machine",
+    "Refused",
+    "Tape",
+    "count_with",
+    "picture",
+    "table",
+    "traced",
+]
 
 
 def count_with(op_facts: Callable) -> None:

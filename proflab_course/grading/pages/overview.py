@@ -217,8 +217,8 @@ def _races(cells: list[NotebookNode]) -> dict[Name, str]:
             name = str(meta(cell).get("grade_id", ""))
             with suppress(GrammarError):
                 for _, answer in split(cell.source, name).answers:
-                    if answer.race is not None:
-                        found[name, answer.label] = answer.race.unit
+                    if race := answer.race or answer.plan:
+                        found[name, answer.label] = race.unit
     return found
 
 
