@@ -98,7 +98,7 @@ def expect_cheaper(
     if refused := found.get("refused"):
         _tell(label, Verdict(False, refused), "")
     share = shares.setdefault(running_cell(), {})[label] = judge.share_of(found, full)
-    print(f"🏁 {label}: {plans.told(found, rule, full)}")
+    print(f"🏁 {label}: {plans.told(found, rule, full)}{_earned(share)}")
     if (hint := plans.hint(found)) and share < 1:
         print(f"   {hint}")
 

@@ -165,7 +165,7 @@ def test_nbgrader_as_it_comes_gives_a_race_all_points_or_none(tmp_path):
         assert done.returncode == 0, done.stderr
     with Book(course.gradebook) as book:
         found = {student: row["auto"] for student, row in book.scores(LESSON).items()}
-    assert found == {"ben": 100, "cem": 40}
+    assert found == {"ben": 100, "cem": 50}
     page = course.root / "feedback" / "ben" / LESSON / f"{LESSON}.html"
     text = re.sub(r"<[^>]*>", "", page.read_text("utf-8"))
     assert "✅ 9 rows" in text and "🏁 64 rows: same results" in text and "ms on T4" in text

@@ -357,7 +357,8 @@ def test_a_kernel_shows_points_beside_the_share_and_the_last_cell_counts_them(tm
     found = re.search(r"ms on T4: (\d+) % of the way, ([\d.]+) of 40 points$", line)
     share, points = float(found[1]), float(found[2])
     assert share < 100 and points == pytest.approx(40 * share / 100, abs=0.2)
-    assert shown(cells["test_product"]).endswith("100 % of the way, 60 of 60 points")
+    assert shown(cells["test_product"]).endswith("100 % of the way, 50 of 50 points")
     table = shown(cells["where_am_i"])
     assert f"{points:g} of 40 points  {share:g} % of the way, by the visible races" in table
-    assert f"So far {60 + points:g} of 100 points" in table
+    assert f"So far {60 + points:g} of 100 points" in table  # the plan has 10
+    assert re.search(r"misses: \d+ % of the way, 10 of 10 points", shown(cells["test_order"]))
