@@ -116,9 +116,7 @@ def _per_student(course: Course, arguments: argparse.Namespace) -> int:
     from proflab_course.build.by_student import build_by_student
 
     if len(arguments.lessons) != 1:
-        raise CourseError(
-            "--per-student ROSTER takes one lesson: name it before the option"
-        )
+        raise CourseError("--per-student ROSTER takes one lesson: name it before the option")
     name = course.lesson(arguments.lessons[0])
     notes: list[str] = []
     students = build_by_student(
