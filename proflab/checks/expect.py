@@ -159,7 +159,7 @@ def expect_log(
     """
     from proflab.lesson.race import Tape, show
     from proflab.lesson.race.check_log import RULES, check_log
-    from proflab.lesson.race.measure import methods_of
+    from proflab.lesson.race.pairs import methods_of
 
     if not isinstance(handed, Tape):
         raise TypeError("expect_log takes a log and what `traced(program, …)` returns")

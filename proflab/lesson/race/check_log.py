@@ -16,7 +16,7 @@ from typing import Any
 from proflab.checks.values import NotPlainData, dumps, loads
 from proflab.lesson.race.cost import MACHINES, Cost, cost
 from proflab.lesson.race.judge import WITHIN, Draws, compared, examples, floor_of
-from proflab.lesson.race.measure import PAIRS, TOLERANCE
+from proflab.lesson.race.pairs import PAIRS, TOLERANCE
 from proflab.lesson.race.tape import Refused, check, inputs_of
 
 # What a case may ask of a log, and what it is about.

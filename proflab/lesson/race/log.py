@@ -27,7 +27,7 @@ from proflab.lesson.race import show
 from proflab.lesson.race.check_log import MOST_STEPS, MOST_TEXT
 from proflab.lesson.race.cost import MACHINES
 from proflab.lesson.race.judge import Draws, floor_of, largest
-from proflab.lesson.race.measure import (
+from proflab.lesson.race.pairs import (
     PAIRS,
     TOLERANCE,
     Pairs,
