@@ -44,7 +44,7 @@ def gate(before, after, tolerance):
     graded('expect("it is there", callable(gate), True)', "test_gate", 1),
 ])  # fmt: skip
 SHAPES = "x=(16, 8), b=(8,)"
-ASKED = f'race.traced(rows, {SHAPES})'
+ASKED = f"race.traced(rows, {SHAPES})"
 OPTIONS = 'like=slow_rows, machine="T4"'
 LOG = "\n".join([
     HEADER,

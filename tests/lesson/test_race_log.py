@@ -319,7 +319,9 @@ def _asks(x, w, b):
     return x * x.sum().item()
 
 
-def test_a_step_that_is_run_again_replaces_its_row_and_is_timed_once(functions, monkeypatch, tmp_path):  # noqa: E501
+def test_a_step_that_is_run_again_replaces_its_row_and_is_timed_once(
+    functions, monkeypatch, tmp_path
+):  # noqa: E501
     monkeypatch.setitem(show.counting, "op_facts", functions["op_facts"])
     monkeypatch.setattr(log, "methods_of", lambda program: functions)
     monkeypatch.setattr(log, "current_record", lambda: Record(folder=tmp_path))
