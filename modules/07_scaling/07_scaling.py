@@ -1696,6 +1696,10 @@ expect_faster(
 )
 ### END HIDDEN TESTS
 
+# %% nbgrader={"grade": false, "grade_id": "demo_path_measured", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Times both programs on this machine, and prints the speed-up beside the counted one.
+print(race.measure(slow_path, path, a=(96, 96, 96), b=(96, 96), c=(96, 8), d=(96, 8)))
+
 # %% [markdown]
 # <details><summary>Hint 1: where is a product of matrices in a distance?</summary>
 #
@@ -1757,6 +1761,10 @@ expect_faster(
 # %% nbgrader={"grade": false, "grade_id": "demo_distances", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 # Prints what each line costs, of the given program and of yours.
 print(race.table(slow_distances, distances, "DESK", x=(256, 64), y=(512, 64)))
+
+# %% nbgrader={"grade": false, "grade_id": "demo_distances_measured", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Times both programs on this machine, and prints the speed-up beside the counted one.
+print(race.measure(slow_distances, distances, x=(256, 64), y=(512, 64)))
 
 # %% [markdown]
 # ## Reflect
