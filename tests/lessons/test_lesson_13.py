@@ -92,6 +92,11 @@ def test_a_program_with_and_without_a_fault_returns_the_same(fault):
     assert found["wrong"] == "" and found["error"] < 5e-6
 
 
+def test_no_draw_is_much_shorter_than_another():
+    short, long = ("samples", "heads", "norm", "onehot", "lowrank"), without("heads", "onehot")
+    assert ms(short) / ms(()) > 3.4 and ms(long) / ms(()) < 8
+
+
 def test_a_draw_has_five_faults_two_of_them_large_and_can_be_traced():
     sizes, sets = set(), set()
     for seed in range(12):
