@@ -19,7 +19,7 @@ from collections.abc import Callable
 from proflab.lesson.race import show
 from proflab.lesson.race.cost import MACHINES, Machine
 from proflab.lesson.race.plans import WORKLOADS
-from proflab.lesson.race.show import picture, table
+from proflab.lesson.race.show import picture, plan_picture, table
 from proflab.lesson.race.tape import Refused
 from proflab.lesson.race.trace import Tape, traced
 
@@ -31,6 +31,7 @@ __all__ = [
     "Tape",
     "count_with",
     "picture",
+    "plan_picture",
     "table",
     "traced",
 ]

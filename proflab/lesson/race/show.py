@@ -7,9 +7,11 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from proflab.checks.values import to_plain_data
+from proflab.lesson.race import plans
 from proflab.lesson.race.cost import MACHINES, Cost, Machine, cost
 from proflab.lesson.race.judge import floor_of, wall_of
-from proflab.lesson.race.tape import check
+from proflab.lesson.race.tape import Refused, check
 from proflab.lesson.race.trace import Tape, traced
 
 counting: dict[str, Callable] = {}  # op_facts, once the notebook has said `count_with`
@@ -35,8 +37,6 @@ def picture(slow: Callable, fast: Callable, machine: str, full: float, **shapes:
 
     shapes: as in `traced`. Raises RuntimeError before `count_with`.
     """
-    from proflab.lesson import plot
-
     given, yours = (traced(program, **shapes) for program in (slow, fast))
     marks = {
         "given": _counted(given, machine).ms,
@@ -44,17 +44,36 @@ def picture(slow: Callable, fast: Callable, machine: str, full: float, **shapes:
         "full marks": full,
         "floor": floor_of(given, MACHINES[machine]),
     }
-    said = ", ".join(f"{name} {ms:,.4g} ms" for name, ms in marks.items())
-    with plot.canvas(8.0, 1.9, f"Cost on {machine}, on a logarithmic axis: {said}.") as (
-        drawn,
-        axes,
-    ):
-        for (name, ms), colour, shape in zip(marks.items(), plot.COLOURS, "sov|", strict=False):
-            axes.plot([ms], [0], shape, color=colour, markersize=11, label=f"{name} {ms:,.4g} ms")
+    return _axis(marks, f"ms on {machine}")
+
+
+def plan_picture(plan: Any, rule: str, full: float, floor: float = 0.0, **parameters: Any) -> Any:
+    """Draw one axis of costs, from the given plan's to the floor, with yours and full marks.
+
+    plan, rule, parameters: as in `expect_cheaper`. floor: what no plan goes below, where it is
+    known. Raises Refused for what is no valid plan.
+    """
+    given = plans.given_cost(rule, parameters)
+    found = plans.judge_plan(to_plain_data(plan), rule, parameters, given)
+    if "refused" in found:
+        raise Refused(found["refused"])
+    marks = {"given": given, "yours": found["ms"], "full marks": full}
+    return _axis(marks | ({"floor": floor} if floor else {}), plans.RULES[rule].unit)
+
+
+def _axis(marks: dict[str, float], unit: str) -> Any:
+    """Draw costs on one logarithmic axis, the lowest on the right."""
+    from proflab.lesson import plot
+
+    said = ", ".join(f"{name} {cost:,.4g}" for name, cost in marks.items())
+    with plot.canvas(8.0, 1.9, f"{unit}, on a logarithmic axis: {said}.") as (drawn, axes):
+        for (name, cost), colour, shape in zip(marks.items(), plot.COLOURS, "sov|", strict=False):
+            label = f"{name} {cost:,.4g}"
+            axes.plot([cost], [0], shape, color=colour, markersize=11, label=label)
         axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(lambda ms, _: f"{ms:g}")
+        axes.xaxis.set_major_formatter(lambda cost, _: f"{cost:g}")
         axes.invert_xaxis()
-        axes.set(yticks=[], xlabel=f"ms on {machine}, counted", ylim=(-1, 1))
+        axes.set(yticks=[], xlabel=f"{unit}, counted", ylim=(-1, 1))
         axes.spines["left"].set_visible(False)
         axes.legend(loc="upper center", ncols=4, frameon=False)
     return drawn
