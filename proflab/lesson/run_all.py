@@ -46,6 +46,7 @@ class Record:
 
     cells: the text of each cell that ran without an error, and the same as plain Python, in the
     order of their last runs; tests: how each test cell ended, since its exercise was last run.
+    guesses, tried, saved_guesses: what guess_lock.py knows of guesses, by their names.
     """
 
     outline: Outline | None = None
@@ -53,6 +54,9 @@ class Record:
     cells: dict[str, str] = field(default_factory=dict)
     tests: dict[str, TestRun] = field(default_factory=dict)
     current: LessonCell | None = None
+    guesses: dict[str, Any] = field(default_factory=dict)
+    tried: dict[str, list] = field(default_factory=dict)
+    saved_guesses: dict[str, Any] | None = None
 
     def note_cell(self, text: str, code: str) -> None:
         """Note that a cell ran; `code` is its text as Python."""
@@ -136,6 +140,9 @@ def install() -> None:
     record = Record(Outline.read(Path.cwd()))
     setattr(shell, _ATTRIBUTE, record)
     expect.running_cell = lambda: record.current.name if record.current else ""
+    from proflab.lesson.guess_lock import GuessCells  # it reads the record
+
+    shell.ast_transformers.append(GuessCells())
     hooks = _Hooks(shell, record)
     expect.race_points = hooks.race_points
     shell.events.register("pre_run_cell", hooks.before_cell)

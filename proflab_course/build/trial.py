@@ -102,6 +102,15 @@ class Run:
         return self.outcome.replies[-1] if isinstance(self.outcome, Result) else []
 
 
+def solved_run(lesson: Lesson, folder: Path) -> Run:
+    """Return a run of a lesson with its solutions, graded as a hand-in is.
+
+    folder: the files beside the notebook
+    """
+    key = make_key(lesson.name, lesson.notebook)
+    return Run(align(lesson.notebook, key), key, folder, full=False)
+
+
 class Trial:
     """A lesson's runs, and what they bring to light.
 
@@ -116,10 +125,10 @@ class Trial:
         folder: Path,
         milestone: Milestone | None = None,
     ) -> None:
-        key = make_key(lesson.name, lesson.notebook)
+        self.graded = solved_run(lesson, folder)
+        key = self.graded.key
         filled = Aligned([Slot(cell) for cell in _filled_in(lesson, release)])
         self.lesson = lesson
-        self.graded = Run(align(lesson.notebook, key), key, folder, full=False)
         self.claims = Claims(lesson, milestone or Milestone())
         self.released = Run(filled, key, folder, full=True, claims=self.claims)
         self.empty = Run(align(release, key), key, folder, full=True)

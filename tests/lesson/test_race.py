@@ -306,6 +306,7 @@ def test_another_processor_and_more_threads_give_the_same_verdicts(op_facts, pro
 
 def test_a_notebook_shows_costs_and_the_largest_that_remains(op_facts, capsys, monkeypatch):
     monkeypatch.setattr(expect, "shares", {})
+    monkeypatch.setattr(show, "counting", {})
 
     def race(program):
         tape = traced(program, **_EXPERTS)

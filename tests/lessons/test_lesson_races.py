@@ -4,13 +4,13 @@ import ast
 import textwrap
 
 import pytest
-from cohort import lesson_06_races, lesson_07_races
+from cohort import lesson_06_races, lesson_07_races, lesson_13
 from cohort.run import solved
 
 from proflab.lesson.race.cost import MACHINES, cost
 from proflab.lesson.race.judge import share_of
 
-RACES = {"lesson_06": lesson_06_races, "lesson_07": lesson_07_races}
+RACES = {"lesson_06": lesson_06_races, "lesson_07": lesson_07_races, "lesson_13": lesson_13}
 
 
 @pytest.mark.parametrize(

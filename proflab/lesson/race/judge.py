@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,9 @@ BELOW_FLOOR = (
     "been told"
 )
 _DRAWS = ("normal", "scaled", "shifted")
-Draws = Mapping[str, Any]  # "positive", or the number that drawn integers are below, by input
+# By input: "positive"; "fan-in", divided by the root of the last size, as a fresh layer's weights
+# are; or the number that drawn integers are below.
+Draws = Mapping[str, Any]
 
 
 def judge(tape: Any, given: list, op_facts: Callable | None, machine: str, *,
@@ -59,7 +61,8 @@ def judge(tape: Any, given: list, op_facts: Callable | None, machine: str, *,
             found["mistake"] = mistake(tape, paid, chosen)
             if paid.ms >= price.ms and not run_slow:
                 return found
-        found["error"], found["wrong"] = _compare(tape, given, draws or {}, within, salt)
+        known = examples(given, draws or {}, salt, tape, given)
+        found["error"], found["wrong"] = compared(tape, known, within)
     except Refused as refused:
         return {"refused": str(refused)}
     return found
@@ -195,26 +198,40 @@ def draw(inputs: list, seed: int, kind: str, draws: Draws) -> dict[str, np.ndarr
             values = values * np.geomspace(0.05, 3, values.shape[-2])[:, None]
         elif kind == "shifted":
             values = values + 0.5
+        if how == "fan-in" and values.ndim > 1:
+            values = values / math.sqrt(values.shape[-1])
         found[name] = np.asarray(values, dtype)
     return found
 
 
-def _compare(tape: list, given: list, draws: Draws, within: float, salt: str) -> tuple[float, str]:
-    """Return the largest relative error on three draws, and a sentence if it is too large."""
-    counted = on_meta(tape)
-    wanted = [array.shape for array in on_meta(given).results]
-    made = [array.shape for array in counted.results]
-    if made != wanted:
-        return math.inf, f"results of shapes {_few(made)} where {_few(wanted)} are expected"
-    digest = hashlib.sha256(dumps([salt, tape, given])).digest()
-    worst = 0.0
+Example = tuple[dict[str, np.ndarray], list[np.ndarray]]
+
+
+def examples(given: list, draws: Draws, *words: Any) -> Iterator[Example]:
+    """Yield three draws of inputs, each with the given program's results in float64.
+
+    words: plain data that decides which numbers are drawn
+    """
+    digest = hashlib.sha256(dumps(list(words))).digest()
     for number, kind in enumerate(_DRAWS):
         seed = int.from_bytes(digest[8 * number : 8 * number + 8], "big")
         inputs = draw(inputs_of(given), seed, kind, draws)
         wide = {
             n: a.astype("float64" if a.dtype == "float32" else a.dtype) for n, a in inputs.items()
         }
-        expected = [np.array(each) for each in walk(given, wide, wide=True).results]
+        yield inputs, [np.array(each) for each in walk(given, wide, wide=True).results]
+
+
+def compared(tape: list, known: Iterable[Example], within: float) -> tuple[float, str]:
+    """Return the largest relative error on examples, and a sentence if it is too large."""
+    counted = on_meta(tape)
+    made = [array.shape for array in counted.results]
+    worst = 0.0
+    for inputs, expected in known:
+        wanted = [array.shape for array in expected]
+        if made != wanted:
+            return math.inf, f"results of shapes {_few(made)} where {_few(wanted)} are expected"
+        inputs = {name: array.copy() for name, array in inputs.items()}
         actual = walk(tape, inputs, counted=counted).results
         for got, want in zip(actual, expected, strict=True):
             error, place = _error(np.asarray(got, "float64"), np.asarray(want, "float64"))

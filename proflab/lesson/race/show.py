@@ -37,7 +37,7 @@ def table(
     for name, program in (("given", given), ("yours", yours)):
         try:
             tape = traced(program, **shapes)
-            paid = _counted(tape, machine, fast, memory)
+            paid = counted(tape, machine, fast, memory)
         except Refused as refused:
             parts.append(f"{name}: refused, {refused}")
             continue
@@ -67,9 +67,9 @@ def picture(
     from proflab.lesson import plot
 
     tape = traced(given, **shapes)
-    marks = {"given": _counted(tape, machine, fast, memory).ms}
+    marks = {"given": counted(tape, machine, fast, memory).ms}
     with contextlib.suppress(Refused):
-        marks["yours"] = _counted(traced(yours, **shapes), machine, fast, memory).ms
+        marks["yours"] = counted(traced(yours, **shapes), machine, fast, memory).ms
     marks |= {"full marks": full, "floor": floor_of(tape, MACHINES[machine], fast)}
     unit = "ms" if fast is None else "bytes"
     shown = {name: f"{name} {_number(ms, fast is not None)} {unit}" for name, ms in marks.items()}
@@ -90,7 +90,12 @@ def picture(
     return drawn
 
 
-def _counted(tape: Tape, machine: str, fast: int | None, memory: int | None) -> Cost:
+def counted(tape: Tape, machine: str, fast: int | None = None, memory: int | None = None) -> Cost:
+    """Return what a tape costs on a machine, by its name: in all, and a row for each op.
+
+    fast, memory: as in `judge`. Raises RuntimeError before `count_with`, and Refused for a tape
+    that cannot be run.
+    """
     if "op_facts" not in counting:
         raise RuntimeError("nothing counts here yet: run race.count_with(op_facts) first")
     check(tape)

@@ -1,0 +1,79 @@
+"""Build a lesson whose draw.py draws for each student, and a folder for each to be handed out.
+
+What the grader needs of each lies in private/by_student (grading/own_program.py). Every program
+that was drawn is tried: the lesson's solution has to win each race against it.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from proflab_course.build import draw
+from proflab_course.build.command import build
+from proflab_course.build.make import Audit
+from proflab_course.build.trial import execute, solved_run
+from proflab_course.collect.roster import Roster, is_student_id
+from proflab_course.course.jobs import default_jobs
+from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.notebook import read_notebook
+from proflab_course.grading.own_program import place_of, write_own
+from proflab_course.grading.races import as_metadata
+
+
+def build_by_student(
+    course: Course,
+    name: str,
+    roster: Path,
+    seed: int | None = None,
+    audit: Audit = "full",
+    notes: list[str] | None = None,
+) -> int:
+    """Build a lesson for a class and its files for each student; return how many students.
+
+    roster: a class list. seed: what is drawn from; None: the course's secret.
+    Raises CourseError for a lesson without a draw.py, for an id that cannot be a folder, and where
+    the lesson's solution does not win a race that was drawn.
+    """
+    place = course.module(name).parent
+    if not (place / draw.FILE).exists():
+        raise CourseError(f"{name} draws nothing for a student: modules/{name} has no {draw.FILE}")
+    students = [student.id for student in Roster.read(roster).students]
+    if strange := [student for student in students if not is_student_id(student)]:
+        raise CourseError(f"{roster}: {strange[0]!r} cannot be a student's id")
+    secret = draw.secret_of(course.root, seed)
+    build(course, [name], audit, seed, notes, secret)
+    files = {student: draw.drawn(place, secret, student).files for student in students}
+    races = _races_of(course, name, list(files.values()))
+    for student, own in files.items():
+        path = place_of(course.root, name, student)
+        write_own(path, own, races[tuple(own.items())])
+        given = path.parent / name
+        shutil.rmtree(given, ignore_errors=True)
+        shutil.copytree(course.root / "release" / name, given)
+        draw.write(draw.Drawn(own, {}), given)
+    return len(students)
+
+
+def _races_of(course: Course, name: str, drawn: list) -> dict[tuple, list[list[str]]]:
+    """Return the given programs' tapes for each set of files, once each has been tried."""
+    source = course.source(name)
+    lesson = read_notebook(source, name)
+    different = {tuple(files.items()): files for files in drawn}
+    with tempfile.TemporaryDirectory() as scratch:
+        runs = []
+        for number, files in enumerate(different.values()):
+            folder = Path(scratch) / str(number)
+            shutil.copytree(source.parent, folder)
+            draw.write(draw.Drawn(files, {}), folder)
+            runs.append(solved_run(lesson, folder))
+        done = list(execute(runs, default_jobs()))
+    found = {}
+    for key, run in zip(different, done, strict=True):
+        graded = run.conclude()
+        if graded.score != run.key.max_score:
+            told = "; ".join(message for _, _, message in graded.errors) or "it earns less"
+            raise CourseError(f"{name}: the solution does not win a race as drawn: {told}")
+        found[key] = as_metadata(run.given)
+    return found
