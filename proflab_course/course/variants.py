@@ -449,13 +449,23 @@ def _expected(source: str, comments: tuple[Comment, ...]) -> dict[str, Span]:
                         what = f"{case.label!r} varies, and may name no mistakes"
                         raise VaryError(f"line {case.line}: {what}")
                     found[case.label] = spans.of(case.expected)
-            if not _is_case(node):
-                changed = varies(node, drawn)
-                drawn = drawn | _changes(node, cell) if changed else drawn - _plainly_bound(node)
+            for part in [] if _is_case(node) else _parts(node):
+                changed = varies(part, drawn)
+                drawn = drawn | _changes(part, cell) if changed else drawn - _plainly_bound(part)
     for comment in comments:
         if not found:
             raise VaryError(f"line {comment.line}: no hidden `expect` depends on what is drawn")
     return found
+
+
+def _parts(node: ast.stmt) -> list[ast.stmt]:
+    """Return the assignments of `a, b = f(), g()`, or the line itself."""
+    if isinstance(node, ast.Assign) and len(node.targets) == 1:
+        names, values = node.targets[0], node.value
+        if isinstance(names, ast.Tuple) and isinstance(values, ast.Tuple):
+            pairs = zip(names.elts, values.elts, strict=False)
+            return [ast.Assign([name], value) for name, value in pairs]
+    return [node]
 
 
 def _names(node: ast.AST, context: type) -> set[str]:
