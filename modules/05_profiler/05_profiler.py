@@ -732,6 +732,7 @@ profiled.recorded(record, lambda: results.append(weakref.ref(Tensor([1.0]).exp()
 expect("rows hold no tensors", results[0]() is None, True)
 # vary: 1.5 in 1.0..2.25
 quick = doubles.Model(clock, ms=[1.5])
+# vary: 40 in 26..60
 waits = profiled.Around(quick, wait=lambda: clock.advance(40))
 apart = clock.run(profiled.recorded, record, waits)
 times = columns(apart, "start_ms", "ms")
@@ -987,6 +988,7 @@ expect_table(
     ("a negative n is refused", [(rows, -2)], ValueError),
 )
 expect("n of 1 is fine", column(top_operations(rows, 1), "name"), ["exp"])
+# vary: 9 in 2..18
 expect("a single row is fine", column(top_operations(rows[1:], 9), "ms"), [3.0])
 ### END HIDDEN TESTS
 
@@ -1237,6 +1239,7 @@ expect_table(
 expect("FLOPs alone are work", find_bottleneck(1, 0, machine), "compute")
 # vary: 7 in 2..14
 expect("and bytes alone", find_bottleneck(0, 7, machine), "memory")
+# vary: 3 in 3..9
 expect("a machine with a lower ridge", find_bottleneck(3, 2, Hardware(1.0, 1.0)), "compute")
 ### END HIDDEN TESTS
 
@@ -1444,6 +1447,7 @@ expect(
     column(every, "function"),
     ["util.py:3(read)", "util.py:80(read)", "util.py:3(read)", "<string>:1(<module>)"],
 )
+# vary: 9 in 5..18
 expect(
     "calls count recursive ones", column(hot_functions(others, 9, "calls"), "calls"), [6, 2, 1, 1]
 )
@@ -1826,6 +1830,7 @@ known = profiled.Before(
 )
 machine = Hardware(2e11, 2e10)
 two = nn.Sequential(nn.Linear(8, 8), nn.Dropout(0.0), nn.ReLU(), nn.Linear(8, 8))
+# vary: 4 in 2..9
 few, wide = Tensor(np.ones((4, 8))), Tensor(np.zeros((512, 1024)))
 found = known(profile_forward_pass, two, few, Hardware(0.84, 1.0), 0, 1)
 expect(
@@ -1891,6 +1896,7 @@ even = watch.run(known, profile_forward_pass, profiled.Paced(twice, nn.ReLU()), 
 expect(
     "the median of an even number lies between the middle two", even["latency_ms"], 4.25, rel=1e-6
 )
+# vary: 1e9 in 7e8..1.5e9
 relu = known(profile_forward_pass, nn.ReLU(), x, Hardware(1e9, 1e9), 0, 1)
 rates = columns([relu], "flops", "gflops_per_second", "bottleneck")
 expect("a pass without FLOPs still has a rate and a bottleneck", rates, [[0, 0.0, "memory"]])
