@@ -18,6 +18,7 @@
     grade_notebook.py   judge: points from the verdicts, the outcome, the graded notebook
     verdict.py          judge: one case, from its answer and its reply
     races.py            run: the tapes of a hand-in, apart from all student code
+    race_questions.py   a viva's questions about a race, from the student's own tapes
     points.py           judge: what a test cell earns, all or none or a share
     failed_setup.py     judge: the part that caused a set-up error
     output_cells.py     judge: what a test cell shows in the graded notebook
