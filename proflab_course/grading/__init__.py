@@ -18,6 +18,8 @@
     inside/             what runs in the student's process
     grade_notebook.py   judge: points from the verdicts, the outcome, the graded notebook
     verdict.py          judge: one case, from its answer and its reply
+    variants.py         plan: hidden cases with a student's own numbers, if the course wants them
+    solved_values.py    run: what drawn inputs are worth, by the lesson's own solution
     races.py            run: the tapes of a hand-in, apart from all student code
     points.py           judge: what a test cell earns, all or none or a share
     failed_setup.py     judge: the part that caused a set-up error
