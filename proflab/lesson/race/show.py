@@ -65,13 +65,16 @@ def _axis(marks: dict[str, float], unit: str) -> Any:
     """Draw costs on one logarithmic axis, the lowest on the right."""
     from proflab.lesson import plot
 
-    said = ", ".join(f"{name} {cost:,.4g}" for name, cost in marks.items())
+    labels = [f"{n} {cost:,.0f}" if cost >= 1000 else f"{n} {cost:.4g}" for n, cost in marks.items()]
+    said = ", ".join(labels)
     with plot.canvas(8.0, 1.9, f"{unit}, on a logarithmic axis: {said}.") as (drawn, axes):
-        for (name, cost), colour, shape in zip(marks.items(), plot.COLOURS, "sov|", strict=False):
-            label = f"{name} {cost:,.4g}"
+        looks = zip(labels, marks.values(), plot.COLOURS, "sov|", strict=False)
+        for label, cost, colour, shape in looks:
             axes.plot([cost], [0], shape, color=colour, markersize=11, label=label)
         axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(lambda cost, _: f"{cost:g}")
+        axes.xaxis.set_major_formatter(lambda cost, _: f"{cost:,g}")
+        between = max(marks.values()) < 10 * min(marks.values())  # no power of ten, or one
+        axes.xaxis.set_minor_formatter(lambda cost, _: f"{cost:g}" if between else "")
         axes.invert_xaxis()
         axes.set(yticks=[], xlabel=f"{unit}, counted", ylim=(-1, 1))
         axes.spines["left"].set_visible(False)
