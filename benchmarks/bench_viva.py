@@ -55,7 +55,6 @@ class Figures:
 def hand_ins(lesson: Lesson, most: int) -> list[tuple[Notebook, dict[str, str]]]:
     """Return notebooks with the code of each exercise: right ones first."""
     number = f"lesson_{lesson.key.name[:2]}"
-    module = sys.modules.get(f"cohort.{number}")
     found = []
     for k in range(most):
         kind, place = ("ALTERNATES", k - 1) if k < RIGHT else ("MUTANTS", k - RIGHT)
@@ -66,10 +65,9 @@ def hand_ins(lesson: Lesson, most: int) -> list[tuple[Notebook, dict[str, str]]]
                     code = list(made.values())[place]
                     cells[name] = whole_code(name, code, lesson.solutions[name])
         module = sys.modules[f"cohort.{number}"]
-        swapped = {lesson.solutions[name]: code for name, code in cells.items()}
-        texts = [swapped.get(text, text) for text in lesson.solved.cells]
-        first = next(n for n, text in enumerate(lesson.solved.cells) if text in swapped)
-        texts.insert(first, getattr(module, "HELPERS", ""))
+        # As in the cohort, entries and their helpers come after all that the lesson defines.
+        written = [cells[name] for name in lesson.points] if k else []
+        texts = [*lesson.solved.cells, getattr(module, "HELPERS", ""), *written]
         notebook = Notebook(tuple(texts), lesson.solved.submission)
         found.append((notebook, {name: cells[name] for name in lesson.points}))
     return found

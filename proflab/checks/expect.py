@@ -1,4 +1,4 @@
-"""The six calls of a test cell. Each prints a line when it passes and explains when it fails.
+"""The seven calls of a test cell. Each prints a line when it passes and explains when it fails.
 
 In a notebook they compare where they stand. The grader never runs them: it reads them, evaluates
 only what is to be tested in the student's process, and compares outside (`course/test_cells.py`).
@@ -26,6 +26,7 @@ __all__ = [
     "expect_between",
     "expect_cheaper",
     "expect_faster",
+    "expect_log",
     "expect_raises",
     "expect_table",
 ]
@@ -137,6 +138,38 @@ def expect_faster(
     print(f"🏁 {label}: same results; {told}{_earned(share)}")
     if (hint := judge.hint(found)) and share < 1:
         print(f"   {hint}: {show.line_of(actual, found['largest']['at'])}")
+
+
+def expect_log(
+    label: str,
+    log: Any,
+    handed: Any,
+    *,
+    rule: str,
+    like: Callable,
+    machine: str,
+    **options: Any,
+) -> None:
+    """Check one thing about a work log: "costs", "times", "order", "largest" or "stop".
+
+    log: plain data, as `log.data()` of a race's WorkLog returns it. handed: `traced(program, …)` of
+    the program that is handed in. rule: a key of `proflab.lesson.race.check_log.RULES`, which says
+    what it asks. like: the given, slow program. machine: the declared machine's name.
+    options: within, draws and state, as for expect_faster.
+    Raises AssertionError with a sentence on what is not consistent.
+    """
+    from proflab.lesson.race import Tape, show
+    from proflab.lesson.race.check_log import RULES, check_log
+    from proflab.lesson.race.pairs import methods_of
+
+    if not isinstance(handed, Tape):
+        raise TypeError("expect_log takes a log and what `traced(program, …)` returns")
+    given, functions = handed.traced_with(like), methods_of(like) | show.counting
+    try:
+        found = check_log(to_plain_data(log), list(handed), given, functions, machine, **options)
+    except NotPlainData as error:
+        found = {rule: str(error)}
+    _tell(label, Verdict(not found[rule], found[rule]), RULES[rule])
 
 
 def expect_raises(label: str, action: Callable[[], Any], exception: type[Exception]) -> None:

@@ -1,4 +1,4 @@
-"""Give lessons the six test calls, and whatever else two or more of them use.
+"""Give lessons the calls of a test cell, and whatever else two or more of them use.
 
 What one lesson uses lies beside that lesson, in its folder. For cells:
 
@@ -35,6 +35,7 @@ from proflab.checks.expect import (
     expect_between,
     expect_cheaper,
     expect_faster,
+    expect_log,
     expect_raises,
     expect_table,
 )
@@ -45,6 +46,7 @@ __all__ = [
     "expect_between",
     "expect_cheaper",
     "expect_faster",
+    "expect_log",
     "expect_raises",
     "expect_table",
 ]

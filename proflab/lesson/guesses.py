@@ -45,7 +45,7 @@ def compare(
     kept = _kept(name, what, guess, unit)
     guess = as_meant(guess, unit) if kept is None else kept.now
     record: dict[str, Any] = {"what": what, "guess": _plain(guess), "answer": _plain(answer)}
-    record |= _about(kept) if kept else {"name": name} if name else {}
+    record |= _about(kept) if kept else {}
     record["unit"] = unit
     if isinstance(answer, Measured):
         record |= {"low": _plain(answer.low), "high": _plain(answer.high), "busy": answer.busy}

@@ -31,6 +31,7 @@ from proflab_course.grading.plan import Reply, Result, Runner, Submission
 from proflab_course.grading.races import (
     Name,
     as_metadata,
+    check_logs,
     given_block,
     plans_of,
     race,
@@ -73,6 +74,8 @@ class Run:
             if self.races:
                 self._race(self.outcome, runner, submission)
             self.raced |= simulated(self.aligned, self.key, self.outcome, self.places)
+            own = runner, submission, self.given
+            self.raced |= check_logs(self.aligned, self.key, self.outcome, self.places, *own)
         except Exception as error:
             self.outcome = error
 

@@ -25,9 +25,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from functools import cached_property
 from typing import Any
 
 from proflab_course.course.secret import draw
+from proflab_course.course.test_cells import split
 
 _VARY = re.compile(r"#\s*vary:\s*(.*)")
 _KEEP = re.compile(r"#\s*keep:\s*(.*)")
@@ -163,6 +165,8 @@ class Varying:
     def expecting(self, values: dict[str, Any]) -> Edits:
         """Return the changes that put in the values that the cases expect, by label.
 
+        A value is a float where the lesson writes one, as an int is met by whole numbers only.
+
         Raises ValueError, with the label, for a value that is not written as plain Python.
         """
         edits: Edits = {}
@@ -170,13 +174,20 @@ class Varying:
             value = values[label]
             if getattr(value, "ndim", 0) == 1:  # equal to a list of the same items
                 value = value.tolist()
-            literal = repr(value)
+            literal = repr(_as_written(value, self._written[label]))
             try:
                 ast.literal_eval(literal)
             except (ValueError, SyntaxError):
                 raise ValueError(label) from None
             edits[span] = literal
         return edits
+
+    @cached_property
+    def _written(self) -> dict[str, Any]:
+        """What the lesson writes as expected, by label."""
+        return {
+            answer.label: answer.expected for _, answer in split(self.source, self.name).answers
+        }
 
     def asked(self, edits: Edits) -> list[list[tuple[str, str]]]:
         """Return what each hidden block executes: ("", set-up) or (label, expression), in order."""
@@ -194,6 +205,22 @@ class Varying:
                 ]
             blocks.append(asked)
         return blocks
+
+
+def _as_written(value: Any, written: Any) -> Any:
+    """Return a value with floats for ints where the written value has floats."""
+    if isinstance(written, float) and type(value) is int:
+        return float(value)
+    if getattr(written, "ndim", 0) == 1:
+        written = written.tolist()
+    if isinstance(value, dict) and isinstance(written, dict):
+        return {key: _as_written(each, written.get(key)) for key, each in value.items()}
+    if isinstance(value, (list, tuple)) and isinstance(written, (list, tuple)):
+        if len(value) == len(written):
+            return type(value)(map(_as_written, value, written))
+        if all(isinstance(each, float) for each in written):
+            return type(value)(_as_written(each, 0.0) for each in value)
+    return value
 
 
 def varying(source: str, name: str) -> Varying | None:
@@ -449,13 +476,23 @@ def _expected(source: str, comments: tuple[Comment, ...]) -> dict[str, Span]:
                         what = f"{case.label!r} varies, and may name no mistakes"
                         raise VaryError(f"line {case.line}: {what}")
                     found[case.label] = spans.of(case.expected)
-            if not _is_case(node):
-                changed = varies(node, drawn)
-                drawn = drawn | _changes(node, cell) if changed else drawn - _plainly_bound(node)
+            for part in [] if _is_case(node) else _parts(node):
+                changed = varies(part, drawn)
+                drawn = drawn | _changes(part, cell) if changed else drawn - _plainly_bound(part)
     for comment in comments:
         if not found:
             raise VaryError(f"line {comment.line}: no hidden `expect` depends on what is drawn")
     return found
+
+
+def _parts(node: ast.stmt) -> list[ast.stmt]:
+    """Return the assignments of `a, b = f(), g()`, or the line itself."""
+    if isinstance(node, ast.Assign) and len(node.targets) == 1:
+        names, values = node.targets[0], node.value
+        if isinstance(names, ast.Tuple) and isinstance(values, ast.Tuple):
+            pairs = zip(names.elts, values.elts, strict=False)
+            return [ast.Assign([name], value) for name, value in pairs]
+    return [node]
 
 
 def _names(node: ast.AST, context: type) -> set[str]:

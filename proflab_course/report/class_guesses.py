@@ -46,6 +46,14 @@ class Prediction:
     right: int = 0
     overlooked: list[str] = field(default_factory=list)
 
+    def add_unanswered(self, value: object) -> None:
+        """Count a guess whose answer is not known."""
+        self.shown += 1
+        if isinstance(value, (int, float)):
+            self.guesses.append(value)
+        else:
+            self.words += 1
+
     def fits(self, guess: Guess) -> bool:
         """Return True if a hand-in's guess is one of this prediction."""
         if guess.name and self.guess:
@@ -80,12 +88,15 @@ class Prediction:
     @property
     def median(self) -> str:
         """Return the median guess, as text."""
-        return f"{number(statistics.median(self.guesses))} {self.unit}" if self.guesses else ""
+        return self._median(self.guesses)
 
     @property
     def answer(self) -> str:
         """Return the answer as text, the median of the measured ones."""
-        return f"{number(statistics.median(self.answers))} {self.unit}" if self.answers else ""
+        return self._median(self.answers)
+
+    def _median(self, values: list[float]) -> str:
+        return f"{number(statistics.median(values))} {self.unit}".strip() if values else ""
 
     @property
     def quartiles(self) -> list[float]:
@@ -105,8 +116,12 @@ class Prediction:
     @property
     def places(self) -> list[float]:
         """Return the positions of the quartiles on a logarithmic axis, in percent of its length."""
+        return self.on_axis(self.quartiles)
+
+    def on_axis(self, ratios: Iterable[float]) -> list[float]:
+        """Return the positions of ratios on a logarithmic axis, in percent of its length."""
         half = 50 / _DECADES
-        return [min(100.0, max(0.0, 50 + half * math.log10(each))) for each in self.quartiles]
+        return [min(100.0, max(0.0, 50 + half * math.log10(each))) for each in ratios]
 
 
 def predictions(key: Key, hand_ins: Iterable[list[Guess]]) -> list[Prediction]:

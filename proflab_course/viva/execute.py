@@ -21,7 +21,8 @@ from proflab_course.grading.run.sandbox_runner import make_runner
 from proflab_course.viva.inputs import Input
 from proflab_course.viva.seen import Outcome
 
-CALL_SECONDS = 0.2
+# A call is given this long, and what does not end this long together: nobody waits for more.
+CALL_SECONDS, STUCK_SECONDS, IDLE_SECONDS = 0.2, 3.0, 1.0
 # Names go back to what they were, so that no set-up statement reaches a later call.
 _RESET = """
 def __viva__(kept=dict(globals()), names=globals()):
@@ -71,7 +72,12 @@ class Sandbox:
     """Two runners, so that what depends on the hashes of a process is seen to depend on them."""
 
     def __init__(self, isolation: Literal["auto", "none"] = "auto", jobs: int = 1) -> None:
-        limits = replace(Limits(), statement_seconds=CALL_SECONDS)
+        limits = replace(
+            Limits(),
+            statement_seconds=CALL_SECONDS,
+            stuck_seconds=STUCK_SECONDS,
+            idle_seconds=IDLE_SECONDS,
+        )
         with ExitStack() as stack:
             self._runners: list[Runner] = []
             for _ in range(2):

@@ -109,8 +109,9 @@ def _from_statements(nodes: list[ast.stmt]) -> Input | None:
 def _of_docstring(source: str) -> Iterator[Input]:
     """Yield the calls in a docstring's examples."""
     try:
-        function = next(n for n in ast.parse(source).body if isinstance(n, ast.FunctionDef))
-        examples = doctest.DocTestParser().get_examples(ast.get_docstring(function) or "")
+        kinds = ast.FunctionDef, ast.ClassDef
+        written = next(n for n in ast.parse(source).body if isinstance(n, kinds))
+        examples = doctest.DocTestParser().get_examples(ast.get_docstring(written) or "")
         nodes = [node for each in examples for node in ast.parse(each.source).body]
     except (StopIteration, SyntaxError, ValueError):
         return

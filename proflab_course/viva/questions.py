@@ -108,6 +108,8 @@ def value_questions(
         one, mine = known.inputs[place], own[place]
         if mine is None or not is_readable(mine) or made == _MOST_OF_A_KIND:
             continue
+        if mine.raised and not one.error:
+            continue
         others: list[tuple[Outcome, str]] = []
         for number in draws.mixed(range(len(known.variants)), "value options", one.text):
             theirs = known.wrong[number][place]
@@ -174,7 +176,7 @@ def tell_questions(
         different, same = [], []
         for place in draws.mixed(range(len(known.inputs)), "tell inputs", variant.sentence):
             mine, other = own[place], theirs[place]
-            if mine is None or other is None:
+            if mine is None or other is None or (mine.raised and not known.inputs[place].error):
                 continue
             both[place] = mine, other
             if differ(mine, other):

@@ -91,6 +91,7 @@ def test_the_solution_is_asked_the_set_up_and_what_depends_on_it():
     values = {"größer": 41, "a float and a text": 2.5, "a row": (1, "x")}
     text = found.text(edits | found.expecting(values))
     assert "made.count, 41)" in text and "measure(small), 2.5)" in text and "(1, 'x'))," in text
+    assert "measure(small), 2.0)" in found.text(found.expecting(values | {"a float and a text": 2}))
     with pytest.raises(ValueError, match="a row"):
         found.expecting(values | {"a row": {1, 2}.__iter__})
 

@@ -9,7 +9,7 @@ replay:    run a tape, on data or without
 cost:      what a tape costs on a machine
 judge:     right or wrong, and the share of the way from the given program to full marks
 show:      the table by lines of the program, and a picture
-measure:   the same pair of programs on this machine, for no points
+pairs:     two programs measured on this machine in mirrored pairs, for no points
 plans:     plans as data, such as an order or cuts into buckets: simulators that count them
 log:       the work log: a row of plain data for each step from a slow program to a fast one
 check_log: whether the rows of a work log agree with its programs and with each other
@@ -22,9 +22,9 @@ from collections.abc import Callable
 from proflab.lesson.race import show
 from proflab.lesson.race.cost import MACHINES, Machine
 from proflab.lesson.race.log import WorkLog
-from proflab.lesson.race.measure import measure
+from proflab.lesson.race.pairs import measure
 from proflab.lesson.race.plans import WORKLOADS
-from proflab.lesson.race.show import counted, picture, table
+from proflab.lesson.race.show import counted, picture, plan_picture, table
 from proflab.lesson.race.tape import Refused
 from proflab.lesson.race.trace import Tape, traced
 
@@ -39,6 +39,7 @@ __all__ = [
     "counted",
     "measure",
     "picture",
+    "plan_picture",
     "table",
     "traced",
 ]

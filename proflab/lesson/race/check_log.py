@@ -16,7 +16,7 @@ from typing import Any
 from proflab.checks.values import NotPlainData, dumps, loads
 from proflab.lesson.race.cost import MACHINES, Cost, cost
 from proflab.lesson.race.judge import WITHIN, Draws, compared, examples, floor_of
-from proflab.lesson.race.measure import PAIRS, TOLERANCE
+from proflab.lesson.race.pairs import PAIRS, TOLERANCE
 from proflab.lesson.race.tape import Refused, check, inputs_of
 
 # What a case may ask of a log, and what it is about.
@@ -56,14 +56,14 @@ class Step:
 
 
 def check_log(
-    data: Any, handed: Any, given: list, op_facts: Callable, speedup_interval: Callable,
-    gate: Callable, machine: str, *, within: float = WITHIN, draws: Draws | None = None,
-    state: tuple[str, ...] = (), salt: str = "",
+    data: Any, handed: Any, given: list, functions: Mapping[str, Callable], machine: str, *,
+    within: float = WITHIN, draws: Draws | None = None, state: tuple[str, ...] = (),
+    salt: str = "",
 ) -> dict[str, Any]:  # fmt: skip
     """Return, by rule, the sentence on what is wrong with a log; empty where nothing is.
 
     data: as `WorkLog.data` returns it, or anything else; handed, given: tapes of the program that
-    is handed in and of the given one. op_facts, speedup_interval, gate: lessons 05 and 08.
+    is handed in and of the given one. functions: op_facts, speedup_interval and gate by name.
     Two more keys: "noted", sentences for a viva, which decide nothing; "counts", ms of each step.
     """
     try:
@@ -71,7 +71,7 @@ def check_log(
     except Refused as refused:
         return dict.fromkeys(RULES, str(refused)) | {"noted": [], "counts": []}
     options: dict[str, Any] = {"state": tuple(state)}
-    chosen = MACHINES[machine]
+    chosen, op_facts = MACHINES[machine], functions["op_facts"]
     first = cost(given, chosen, op_facts, **options)
     start = Step({}, "the given program", True, given, "", first.ms)
     start.groups = _groups(first, _lines(data.get("lines"), data.get("texts"), len(given)))
@@ -92,7 +92,7 @@ def check_log(
     floor = floor_of(given, chosen)
     found = {
         "costs": _first(_costs(steps, start)),
-        "times": _first(_times(steps, speedup_interval, gate)),
+        "times": _first(_times(steps, functions["speedup_interval"], functions["gate"])),
         "order": _first(_order(steps, start, handed)),
         "largest": _first(_largest(steps, start)),
         "stop": _first(_stop(data["stop"], steps, floor)),

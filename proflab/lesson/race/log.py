@@ -24,10 +24,10 @@ from typing import Any
 from proflab.checks.values import dumps
 from proflab.lesson.mine import place
 from proflab.lesson.race import show
-from proflab.lesson.race.check_log import MOST_STEPS, MOST_TEXT, check_log
+from proflab.lesson.race.check_log import MOST_STEPS, MOST_TEXT
 from proflab.lesson.race.cost import MACHINES
 from proflab.lesson.race.judge import Draws, floor_of, largest
-from proflab.lesson.race.measure import (
+from proflab.lesson.race.pairs import (
     PAIRS,
     TOLERANCE,
     Pairs,
@@ -126,15 +126,6 @@ class WorkLog:
             raise NotImplementedError("the work log has no step yet")
         return {"steps": list(self._rows.values()), "stop": self._stop} | _lines_of(self.given)
 
-    def check(self, data: Any, handed: Any, methods: Mapping[str, Callable]) -> dict[str, Any]:
-        """Return what `check_log` finds, with this notebook's own functions."""
-        counts = show.counting["op_facts"]
-        speedup_interval, gate = methods["speedup_interval"], methods["gate"]
-        machine, options = self.machine, self._options
-        return check_log(
-            data, handed, self.given, counts, speedup_interval, gate, machine, **options
-        )
-
     def table(self) -> str:
         """Return the log as text, a line for each step."""
         head = f"{'step':<16} {'guess':>8} {'ms':>8} {'measured':>22}  kept  change"
@@ -212,7 +203,9 @@ class WorkLog:
 def _lines_of(tape: Tape) -> dict[str, Any]:
     """Return the lines that made a tape's instructions, as numbers, and their texts."""
     texts: dict[str, int] = {}
-    numbers = [texts.setdefault(show.line_of(tape, at), len(texts)) for at in range(len(tape))]
+    known = range(len(tape.lines))
+    numbers = [texts.setdefault(show.line_of(tape, at), len(texts)) for at in known]
+    numbers += [0] * (len(tape) - len(known))  # of the results, which no line makes
     return {"lines": numbers, "texts": list(texts)}
 
 

@@ -8,8 +8,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from proflab.checks.values import to_plain_data
+from proflab.lesson.race import plans
 from proflab.lesson.race.cost import MACHINES, Cost, Machine, cost
-from proflab.lesson.race.judge import floor_of, wall_of
+from proflab.lesson.race.judge import floor_of, unit_of, wall_of
 from proflab.lesson.race.tape import Refused, check
 from proflab.lesson.race.trace import Tape, traced
 
@@ -64,27 +66,44 @@ def picture(
     shapes: as in `traced`; fast, memory: as in `judge`. A program that the machine refuses has no
     mark. Raises RuntimeError before `count_with`.
     """
-    from proflab.lesson import plot
-
     tape = traced(given, **shapes)
     marks = {"given": counted(tape, machine, fast, memory).ms}
     with contextlib.suppress(Refused):
         marks["yours"] = counted(traced(yours, **shapes), machine, fast, memory).ms
     marks |= {"full marks": full, "floor": floor_of(tape, MACHINES[machine], fast)}
-    unit = "ms" if fast is None else "bytes"
-    shown = {name: f"{name} {_number(ms, fast is not None)} {unit}" for name, ms in marks.items()}
-    where = f"on {machine}" if fast is None else "between the memories"
-    said = ", ".join(shown.values())
-    with plot.canvas(8.0, 1.9, f"Cost {where}, on a logarithmic axis: {said}.") as (drawn, axes):
+    return _axis(marks, unit_of(machine, fast), whole=fast is not None)
+
+
+def plan_picture(plan: Any, rule: str, full: float, floor: float = 0.0, **parameters: Any) -> Any:
+    """Draw one axis of costs, from the given plan's to the floor, with yours and full marks.
+
+    plan, rule, parameters: as in `expect_cheaper`. floor: what no plan goes below, where it is
+    known. Raises Refused for what is no valid plan.
+    """
+    given = plans.given_cost(rule, parameters)
+    found = plans.judge_plan(to_plain_data(plan), rule, parameters, given)
+    if "refused" in found:
+        raise Refused(found["refused"])
+    marks = {"given": given, "yours": found["ms"], "full marks": full}
+    return _axis(marks | ({"floor": floor} if floor else {}), plans.RULES[rule].unit)
+
+
+def _axis(marks: dict[str, float], unit: str, whole: bool = False) -> Any:
+    """Draw costs on one logarithmic axis, the lowest on the right; whole: costs without digits."""
+    from proflab.lesson import plot
+
+    shown = {name: f"{name} {_number(cost, whole)}" for name, cost in marks.items()}
+    said = f"Cost in {unit}, on a logarithmic axis: {', '.join(shown.values())}."
+    with plot.canvas(8.0, 1.9, said) as (drawn, axes):
         for name, shape, colour in zip(_MARKS, "sov|", plot.COLOURS, strict=False):
             if name in marks:
                 place = [marks[name]], [0]
                 axes.plot(*place, shape, color=colour, markersize=11, label=shown[name])
         axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(lambda ms, _: f"{ms:,.10g}")
-        axes.xaxis.set_minor_formatter(lambda ms, _: "")
+        axes.xaxis.set_major_formatter(lambda cost, _: f"{cost:,.10g}")
+        axes.xaxis.set_minor_formatter(lambda cost, _: "")
         axes.invert_xaxis()
-        axes.set(yticks=[], xlabel=f"{unit} {where}, counted", ylim=(-1, 1))
+        axes.set(yticks=[], xlabel=f"{unit}, counted", ylim=(-1, 1))
         axes.spines["left"].set_visible(False)
         axes.legend(loc="upper center", ncols=4, frameon=False, fontsize=9)
     return drawn
@@ -108,8 +127,8 @@ def _price(paid: Cost, machine: str) -> str:
     return f"{_number(paid.ms, False)} ms on {machine}"
 
 
-def _number(ms: float, are_bytes: bool) -> str:
-    return f"{ms:,.0f}" if are_bytes else f"{ms:,.4g}"
+def _number(cost: float, whole: bool) -> str:
+    return f"{cost:,.0f}" if whole else f"{cost:,.4g}"
 
 
 def _ops(paid: Cost) -> str:
