@@ -137,7 +137,9 @@ def test_the_class_sees_costs_and_places_and_an_instructor_names(course):
     settings.parent.mkdir()
     settings.write_text('[course]\nboard = "off"\n')
     assert "Place" not in page_of(course) and "earn full marks" in page_of(course)
-    assert "<Fox>" not in feedback(course, "cem")
+    settings.write_text('[course]\nboard = "of"\n')
+    page = feedback(course, "cem")
+    assert "64 rows" in page and "just above yours" not in page
 
 
 def test_a_student_sees_who_is_just_above_until_a_new_hand_in_changes_it(course):

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Table, bindparam, func, select, text
 from proflab_course.grading.grade_notebook import CaseResult
 from proflab_course.grading.submissions.read_guesses import ALIAS
 
-OUTCOMES = "proflab_outcome"  # as gradebook.py makes them
+TABLES = "proflab_outcome", "proflab_guesses"  # as gradebook.py makes them
 _RACED = text("""
     SELECT student, json_extract(value, '$.cell'), json_extract(value, '$.label'),
            json_extract(value, '$.hidden'), json_extract(value, '$.passed'),
