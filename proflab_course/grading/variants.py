@@ -17,6 +17,7 @@ from functools import cached_property
 from pathlib import Path
 
 from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.notebook import HIDDEN
 from proflab_course.course.secret import PLACE, course_secret, digest
 from proflab_course.course.settings import SETTINGS, read_settings
 from proflab_course.course.test_cells import TestCell, split
@@ -75,7 +76,15 @@ class Variants:
                 slot.cell.source = text
 
     def _split(self, name: str, text: str) -> TestCell:
-        return split(text, name, self.key.tests[name].points)
+        """Return the cell with hidden blocks of another text; only these are parsed."""
+        written, lines, inside = self.key.tests[name], [], False
+        for line in text.splitlines():
+            inside = inside or line.strip() == HIDDEN[0]
+            lines += [line] if inside else []
+            inside = inside and line.strip() != HIDDEN[1]
+        own = iter(split("\n".join(lines), name).blocks)
+        blocks = tuple(next(own) if block.hidden else block for block in written.blocks)
+        return replace(written, blocks=blocks)
 
     def _texts(self, students: list[str], support: Path) -> dict[Name, str]:
         edits: dict[Name, Edits] = {
