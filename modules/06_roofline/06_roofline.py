@@ -1443,6 +1443,7 @@ answers = [inspect_step(step) for step in order]
 expect("the first no decides", answers, ["unstable", "idle", "other work"])
 answers = [inspect_step(fine | {"times_ms": [100.0 - d, 100.0, 100.0 + d]}) for d in (10.1, 9.8)]
 expect("a spread from 10 % on is unstable", answers, ["unstable", "near peak"])
+# vary: 60.0 in 45.0..80.0
 skewed = {"times_ms": [100.0, 100.0, 100.0, 100.0, 123.0], "busy_ms": 81.0, "matmul_ms": 60.0}
 expect(
     "busy time is compared with the median, not the mean", inspect_step(fine | skewed), "near peak"
