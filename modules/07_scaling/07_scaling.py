@@ -21,7 +21,6 @@
 # A program runs in a second today.
 # Next year it will get ten times as much data.
 # Will it need ten seconds or a hundred?
-# You are usually asked before the data exists.
 #
 # The lesson has two parts, and each can be done on its own.
 # *Prediction* fits costs, tests the fits, and predicts a model that you would rather not load; you draw this picture for your own machine.
@@ -45,7 +44,7 @@ import numpy as np
 from built import count_flops, count_parameters, measure_latency, saved_activations
 
 from proflab import example_input, meta, models, no_grad
-from proflab.lesson import doubles, expect, expect_table, guesses, measuring, noise, plot
+from proflab.lesson import doubles, expect, expect_table, guesses, noise, plot
 from proflab.lesson.demo import demo_size
 from proflab.lesson.hardware import Hardware
 
@@ -59,8 +58,7 @@ from proflab.lesson.hardware import Hardware
 #     v₂ / v₁ = (s₂ / s₁)ᵖ        so        p = ln(v₂ / v₁) / ln(s₂ / s₁)
 #
 # A text of 128 tokens takes 2 ms and one of 256 tokens takes 4.5 ms: 2.25 times the time for twice the size, and p = ln 2.25 / ln 2 = 1.17.
-# On a plot with two logarithmic axes, p is the slope between the two points.
-# It is a *local exponent*: a cost such as 3 + 0.5 n + 0.01 n² has another one everywhere, near 0 where the constant dominates and near 2 where the square does.
+# It is a *local exponent*, the slope on two logarithmic axes: a cost such as 3 + 0.5 n + 0.01 n² has another one everywhere, near 0 where the constant dominates and near 2 where the square does.
 #
 # **Predict.** "Attention is quadratic in the length of the text."
 # A block of GPT-2 small has attention and a feed-forward part.
@@ -188,12 +186,11 @@ title = "A block of GPT-2 small: the exponent of its FLOPs, from half as many to
 plot.curves(lines, x="tokens", y="local exponent", log="x", title=title)
 
 # %% [markdown]
-# "Quadratic" is a limit, not a fact.
 # At the 1,024 tokens for which GPT-2 was built its block is still nearly linear: 24·s·d² FLOPs of linear layers stand beside 4·s²·d of attention.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_growth", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 # Prints by which power four costs of three models grow; the last one is measured.
-from demos import growing
+from demos import growing, on_threads
 
 print(f"{'from → to':<36}{'parameters':>11}{'FLOPs':>7}{'saved':>7}{'ms':>7}")
 for name, sizes, make, shape in growing():
@@ -202,7 +199,7 @@ for name, sizes, make, shape in growing():
         costs["parameters"].append(count_parameters(model))
         costs["FLOPs"].append(count_flops(model, x))
         costs["saved"].append(saved_activations(model, x))
-        with no_grad(), measuring.on_threads(1):
+        with no_grad(), on_threads(1):
             costs["ms"].append(measure_latency(model, example_input(model, x), 1, 5))
     powers = [local_exponents(sizes, values)[0] for values in costs.values()]
     print(f"{name:<36}" + "{:>11.2f}{:>7.2f}{:>7.2f}{:>7.2f}".format(*powers))
@@ -210,7 +207,6 @@ noise.show_load()
 
 # %% [markdown]
 # No single count says how time grows.
-# FLOPs come closest where a pass is limited by computing, bytes where it mostly reads weights.
 # With its s × s scores, what the block saves for its backward pass turns quadratic long before its FLOPs do.
 #
 # ## 2 · A cost as a sum of powers
@@ -520,10 +516,12 @@ expect_table(
 
 # %% nbgrader={"grade": false, "grade_id": "demo_holdout", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 # Prints how far four fits are off at the largest size, which they have not seen.
+from demos import on_threads
+
 block = models.transformers.Block(768, heads=12, causal=True).eval()
 lengths = demo_size([64, 128, 256, 512, 1024], [8, 16, 32, 64])
 taken = {n: [] for n in lengths}
-with no_grad(), measuring.on_threads(1):
+with no_grad(), on_threads(1):
     for n in [*lengths, *reversed(lengths)]:  # there and back, so that a steady drift cancels
         x = example_input(block, (1, n, 768))
         taken[n].append(measure_latency(block, x, warmup=1, iterations=5))
@@ -819,6 +817,7 @@ expect("views alone take no time", predict_ms([view, view], other, 3.0), 0.0)
 
 # %% nbgrader={"grade": false, "grade_id": "rows_on_meta", "locked": true, "schema_version": 3, "solution": false, "task": false}
 from built import OpRecorder, measure_bandwidth, measure_peak_flops, op_facts
+from demos import on_threads
 
 from proflab.lesson.tensor_memory import each_op
 
@@ -915,7 +914,7 @@ guesses.compare("GPT-2 XL on a T4, one token", guess_xl_one_token, round(one, 1)
 # So 32 tokens cost hardly more than one, and so do 32 users who have just begun.
 # With 1,024 tokens behind each user, reading their keys and values (the *KV cache*) takes 62.9 ms more.
 #
-# Test it where you can measure: three models at five sizes, on one thread.
+# Test it on three models at five sizes, on one thread.
 # The bound says how long they take *at least*; a GELU may go over its data several times.
 # So the cell also records one size of each model, takes the factor between measured and predicted for each kind of operation, and carries it to the other four sizes.
 
@@ -923,7 +922,7 @@ guesses.compare("GPT-2 XL on a T4, one token", guess_xl_one_token, round(one, 1)
 # Draws predicted against measured times of three models, five sizes each; predicts GPT-2 XL here.
 from demos import diagonal, models_at_sizes, own_machine, prediction_lines, recorded_rows
 
-with no_grad(), measuring.on_threads(1):
+with no_grad(), on_threads(1):
     mine, points = own_machine(measure_peak_flops, measure_bandwidth, measure_latency), []
     for name, model, make, shapes in models_at_sizes():
         factors = op_factors(recorded_rows(OpRecorder, model, shapes[2]), *mine)
@@ -954,8 +953,7 @@ diagonal(points)
 #
 # Memory is one long row of numbers; matrices are stored row by row (*row-major*).
 # Here A begins at address 0, B at n², C at 2 n², so A[i, k] is at i·n + k.
-# The processor fetches *cache lines* of neighbouring numbers, 64 bytes at a time.
-# A walk along a row uses all of a line; a walk down a column uses one number of each.
+# The processor fetches *cache lines* of 64 bytes: a walk along a row uses all of a line, one down a column one number of each.
 #
 # ![The walks of the innermost loop. Loop j: A stands still, B and C along a row. Loop k: A along a row, B down a column, C stands still. Loop i: A and C down a column, B stands still.](walks.png)
 #
@@ -1108,8 +1106,7 @@ expect(
 # ## 7 · A cache of your own
 #
 # A cache holds a few lines.
-# If a number's line is there when the processor asks for it, that is a *hit*.
-# Otherwise it is a *miss*: the line is fetched, and if the cache is full, another one has to go.
+# If a number's line is there, that is a *hit*; otherwise a *miss*: the line is fetched, and if the cache is full, another one has to go.
 # The usual rule is *LRU*: the least recently used line goes.
 # A hit makes its line the most recent one again.
 #
@@ -1162,7 +1159,7 @@ def cache_misses(addresses, line, lines):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_cache_misses", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_cache_misses", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 rows = [32 * i + j for i in range(32) for j in range(32)]
 expect_table(
     cache_misses,
@@ -1185,7 +1182,7 @@ expect("lines of three numbers", cache_misses([*range(50), 0, 49], 3, 16), 18)
 expect("a line that holds all of it", cache_misses(list(range(99)), 99, 1), 1)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_cache_misses_2", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_cache_misses_2", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 twice = list(range(64)) * 2
 expect_table(
     cache_misses,
@@ -1216,7 +1213,7 @@ expect("there and back again: what is near is still there", cache_misses(back, 4
 expect("the same addresses with more room", cache_misses(back, 4, 12), 12)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_cache_misses_3", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_cache_misses_3", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 columns = [32 * i + j for j in range(32) for i in range(32)]
 eight = [(i, j, k) for i in range(8) for j in range(8) for k in range(8)]
 ijk = [a for i, j, k in eight for a in (8 * i + k, 64 + 8 * k + j, 128 + 8 * i + j)]
@@ -1319,14 +1316,13 @@ plot.curves(lines, x="KB", y="ns a read", log="xy", title="Reads at random place
 # What comes on top is memory and, at random places, the look-up of each page's address (the *TLB*, a table of recent ones, is small).
 # *Little's law* connects latency with lesson 06's bandwidth: under way = latency × throughput, as in any queue.
 # A memory of 100 ns that is to deliver 20 GB/s must have 2,000 bytes, 31 lines, in flight; one line at a time gives 0.6 GB/s.
-# If the cell finds 100 lines or more: no core has so many misses of its own under way, but a stream is *prefetched* before anyone asks.
+# Where the cell finds more: no core has so many misses of its own under way, but a stream is *prefetched*.
 #
 # ## 8 · The least that must move
 #
 # The best order fetches 4,352 lines, and 384 would do if all fitted.
-# How far can one go with a cache of 256 numbers?
 # [Hong and Kung](https://doi.org/10.1145/800076.802486) showed in 1981 that there is a floor for every order of the multiply-adds.
-# Its sharpest form (Smith and others, [2019](https://arxiv.org/abs/1702.02017)) is, for a cache of M numbers,
+# Its sharpest form ([2019](https://arxiv.org/abs/1702.02017)) is, for a cache of M numbers,
 #
 #     numbers moved  ≥  2 n³ / √M − 2 M
 #
@@ -1409,7 +1405,143 @@ plot.bars(found, unit="lines fetched", title=title, show="{:,.0f}".format)
 
 # %% [markdown]
 # Three tiles of 8 × 8 fill 192 of the 256 numbers; three of 16 × 16 do not fit.
+# But a tile need not be a cube, and any order of the multiply-adds is allowed.
+# Find one that fetches fewer lines, for the share of the way from `slow_order`, as in lesson 06, section 7.
 #
+# <details><summary>Hint 1: what is fetched most?</summary>
+#
+# Count A, B and C apart: tiles of 8 fetch each line of A and of B four times, of C once.
+#
+# </details>
+#
+# <details><summary>Hint 2: what can stay?</summary>
+#
+# A block of C, while k runs from 0 to n.
+# A high block spares lines of B, a wide one lines of A.
+#
+# </details>
+
+# %% nbgrader={"grade": false, "grade_id": "scaling_orders", "locked": true, "schema_version": 3, "solution": false, "task": false}
+from proflab.lesson import expect_cheaper
+
+
+def slow_order(n, lines, line):
+    """Return every (i, j, k) below n once, (n³, 3), in the order ijk."""
+    return np.indices((n, n, n)).reshape(3, -1).T
+
+
+# %% nbgrader={"grade": false, "grade_id": "order", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def order(n, lines, line):
+    """Return every (i, j, k) below n once, (n³, 3), in an order that fetches few lines.
+
+    In this order multiply-adds C[i, j] += A[i, k] · B[k, j] run, stored and touched as in
+    matmul_addresses. The cache holds `lines` lines of `line` numbers, as in cache_misses.
+    n is a multiple of line, which is at least 2; lines is at least 3.
+    Returns an array or a list of whole numbers, within a second.
+
+    >>> len(order(4, 8, 2))
+    64
+    """
+    ### BEGIN SOLUTION
+    # A block of C stays while k runs, beside a column of A and two rows of B as high and wide.
+    fit = [
+        (rows, columns)
+        for rows, columns in itertools.product(range(1, n + 1), range(line, n + 1, line))
+        if rows + (rows + 2) * columns // line <= lines
+    ]
+    rows, columns = min(
+        fit or [(1, line)],
+        key=lambda block: math.ceil(n / block[0]) + math.ceil(n / block[1]),
+    )
+    return [
+        (i, j, k)
+        for top, left in itertools.product(range(0, n, rows), range(0, n, columns))
+        for k in range(n)
+        for i in range(top, min(top + rows, n))
+        for j in range(left, min(left + columns, n))
+    ]
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_order", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+expect_cheaper(
+    "32 × 32, a cache of 32 lines of 8",
+    order(32, 32, 8),
+    rule="cache",
+    n=32,
+    lines=32,
+    line=8,
+    given=33_024,
+    full=914,
+)
+### BEGIN HIDDEN TESTS
+# about: a smaller cache has room for another block
+expect_cheaper(
+    "fewer lines",
+    order(32, 24, 8),
+    rule="cache",
+    n=32,
+    lines=24,
+    line=8,
+    given=36_992,
+    full=1044,
+)
+# about: what fits follows from the number of lines and their length
+expect_cheaper(
+    "a smaller product, a smaller cache",
+    order(20, 24, 4),
+    rule="cache",
+    n=20,
+    lines=24,
+    line=4,
+    given=8200,
+    full=816,
+)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_order_2", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+expect_cheaper(
+    "30 × 30, a cache of 36 lines of 3",
+    order(30, 36, 3),
+    rule="cache",
+    n=30,
+    lines=36,
+    line=3,
+    given=36_300,
+    full=2754,
+)
+### BEGIN HIDDEN TESTS
+expect_cheaper(
+    "more lines, and shorter ones",
+    order(32, 64, 4),
+    rule="cache",
+    n=32,
+    lines=64,
+    line=4,
+    given=8704,
+    full=1567,
+)
+expect_cheaper(
+    "sizes that are no powers of two",
+    order(30, 44, 5),
+    rule="cache",
+    n=30,
+    lines=44,
+    line=5,
+    given=5760,
+    full=1285,
+)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_order", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draws where your order stands between the one that is given and the bound.
+from proflab.lesson import race
+
+cache = {"n": 32, "lines": 32, "line": 8}
+bound = traffic_bound(32, 256) / 8
+race.plan_picture(order(**cache), "cache", full=914, floor=bound, **cache)
+
+# %% [markdown]
 # **Optional: why sizes of 2ᵏ are slow.** A real cache is *set-associative*: a line may stand only in one *set* of a few *ways*, its number modulo the number of sets.
 # A column of a matrix with rows of 64 numbers jumps 8 lines at each step: with 8 sets, all its lines want the same one.
 
@@ -1606,7 +1738,7 @@ expect_table(
 
 # %% [markdown]
 # **Predict.** How many times as fast as three Python loops does numpy's library (BLAS) multiply two 256 × 256 matrices here, on all threads?
-# MIT's ladder comes first (lecture 1, slides "Version 1" to "Version 9").
+# MIT's ladder (lecture 1) comes first.
 
 # %% tags=["guess"]
 guess_blas_speedup = None  # your guess: times as fast
@@ -1646,7 +1778,6 @@ ladder(rows, title=f"Here, {n} × {n}")
 # | threads | work for each core | cores |
 #
 # The order of two Python loops hardly matters, for the interpreter hides the cache; in C it was worth a factor of 6.5.
-# So a share belongs to a ladder, not to a cause.
 #
 # ### In torch
 #
@@ -1677,8 +1808,7 @@ ladder(rows, title=f"Here, {n} × {n}")
 #
 # ## 10 · Another order, less to do
 #
-# All five leave the additions and multiplications as they are.
-# Another order may need fewer: with n × n matrices and one column x, (AB)x grows as n³, A(Bx) as n².
+# Another order may need fewer additions and multiplications: with n × n matrices and one column x, (AB)x grows as n³, A(Bx) as n².
 #
 # Make two slow programs faster, as in lesson 06, section 7: counted on `DESK` (100 GFLOP/s, 10 GB/s, 5 µs an operation), for the share of the way in logarithms.
 # Write beside each line the size of its result.
@@ -1717,7 +1847,7 @@ def path(a, b, c, d):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_path", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_path", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 expect_faster(
     "sizes of 96, and 8",
     race.traced(path, a=(96, 96, 96), b=(96, 96), c=(96, 8), d=(96, 8)),
@@ -1742,6 +1872,10 @@ expect_faster(
     full=0.1364,
 )
 ### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_path_measured", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Times both programs on this machine, and prints the speed-up beside the counted one.
+print(race.measure(slow_path, path, a=(96, 96, 96), b=(96, 96), c=(96, 8), d=(96, 8)))
 
 # %% [markdown]
 # <details><summary>Hint 1: where is a product of matrices in a distance?</summary>
@@ -1775,7 +1909,7 @@ def distances(x, y):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_distances", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_distances", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 expect_faster(
     "256 rows and 512 others",
     race.traced(distances, x=(256, 64), y=(512, 64)),
@@ -1805,6 +1939,10 @@ expect_faster(
 # Prints what each line costs, of the given program and of yours.
 print(race.table(slow_distances, distances, "DESK", x=(256, 64), y=(512, 64)))
 
+# %% nbgrader={"grade": false, "grade_id": "demo_distances_measured", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Times both programs on this machine, and prints the speed-up beside the counted one.
+print(race.measure(slow_distances, distances, x=(256, 64), y=(512, 64)))
+
 # %% [markdown]
 # ## Reflect
 #
@@ -1831,7 +1969,7 @@ def reflect_crossover_tokens(d_model, share=0.5):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_reflect_crossover_tokens", "locked": true, "points": 7, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_reflect_crossover_tokens", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     reflect_crossover_tokens,
     (

@@ -13,6 +13,7 @@ from string import Template
 import nbformat
 from nbformat import NotebookNode
 
+from proflab.checks.expect import RACES
 from proflab_course.build.fold import fold
 from proflab_course.build.map_cell import Place, map_cell, take_paragraphs
 from proflab_course.build.policy import Policy
@@ -45,7 +46,6 @@ if "google.colab" in sys.modules and os.path.basename(os.getcwd()) != "$lesson":
     sys.path.append(os.getcwd())
 """)
 
-_RACES = ("expect_faster(", "expect_cheaper(")
 _ASKED_MINUTES = """\
 # How many minutes did this lesson take you, without breaks? It is not graded: the course shows a
 # class's median, and corrects its estimates by it.
@@ -151,7 +151,7 @@ def stamp(
     if published:
         cells.insert(2, _colab_cell(lesson.name, address))
     fold(lesson)
-    races = any(call in cell.source for cell in lesson.named("test") for call in _RACES)
+    races = any(call in cell.source for cell in lesson.named("test") for call in RACES)
     cells += [_minutes_cell(lesson.name, races), _last_cell()]
     set_cell_ids(lesson.notebook)
 

@@ -1,6 +1,7 @@
 """Provide what several commands need; import none of them.
 
 layout.py          a course's folders
+settings.py        what an instructor chose for the course, in private/course.toml
 database.py        the one gradebook that a course may have
 notebook.py        a lesson's cells and their marks
 prose.py           the sentences of a paragraph, one a line in a lesson's source

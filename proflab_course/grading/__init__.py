@@ -7,6 +7,7 @@
     answer_key.py       the lesson: its cells as released, its test cells, split
     match_cells.py      match: which cell is which, and what was changed
     given_code.py       match: code that the track of a shorter notebook gave
+    own_program.py      match: what was drawn for this student alone
     plan.py             plan: the types that grader and runners share
     late_blocks.py      plan: which hidden blocks may share a copy of the notebook
     one_execution.py    run: what counts where a plan is executed again

@@ -26,6 +26,7 @@ from proflab_course.grading.grade_notebook import Graded, grade_aligned
 from proflab_course.grading.grader_errors import NOT_GRADED, log_error, log_path, sentence_of
 from proflab_course.grading.limit_options import add_limits, chosen_limits
 from proflab_course.grading.lock import only_grading
+from proflab_course.grading.own_program import own_program
 from proflab_course.grading.plan import Runner, Submission
 from proflab_course.grading.reader import Reader
 from proflab_course.grading.records.write_notebook import placeholder, write_autograded
@@ -37,7 +38,7 @@ from proflab_course.grading.resume import (
 )
 from proflab_course.grading.run.later_runner import LaterRunner
 from proflab_course.grading.run.sandbox_runner import make_runner
-from proflab_course.grading.run.student_files import beside_support
+from proflab_course.grading.run.student_files import beside_support, gather_files
 from proflab_course.grading.submissions.find import Work, find_work
 from proflab_course.grading.submissions.read_guesses import Guess
 from proflab_course.grading.submissions.read_notebook import HandIn
@@ -311,11 +312,14 @@ def _read_and_grade(
     handin, aligned = reader.handin(work.folder)
     if aligned is None:
         return Done(work, handin.outcome, handin.sentence, None)
-    submission = _submission_of(work, handin, support)
-    key = reader.lessons.key
+    submission, key = _submission_of(work, handin, support), reader.lessons.key
     if variants:
         key = variants.key_of(work.student)
         variants.show_own(aligned, work.student)
+    if own := own_program(support.parents[1], key.name, work.student):
+        files = gather_files(submission) | dict(own.files)
+        submission = Submission(work.student, files=files)
+        key = own.key(key)
     graded = grade_aligned(aligned, key, submission, full, runner)
     unusual = graded.status not in ("graded", "metadata recovered")
     status = graded.status if unusual or not handin.outcome else handin.outcome

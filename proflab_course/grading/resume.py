@@ -23,6 +23,7 @@ from pathlib import Path
 from proflab_course.course.harness import harness_fingerprint
 from proflab_course.course.layout import Course
 from proflab_course.grading.answer_key import Key
+from proflab_course.grading.own_program import own_fingerprint
 from proflab_course.grading.run.student_files import read_folder, read_start
 from proflab_course.grading.submissions.find import Work
 from proflab_course.grading.submissions.find_notebook import search_fingerprint
@@ -47,7 +48,8 @@ def with_fingerprints(
     found = []
     for work in works:
         try:
-            text = "\n".join([*base, handin_fingerprint(work.folder, lessons)])
+            own = own_fingerprint(course.root, key.name, work.student)
+            text = "\n".join([*base, own, handin_fingerprint(work.folder, lessons)])
             fingerprint = hashlib.sha256(text.encode()).hexdigest()
         except Exception:  # grading meets the same error again and names it
             fingerprint = ""

@@ -28,7 +28,7 @@ from proflab_course.grading.pages.board import (
     shown_cost,
 )
 from proflab_course.grading.pages.inert import readable
-from proflab_course.grading.races import races_of, solution_costs
+from proflab_course.grading.races import plans_of, races_of, solution_costs
 from proflab_course.report.class_guesses import Prediction, predictions
 from proflab_course.report.minutes import minutes_taken, quartiles
 
@@ -233,7 +233,7 @@ def _raced(key: Key, outcomes: dict, names: dict[str, str] | None) -> list[RaceB
     found = boards({s: each.cases for s, each in outcomes.items()}, solution_costs(key))
     return [
         RaceBoard(found[name], race.unit, race.full, names)
-        for name, race in races_of(key).items()
+        for name, race in (races_of(key) | plans_of(key)).items()
         if name in found
     ]
 

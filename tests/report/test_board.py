@@ -130,6 +130,7 @@ def test_the_class_sees_costs_and_places_and_an_instructor_names(course):
     assert "and nobody is below it" in public and "4 programs are below it, so" in public
     assert "<Fox>" in public and not any(name in public for name in CLASS)
     assert all(f" {name} " in page for name in CLASS)
+    assert re.search(r"order, a small product .* Place misses Programs", public)
     assert "9 rows" not in public and "a long middle" not in public
     settings = course.root / "private/course.toml"
     settings.parent.mkdir()

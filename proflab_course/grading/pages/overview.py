@@ -21,6 +21,7 @@ from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor
 from sqlalchemy import inspect
 
+from proflab.checks.expect import RACES
 from proflab_course.course.exercises import exercise_of
 from proflab_course.course.settings import read_settings
 from proflab_course.course.test_cells import GrammarError, split
@@ -212,12 +213,12 @@ def _races(cells: list[NotebookNode]) -> dict[Name, str]:
     """Return the unit of cost of each race that the page shows."""
     found: dict[Name, str] = {}
     for cell in cells:
-        if kind_of(cell) == "test" and "expect_faster" in cell.source:
+        if kind_of(cell) == "test" and any(call in cell.source for call in RACES):
             name = str(meta(cell).get("grade_id", ""))
             with suppress(GrammarError):
                 for _, answer in split(cell.source, name).answers:
-                    if answer.race is not None:
-                        found[name, answer.label] = answer.race.unit
+                    if race := answer.race or answer.plan:
+                        found[name, answer.label] = race.unit
     return found
 
 
