@@ -21,7 +21,7 @@ from proflab_course.course.notebook import HIDDEN
 from proflab_course.course.secret import PLACE, course_secret, digest
 from proflab_course.course.settings import SETTINGS, read_settings
 from proflab_course.course.test_cells import TestCell, split
-from proflab_course.course.variants import Edits, VaryError, Varying, varying
+from proflab_course.course.variants import OWN, Edits, VaryError, Varying, varying
 from proflab_course.grading.answer_key import Key
 from proflab_course.grading.match_cells import Aligned
 from proflab_course.grading.solved_values import Name, solved_values
@@ -74,6 +74,7 @@ class Variants:
         for slot in aligned.slots:
             if slot.key is not None and (text := self.drawn.get((student, slot.key.grade_id))):
                 slot.cell.source = text
+                slot.cell.metadata[OWN] = True
 
     def _split(self, name: str, text: str) -> TestCell:
         """Return the cell with hidden blocks of another text; only these are parsed."""
