@@ -22,6 +22,7 @@ from proflab_course.grading.grade_notebook import CaseResult
 from proflab_course.grading.pages.inert import readable
 from proflab_course.report.class_guesses import Prediction, predictions
 from proflab_course.report.minutes import minutes_taken, quartiles
+from proflab_course.viva.marks import Mark, kept_marks, told
 
 _BINS = 10
 _MOST_TEXT = 2_000
@@ -118,6 +119,12 @@ class Summary:
     people: dict[str, str] = field(default_factory=dict)
     track: str = ""
     minutes: list[float] = field(default_factory=list)
+    viva: dict[str, Mark] = field(default_factory=dict)
+
+    @property
+    def viva_told(self) -> str:
+        """Return a sentence on the marks about own functions; it names nobody on a public page."""
+        return told(self.viva, named=not self.public) if self.viva else ""
 
     @property
     def time(self) -> str:
@@ -174,6 +181,7 @@ def read_summary(course: Course, lesson: str, public: bool = False, ids: bool = 
         raise CourseError(f"lesson {lesson} is not graded yet: run `proflab grade {lesson}` first")
     summary = summarise(key, outcomes, scores, list(people), public)
     summary.people = {} if public or ids else people
+    summary.viva = kept_marks(course, lesson)
     return summary
 
 
