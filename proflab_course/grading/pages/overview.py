@@ -17,7 +17,9 @@ from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor
 
 from proflab_course.course.exercises import exercise_of
+from proflab_course.course.layout import CourseError
 from proflab_course.grading.answer_key import kind_of, meta
+from proflab_course.grading.pages.ask import Ask, ask, root_of
 from proflab_course.grading.pages.inert import readable
 from proflab_course.grading.submissions.read_notebook import MAX_CELLS
 
@@ -64,8 +66,22 @@ class Overview(NbGraderPreprocessor):
         waiting = sum(line.points for line in lines if line.state == "none")
         opens, closes = _fold(nb.cells)
         found = {"lines": lines, "waiting": waiting, "opens": opens, "closes": closes}
+        found["ask"] = self._ask(resources, lines)
         resources["proflab"] = found
         return nb, resources
+
+    def _ask(self, resources: dict, lines: list[Line]) -> Ask:
+        """Return what the page says of questions; nothing new where the settings are mistaken."""
+        if not lines:
+            return Ask()
+        where = resources["nbgrader"]
+        try:
+            root = root_of(where["db_url"])
+            names = [line.name for line in lines]
+            return ask(root, where["student"], where["assignment"], names)
+        except CourseError as error:
+            self.log.warning("Pages offer no table for questions: %s", error)
+            return Ask()
 
     def _unread(self, resources: dict) -> set[str]:
         """Return the cells that need a mark by hand."""
