@@ -4,13 +4,19 @@ import ast
 import textwrap
 
 import pytest
-from cohort import lesson_06_races, lesson_07_races
+from cohort import lesson_06_races, lesson_07_races, lesson_09_races
 from cohort.run import solved
 
+from proflab.checks.values import to_plain_data
 from proflab.lesson.race.cost import MACHINES, cost
 from proflab.lesson.race.judge import share_of
+from proflab.lesson.race.plans import judge_plan
 
-RACES = {"lesson_06": lesson_06_races, "lesson_07": lesson_07_races}
+RACES = {
+    "lesson_06": lesson_06_races,
+    "lesson_07": lesson_07_races,
+    "lesson_09": lesson_09_races,
+}
 
 
 @pytest.mark.parametrize(
@@ -32,10 +38,25 @@ def test_an_idea_is_worth_its_share_of_the_way(lesson, name, idea):
     ]
     body = textwrap.indent(textwrap.dedent(body).strip(), "    ")
     exec(f"def {name}({ast.unparse(function.args)}):\n{body}", scope)
-    [test] = lesson.tests[name]
-    step, race = test.blocks[0].steps[0], test.blocks[0].answers[0].race
-    paid, given = (
-        cost(list(eval(code, scope)), MACHINES[race.machine], scope["op_facts"]).ms
-        for code in (step.code, race.given)
+    steps, answers = lesson.tests[name][0].blocks[0].steps, lesson.tests[name][0].blocks[0].answers
+    for step in steps[:-1]:
+        exec(step.code, scope)
+    paid = _paid(answers[-1], steps[-1].code, scope)
+    assert share_of(paid, (answers[-1].race or answers[-1].plan).full) == pytest.approx(
+        share, abs=0.01
     )
-    assert share_of({"ms": paid, "given": given}, race.full) == pytest.approx(share, abs=0.01)
+
+
+def _paid(answer, code, scope):
+    """What the case's program costs, and the given one."""
+    made = eval(code, scope)
+    if answer.plan is not None:
+        plan = answer.plan
+        return judge_plan(to_plain_data(made), plan.rule, plan.parameters, plan.given)
+    race = answer.race
+    options = {key: race.options[key] for key in ("fast", "memory") if key in race.options}
+    paid, given = (
+        cost(list(tape), MACHINES[race.machine], scope["op_facts"], **options).ms
+        for tape in (made, eval(race.given, scope))
+    )
+    return {"ms": paid, "given": given}
