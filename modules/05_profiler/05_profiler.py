@@ -1947,9 +1947,7 @@ expect_table(before, ("no batch", [(profile_layer, nn.Linear(4, 4), (0, 4))], Va
 before = profiled.Before("profile_layer")
 words, window = nn.Embedding(100, 8), nn.Conv2d(4, 8, 3, padding=1, bias=False)
 words.input_dtype, words.vocab_size = "int64", 100
-# vary: 2 in 2..9, 5 in 2..10
 look_up = before(profile_layer, words, (2, 5), Hardware(1e12, 1e9, "A"))
-# vary: 2 in 2..4
 convolved = before(profile_layer, window, (2, 4, 6, 6), hardware=Hardware(1e9, 1e12, "B"))
 inputs = columns(before.passes, "shape", "dtype", "data", "machine")
 expect(
