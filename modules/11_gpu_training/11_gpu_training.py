@@ -584,6 +584,15 @@ expect(
     [[row[key] for key in keys] for row in ops_table(fake.trace(*queue))],
     [["a", 10.0, 10.0, 40.0], ["b", 10.0, 10.0, 4.0]],
 )
+# viva: ops_table(fake.trace(fake.op('linear', 0, 9), fake.op('addmm', 2, 5)))[1]['self_cpu_us']
+# viva: ops_table(fake.trace(fake.op('linear', 0, 9), fake.op('addmm', 2, 5)))[1]['cpu_us']
+# viva: [r['name'] for r in ops_table(fake.trace(fake.op('relu', 0, 9), fake.op('add', 20, 5)))]
+# viva: [r['cpu_us'] for r in ops_table(fake.trace(fake.op('a', 0, 9), fake.op('a', 2, 5),
+#     fake.op('b', 20, 6)))]
+# viva: ops_table(fake.trace(fake.op('a', 0, 9), fake.launch(3, 1, 7), fake.kernel('k', 12, 5,
+#     7)))[0]['self_gpu_us']
+# viva: [r['self_cpu_us'] for r in ops_table(fake.trace(fake.op('a', 0, 9), fake.op('b', 1, 6),
+#     fake.op('c', 2, 3)))]
 ### END HIDDEN TESTS
 
 
@@ -1407,6 +1416,10 @@ expect(
     {"mfu": 0.030185592, "hfu": 0.030185592},
     rel=1e-5,
 )
+# viva: training_mfu(models.LeNet5(), (8, 1, 32, 32), 1.0, 1e11, recompute=True)['mfu']
+# viva: training_mfu(models.LeNet5(), (8, 1, 32, 32), 1.0, 1e11, recompute=True)['hfu']
+# viva: training_mfu(models.LeNet5(), (2, 1, 32, 32), 0.5, 1e11)['hfu']
+# viva: training_mfu(models.LeNet5(), (4, 1, 32, 32), 2.0, 1e10)['mfu']
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_training_mfu_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
@@ -1562,6 +1575,12 @@ expect(
 expect("what a rank got stays its own", five[4][:3], [-4.0, 1.0, 6.0])
 small = ring_allreduce([np.array([rank, 1], np.int8) for rank in range(2)])["results"]
 expect("small integers stay small", [str(each.dtype) for each in small], ["int8", "int8"])
+# viva: ring_allreduce([np.arange(6), np.ones(6, int), np.ones(6, int)])['sent']
+# viva: ring_allreduce([np.arange(4.0)] * 4)['steps']
+# viva: ring_allreduce([np.arange(3.0), np.ones(3)])['results'][1]
+# viva: ring_allreduce([np.ones(7, np.float32)] * 3)['sent']
+# viva: ring_allreduce([np.ones(5)] * 2)['sent']
+# viva: ring_allreduce([np.full(2, n) for n in (1.0, 2.0, 4.0)])['results'][0]
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_ring_allreduce_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}

@@ -27,6 +27,7 @@ from proflab_course.course.layout import CourseError
 from proflab_course.course.settings import read_settings
 from proflab_course.course.test_cells import GrammarError, split
 from proflab_course.grading.answer_key import kind_of, meta
+from proflab_course.grading.pages.ask import Ask, ask, root_of
 from proflab_course.grading.pages.board import Name, boards, names_shown
 from proflab_course.grading.pages.inert import readable
 from proflab_course.grading.records.queries import TABLES, read_aliases, read_raced
@@ -77,8 +78,22 @@ class Overview(NbGraderPreprocessor):
         opens, closes = _fold(nb.cells)
         found = {"lines": lines, "waiting": waiting, "opens": opens, "closes": closes}
         found["board"] = self._board(resources, _races(nb.cells))
+        found["ask"] = self._ask(resources, lines)
         resources["proflab"] = found
         return nb, resources
+
+    def _ask(self, resources: dict, lines: list[Line]) -> Ask:
+        """Return what the page says of questions; nothing new where the settings are mistaken."""
+        if not lines:
+            return Ask()
+        where = resources["nbgrader"]
+        try:
+            root = root_of(where["db_url"])
+            names = [line.name for line in lines]
+            return ask(root, where["student"], where["assignment"], names)
+        except CourseError as error:
+            self.log.warning("Pages offer no table for questions: %s", error)
+            return Ask()
 
     def _unread(self, resources: dict) -> set[str]:
         """Return the cells that need a mark by hand."""
