@@ -419,7 +419,7 @@ demos.streams(two, title=record.title("Two runs", *two))
 # At first the card works off its queue, so that loading costs 32 ms and not 44: workers can give 1.28 times.
 # And two of six steps are slow for another reason.
 # In step 5 one `cudaMemcpyAsync` takes 40 ms: a copy from pageable memory waits for what was queued before, here probably before the recording began.
-# In step 9 nothing is long, but all that the host does takes longer; why, this trace does not tell.
+# In step 9 all that the host does takes longer; the trace does not tell why.
 #
 # An `.item()` is harder to see: *while* the host waits, the card works; then the queue is empty, and the card stands still whatever the host does.
 
@@ -584,6 +584,15 @@ expect(
     [[row[key] for key in keys] for row in ops_table(fake.trace(*queue))],
     [["a", 10.0, 10.0, 40.0], ["b", 10.0, 10.0, 4.0]],
 )
+# viva: ops_table(fake.trace(fake.op('linear', 0, 9), fake.op('addmm', 2, 5)))[1]['self_cpu_us']
+# viva: ops_table(fake.trace(fake.op('linear', 0, 9), fake.op('addmm', 2, 5)))[1]['cpu_us']
+# viva: [r['name'] for r in ops_table(fake.trace(fake.op('relu', 0, 9), fake.op('add', 20, 5)))]
+# viva: [r['cpu_us'] for r in ops_table(fake.trace(fake.op('a', 0, 9), fake.op('a', 2, 5),
+#     fake.op('b', 20, 6)))]
+# viva: ops_table(fake.trace(fake.op('a', 0, 9), fake.launch(3, 1, 7), fake.kernel('k', 12, 5,
+#     7)))[0]['self_gpu_us']
+# viva: [r['self_cpu_us'] for r in ops_table(fake.trace(fake.op('a', 0, 9), fake.op('b', 1, 6),
+#     fake.op('c', 2, 3)))]
 ### END HIDDEN TESTS
 
 
@@ -735,7 +744,6 @@ print(f"of {len(shared)} names {sum(off)} differ in CPU time")
 # `ops_table(json.load(open("trace.json")))` is your own table of the same trace.
 # The profiler hides its own cost and all that is not torch.
 # In a long run record few steps, with `schedule=torch.profiler.schedule(wait=1, warmup=1, active=3)`.
-# [Perfetto](https://ui.perfetto.dev) draws the files.
 
 # %% [markdown]
 # ## 4 · The lab
@@ -1003,7 +1011,6 @@ demos.loader(rows, title=anywhere.title("The loader alone", *rows))
 
 # %% [markdown]
 # If the loader alone delivers fewer images than the card computes, nothing else helps.
-# Workers help only as far as processors and disk do.
 # Compiling has paid where a line crosses 0.
 
 # %% [markdown]
@@ -1272,7 +1279,6 @@ demos.allocations(record.rows("memory"), title=record.title("Allocated", *record
 # %% [markdown]
 # Here the peak ends the backward pass: the blocks of `mm` are gradients, and one compiled op frees nothing before its end.
 # What was there before the step, no checkpoint (lesson 04) lowers.
-# `nvidia-smi` shows what is reserved, twice the peak.
 #
 # **Optional.** An allocation can fail although enough is free, in pieces that are each too small.
 # `torch.cuda.memory._snapshot()["segments"]` lists the pieces.
@@ -1410,6 +1416,10 @@ expect(
     {"mfu": 0.030185592, "hfu": 0.030185592},
     rel=1e-5,
 )
+# viva: training_mfu(models.LeNet5(), (8, 1, 32, 32), 1.0, 1e11, recompute=True)['mfu']
+# viva: training_mfu(models.LeNet5(), (8, 1, 32, 32), 1.0, 1e11, recompute=True)['hfu']
+# viva: training_mfu(models.LeNet5(), (2, 1, 32, 32), 0.5, 1e11)['hfu']
+# viva: training_mfu(models.LeNet5(), (4, 1, 32, 32), 2.0, 1e10)['mfu']
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_training_mfu_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
@@ -1565,6 +1575,12 @@ expect(
 expect("what a rank got stays its own", five[4][:3], [-4.0, 1.0, 6.0])
 small = ring_allreduce([np.array([rank, 1], np.int8) for rank in range(2)])["results"]
 expect("small integers stay small", [str(each.dtype) for each in small], ["int8", "int8"])
+# viva: ring_allreduce([np.arange(6), np.ones(6, int), np.ones(6, int)])['sent']
+# viva: ring_allreduce([np.arange(4.0)] * 4)['steps']
+# viva: ring_allreduce([np.arange(3.0), np.ones(3)])['results'][1]
+# viva: ring_allreduce([np.ones(7, np.float32)] * 3)['sent']
+# viva: ring_allreduce([np.ones(5)] * 2)['sent']
+# viva: ring_allreduce([np.full(2, n) for n in (1.0, 2.0, 4.0)])['results'][0]
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_ring_allreduce_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
@@ -1623,7 +1639,7 @@ expect_table(
 
 # %% [markdown]
 # Each step has a *latency*, whatever it carries, and each byte takes 1/bandwidth.
-# A *tree* takes few steps with whole arrays (NCCL's work in pieces, and move twice the bytes), a ring many with small parts.
+# A *tree* takes few steps with whole arrays, a ring many with small parts.
 # (From here on, a MB is 10⁶ bytes and a GB 10⁹.)
 #
 # **Predict.** The gradients of ResNet-18, 46.8 MB, take 3.4 ms on a ring of 8 ranks (10 µs a step, 25 GB/s).
@@ -1657,7 +1673,7 @@ def allreduce_ms(size, ranks, latency_us, gb_per_s, algorithm):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_allreduce_ms", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_allreduce_ms", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 resnet18 = 46_758_048  # bytes of its gradients
 expect_table(
     allreduce_ms,
@@ -1753,7 +1769,6 @@ demos.bus_bandwidth([*there, *here], title=record.title("Two processes here, and
 # | NVLink 4 (H100) | 450 | 0.18 ms |
 #
 # `nvidia-smi topo -m` says what data between two cards crosses: NVLink (`NV4`), PCIe switches (`PIX`, `PXB`) or both processors (`SYS`).
-# `numactl --cpunodebind=0 --membind=0` keeps a loader on one.
 
 # %% [markdown]
 # ## 8 · Behind the backward pass
@@ -1764,12 +1779,10 @@ demos.bus_bandwidth([*there, *here], title=record.title("Two processes here, and
 # Ten layers of 2 ms and 10 MB on 8 ranks, all at once after the pass: 20 + 7.14 ms.
 # In five buckets of 20 MB, each sent when it is full, only the last one's 1.54 ms are exposed.
 #
-# <details><summary>Hint 1: what are the two clocks?</summary>When is the next gradient there? When is the link free again? Which of them decides when a bucket leaves?</details>
+# <details><summary>Hint: two clocks</summary>
 #
-# <details><summary>Hint 2: the shape of the answer</summary>
-#
-# A loop over the layers in reverse moves the first clock and fills the bucket.
-# A bucket that leaves starts at the later of both clocks and moves the second one.
+# When is the next gradient there, and when is the link free?
+# A bucket leaves at the later of both.
 #
 # </details>
 
@@ -1808,7 +1821,7 @@ def overlapped(layers, bucket, reduce_ms):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_overlapped", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_overlapped", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 def cost(size):
     return 0.14 + size * 7e-8  # 0.14 ms, and 0.07 ms for each 10⁶ bytes
 
@@ -1859,7 +1872,7 @@ found = overlapped(uneven, 8, lambda size: size)
 expect("what two uneven buckets expose", found["exposed_ms"], 7.0)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_overlapped_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_overlapped_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 first = overlapped([(9, 0), (1, 5)], 5, lambda size: size)
 expect("all of it hidden", first["exposed_ms"], 0.0)
 expect("the step is the pass", first["step_ms"], 10.0)
@@ -1974,7 +1987,109 @@ for mb in (0.001, 1, 5, 25, 1000):
 demos.overlap(exposed(25e6, *ethernet), layers, title="161 tensors, 25 MB, Ethernet")
 
 # %% [markdown]
-# If gradients are accumulated over several batches, only the last one needs the sum: `with model.no_sync():` around the others saves their all-reduces.
+# **Now cut them yourself**, not into equal ones.
+# ResNet-18's 62 gradients on 8 ranks, 12 ms of backward: 18.1 ms one by one, 20.3 all at once.
+# The score is the share of the way from `slow_buckets`, as in lesson 06, section 7.
+#
+# <details><summary>Hint 1: which bucket is always exposed?</summary>The last one. What should it hold?</details>
+#
+# <details><summary>Hint 2: the best of all</summary>
+#
+# Let f(j) be the earliest end of the sums of the first j gradients.
+# Their last bucket begins behind some i: what is f(j), by f(i)?
+#
+# </details>
+
+# %% nbgrader={"grade": false, "grade_id": "gradients", "locked": true, "schema_version": 3, "solution": false, "task": false}
+from proflab.lesson import expect_cheaper
+from proflab.lesson.race import WORKLOADS
+
+gradients = WORKLOADS["resnet18"]  # (backward_ms, bytes) of each, the last layer's first
+
+
+def slow_buckets(layers, alpha_ms, ms_per_byte):
+    """Return where buckets end: at each gradient."""
+    return list(range(len(layers)))
+
+
+# %% nbgrader={"grade": false, "grade_id": "buckets", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def buckets(layers, alpha_ms, ms_per_byte):
+    """Return where to end buckets, so that the step ends early: a list of indices of layers.
+
+    layers: (backward_ms, bytes) in the order of the backward pass. A bucket is sent when the
+        backward of the layer at its end is done, and holds what has come since the one before. The
+        last index, len(layers) - 1, is always an end.
+    An all-reduce takes alpha_ms + bytes · ms_per_byte. One runs at a time, as in overlapped; the
+    step ends when the backward pass and the last of them have.
+
+    >>> buckets([(9, 10)], 1.0, 0.5)
+    [0]
+    """
+    ### BEGIN SOLUTION
+    there, size, ends, begins = [0.0], [0], [0.0], [0]
+    for count, (ms, each) in enumerate(layers, start=1):
+        there, size = [*there, there[-1] + ms], [*size, size[-1] + each]
+        # The first `count` gradients end earliest if their last bucket begins behind the best i.
+        end, begin = min(
+            (max(ends[i], there[-1]) + alpha_ms + (size[-1] - size[i]) * ms_per_byte, i)
+            for i in range(count)
+        )
+        ends, begins = [*ends, end], [*begins, begin]
+    cuts, left = [], len(layers)
+    while left:
+        cuts.append(left - 1)
+        left = begins[left]
+    return cuts[::-1]
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_buckets", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+expect_cheaper(
+    "ResNet-18, 8 ranks, 10 µs, 10 GB/s",
+    buckets(gradients, 0.14, 1.75e-7),
+    rule="buckets",
+    layers="resnet18",
+    alpha_ms=0.14,
+    ms_per_byte=1.75e-7,
+    given=18.09972,
+    full=12.16,
+)
+### BEGIN HIDDEN TESTS
+# about: where an all-reduce starts slowly, few buckets are better
+expect_cheaper(
+    "the same, with seven times the latency",
+    buckets(gradients, 1.0, 1.75e-7),
+    rule="buckets",
+    layers="resnet18",
+    alpha_ms=1.0,
+    ms_per_byte=1.75e-7,
+    given=70.26063,
+    full=14.44,
+)
+# about: a bucket that leaves as soon as the link is free may hold up a larger one
+expect_cheaper(
+    "twelve layers, small and large in turn",
+    buckets([(0.5, 500_000), (3.0, 10_000_000)] * 6, 2.0, 3e-7),
+    rule="buckets",
+    layers=[(0.5, 500_000), (3.0, 10_000_000)] * 6,
+    alpha_ms=2.0,
+    ms_per_byte=3e-7,
+    given=44.25,
+    full=30.5,
+)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_buckets", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draws where your buckets stand between one by one and the least that a step can take.
+from proflab.lesson import race
+
+link = {"alpha_ms": 0.14, "ms_per_byte": 1.75e-7}
+least = sum(ms for ms, _ in gradients) + 0.14 + 1.75e-7 * gradients[-1][1]
+drawn = buckets(gradients, **link)
+race.plan_picture(drawn, "buckets", full=12.16, floor=least, layers="resnet18", **link)
+
+# %% [markdown]
+# Where gradients are accumulated, `with model.no_sync():` around all batches but the last saves their all-reduces.
 #
 # **Optional.** Speed-ups of 1.9, 3.4 and 5.4 on 2, 4 and 8 cards: is a part serial (Amdahl), or does overhead grow?
 
