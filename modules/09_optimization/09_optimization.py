@@ -185,7 +185,9 @@ expect_table(
 )
 expect("the rows stay as they are", twice == given, True)
 ### BEGIN HIDDEN TESTS
+# vary: 2e12 in 1.8e12..2.2e12, 500e9 in 4.5e11..5.5e11
 card = Hardware(peak_flops=2e12, bandwidth=500e9)
+# vary: 300000000 in 250_000_000..350_000_000, 200000000 in 150_000_000..250_000_000
 rows = doubles.made_up(
     "op phase ms self_ms matmul_flops elementwise_flops bytes_read bytes_written",
     ("softmax", "forward", 8.0, 8.0, 0, 40_000_000, 300_000_000, 200_000_000),
@@ -220,6 +222,7 @@ expect_table(
     ("no time", ([row("gelu", "act", 0.0, bytes_read=8)],), ValueError),
 )
 ### BEGIN HIDDEN TESTS
+# vary: 2.5 in 2.0..3.0
 waits = [doubles.forward_row("region", kind, 2.5) for kind in ("reading", "decoding")]
 card = Hardware(peak_flops=2e12, bandwidth=500e9)
 expect(
@@ -342,21 +345,25 @@ expect_table(
 ### BEGIN HIDDEN TESTS
 expect_table(
     simulate_loader,
+    # vary: 40 in 25..49, 4 in 2..9
     (
         "each worker has its own batches: none takes over another's",
         ([9, 40, 9, 9, 40, 9, 9, 40, 9], 4, 3, 3),
         {"total_ms": 128.0, "wait_ms": 92.0},
     ),
+    # vary: 7 in 7..48, 90 in 49..112, 3 in 2..9
     (
         "without workers each load is waited for",
         ([5, 7, 90], 3, 0),
         {"total_ms": 111.0, "wait_ms": 102.0},
     ),
+    # vary: 0.5 in 0.333..0.75, 0.25 in 0.167..0.375, 0.125 in 0.0833..0.188
     (
         "times need not be whole numbers",
         ([0.5, 0.25], 0.125, 1),
         {"total_ms": 0.875, "wait_ms": 0.625},
     ),
+    # vary: 0.0010037 in 0.0009..0.0015 by 0.0000001
     (
         "times are not rounded",
         ([0.0010037, 0.0020011], 0.000501, 1),
@@ -387,16 +394,19 @@ expect("the list stays as it is", uneven, [8] * 8 + [60] + [8] * 7)
 ### BEGIN HIDDEN TESTS
 expect_table(
     simulate_loader,
+    # vary: 6 in 5..7, 70 in 40..87, 9 in 2..18
     (
         "prefetch counts for each worker",
         ([6, 6, 70] + [6] * 6, 9, 2, 3),
         {"total_ms": 139.0, "wait_ms": 58.0},
     ),
+    # vary: 12 in 7..12, 40 in 28..49, 15 in 13..22
     (
         "with one batch in advance a worker idles while the step runs",
         ([12, 12, 12, 12, 40, 12], 15, 1, 1),
         {"total_ms": 127.0, "wait_ms": 37.0},
     ),
+    # vary: 9 in 9..14, 20 in 15..29, 6 in 2..12
     (
         "an epoch of 160 batches",
         ([7, 9, 8, 20] * 40, 6, 2, 3),
@@ -416,8 +426,11 @@ expect_table(
 ### BEGIN HIDDEN TESTS
 expect_table(
     simulate_loader,
+    # vary: 7 in 2..14, 9 in 2..18
     ("more workers than batches", ([7, 9], 1, 8), {"total_ms": 10.0, "wait_ms": 8.0}),
+    # vary: 25 in 16..37, 5 in 2..10
     ("one batch", ([25], 5, 3), {"total_ms": 30.0, "wait_ms": 25.0}),
+    # vary: 4 in 4..9
     ("one batch more than may be asked for", ([4, 4], 3, 1, 1), {"total_ms": 11.0, "wait_ms": 5.0}),
     ("no batch loads in less than no time", ([5, -5], 10, 2), ValueError),
     ("no step takes less than no time", ([5], -1, 0), ValueError),
@@ -635,6 +648,7 @@ expect(
 expect("the type", str(half_gradients(large, 2.0**10).dtype), "float32")
 ### BEGIN HIDDEN TESTS
 wide = np.array([[3.0e-6, -7.0e-8, 1.0e-3]], np.float32)
+# vary: 1000 in 900..1_000
 expect(
     "a scale that is no power of two",
     half_gradients(wide, 1000).tolist(),
@@ -647,6 +661,7 @@ expect(
     [2.0**-23],
 )
 zeros = np.zeros((2, 1), np.float32)
+# vary: 65536 in 43_690..98_304
 expect("zeros stay zeros", half_gradients(zeros, 65536).tolist(), [[0.0], [0.0]])
 ### END HIDDEN TESTS
 
@@ -664,6 +679,7 @@ expect("no gradients", half_gradients(none, 8).shape, (0, 3))
 expect_table(
     half_gradients,
     ("infinity stays an overflow at any scale", (np.float32([np.inf, 1.0]), 2.0**-10), None),
+    # vary: 65536 in 43_690..98_304
     ("what overflows float32 overflows float16", (np.float32([1.0e38]), 65536), None),
 )
 other = half_gradients(np.float32([2.0**-24 * 1.5, 32768.0]), 1)
@@ -678,6 +694,7 @@ expect_table(half_gradients, ("a scale of 0, or below", [(half, 0), (half, -2)],
 ### BEGIN HIDDEN TESTS
 coarse = half_gradients(np.float32([3.0, 1.0]), 2.0**-26)
 expect("at a scale of 2**-26 the steps are 4", coarse.tolist(), [4.0, 0.0])
+# vary: 0.25 in 0.167..0.375
 expect("a scale below 1", half_gradients(np.float32([8.0, 1.5]), 0.25).tolist(), [8.0, 1.5])
 expect_table(half_gradients, ("a scale is above 0", (np.float32([]), -1024.0), ValueError))
 ### END HIDDEN TESTS
@@ -746,11 +763,13 @@ expect("the steps stay as they are", steps, [1, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0])
 ### BEGIN HIDDEN TESTS
 expect_table(
     scale_after,
+    # vary: 64 in 42..96
     (
         "an overflow on the last step of an interval",
         ([0, 0, 1, 0, 0, 0, 0], 64, 2, 0.5, 3),
         [64.0, 64.0, 32.0, 32.0, 32.0, 64.0, 64.0],
     ),
+    # vary: 100 in 66..150, 3 in 2..9
     (
         "good steps before an overflow do not count after it",
         ([0, 1, 0, 0], 100, 3, 0.1, 2),
@@ -776,7 +795,9 @@ expect_table(
 expect_table(
     scale_after,
     ("a scale may fall below 1", ([True, True], 1), [0.5, 0.25]),
+    # vary: 4 in 3..9
     ("one good step is not enough for two", ([0], 4, 2, 0.5, 2), [4.0]),
+    # vary: 8 in 2..16
     ("the least growth and backoff that may be", ([1, 0], 8, 1.5, 0.125, 1), [1.0, 1.5]),
     ("a scale is positive", ([], -8), ValueError),
 )
@@ -895,7 +916,9 @@ expect("one batch", accumulate(layer, mean_of, pairs([3.0, 5.0])), 8.0, rel=1e-6
 small = pairs([0.001], [0.0013, 0.0017])
 expect("far below 1", accumulate(layer, mean_of, small), 0.008 / 3, rel=1e-5)
 ### BEGIN HIDDEN TESTS
+# vary: 0.5 in 0.333..0.75
 two = nn.Sequential(one_weight(3.0), one_weight(0.5))
+# vary: 2.0 in 1.33..3.0, 4.0 in 2.67..6.0, 6.0 in 4.0..9.0, 5.0 in 3.33..7.5
 squares = [
     (Tensor([[1.0], [2.0]]), Tensor([[0.0], [1.0]])),
     (Tensor([[4.0]]), Tensor([[2.0]])),
@@ -910,6 +933,7 @@ expect(
     rel=1e-6,
 )
 layer = one_weight(1.0)
+# vary: 7.0 in 4.67..10.5, 6 in 2..12
 accumulate(layer, mean_of, pairs([7.0], [1.0] * 6))
 expect("a small batch counts less than a large one", layer.weight.grad.item(), 13 / 7, rel=1e-6)
 # viva: b = [(Tensor([[1.0], [2.0]]), 6), (Tensor([[3.0]]), 3)]; accumulate(nn.Linear(1, 1),
@@ -942,6 +966,7 @@ expect("so does the mode", layer.training, False)
 expect("and the batches", [x.tolist() for x, _ in batches], [[[1.0]], [[2.0], [4.0]], [[5.0]]])
 ### BEGIN HIDDEN TESTS
 target = Tensor([[3.0]])
+# vary: 6.0 in 4.0..9.0, 8.0 in 5.33..12.0
 twice = [(Tensor([[6.0], [7.0]]), target), (Tensor([[8.0]]), target)]
 accumulate(doubles.Logged(layer), lambda output, y: (output - y).mean(), twice)
 expect("another loss leaves the weights alone, too", layer.weight.item(), 2.0)
@@ -958,6 +983,7 @@ expect_table(
     ("a batch without samples", [(some, empty), (empty, some)], ValueError),
 )
 ### BEGIN HIDDEN TESTS
+# vary: 3.0 in 2.0..4.5, 0.5 in 0.333..0.75
 layer.weight.data, layer.bias.data = Tensor([[-3.0]]), Tensor([0.5])
 expect("one sample", accumulate(layer, lambda output, y: output.mean(), [some]), -2.5)
 expect("the gradient of a bias", layer.bias.grad.item(), 1.0)
@@ -1220,6 +1246,7 @@ expect_table(
 )
 expect("the lists stay as they are", [kept, inputs], [[3, 9, 4], [1, 2, 1]])
 ### BEGIN HIDDEN TESTS
+# vary: 11 in 10..13
 expect(
     "an equal split is not the best where layers differ",
     checkpoint_plan([4, 4, 3, 11, 2, 7], [4, 4, 2, 2, 2, 4]),
@@ -1470,6 +1497,7 @@ expect_table(
 )
 ### BEGIN HIDDEN TESTS
 block = graph_of("fc: x w", "act: fc b", "out: act w2", "res: out x", fc="product", out="product")
+# vary: 4 in 2..9, 8 in 2..16, 16 in 10..24, 32 in 21..48, 64 in 42..96
 weights = dict(x=1, w=2, b=4, fc=8, act=16, w2=32, out=64, res=128)
 expect(
     "each node of a block alone",
@@ -1503,11 +1531,13 @@ expect_table(
     ("no size of x", [(both, inner, [["r", "s", "t"]]), (both, {}, [["r", "s", "t"]])], ValueError),
 )
 ### BEGIN HIDDEN TESTS
+# vary: 5 in 2..10, 7 in 2..14, 3 in 2..9
 expect(
     "two outputs of one group",
     graph_bytes(graph_of("u: x", "v: x"), dict(u=5, v=7, x=3), [["u", "v"]]),
     15,
 )
+# vary: 1000 in 666..1_500, 5 in 2..10
 expect(
     "read inside and outside its group, a tensor is written",
     graph_bytes(diamond, dict(a=1, b=10, c=100, d=1000, x=5), [["a", "b"], ["c", "d"]]),
@@ -1686,6 +1716,7 @@ expect(
     [float(np.abs(a - b).max()) < 1e-6 for a, b in zip(one, two, strict=True)],
     [True] * 3,
 )
+# vary: 2 in 2..9, 999 in 995..999, 4 in 2..9
 expect(
     "scores of 1,000 do not overflow",
     merged(part([1000], [1], [[2]]), part([999], [1], [[4]])),
@@ -1740,6 +1771,7 @@ expect(
     merged(*some),
     [[-math.inf, 1.0], [0.0, 2.0], [[0.0], [3.0]]],
 )
+# vary: 0.7 in 0.467..0.85, 3 in 2..9, 0.1 in 0.0667..0.15, 0.2 in 0.16..0.3
 exact = [part([highest], [0.7], [[highest / 3]], "float64") for highest in (0.1, 0.2)]
 expect(
     "other blocks in float64 keep their digits, too",
