@@ -118,7 +118,9 @@ found = local_exponents(sizes=sizes, values=values)
 expect("the arguments by their names", found, [1.0, 0.0])
 expect("the arguments stay as they are", [sizes, values], [[2, 4, 8], [3.0, 6.0, 6.0]])
 ### BEGIN HIDDEN TESTS
+# vary: 0.5 in 0.333..0.75, 1.5 in 1.0..2.25, 0.25 in 0.167..0.375, 6.75 in 4.5..10.1
 expect("other sizes, not whole numbers", local_exponents([0.5, 1.5], [0.25, 6.75]), [3.0])
+# vary: 24 in 16..36, 4 in 2..9
 block = [24 * s * 768**2 + 4 * s**2 * 768 for s in (128, 256, 512)]
 found = local_exponents([128, 256, 512], block)
 expect(
@@ -133,6 +135,7 @@ expect(
     local_exponents([2, 5, 9], [1.0, 1.001, 1.002]),
     [0.0010908113531, 0.001698749545],
 )
+# vary: 4 in 4..5, 8.0 in 6.2..11.6, 16.0 in 12.4..19.6, 2.0 in 1.55..2.9
 expect(
     "the same sizes with other values", local_exponents([1, 2, 4], [8.0, 16.0, 2.0]), [1.0, -3.0]
 )
@@ -162,6 +165,7 @@ expect_table(
 expect_table(
     local_exponents,
     ("two sizes have one exponent", ([5, 10], [3.0, 24.0]), [3.0]),
+    # vary: 0.001 in 6.67e-4..0.0015, 0.004 in 0.00267..0.006
     ("sizes and values may be far below 1", ([0.001, 0.004], [0.002, 0.004]), [0.5]),
     ("a negative size comes first", ([-2, 2], [1.0, 2.0]), ValueError),
     ("no sizes for a value", ([], [1.0]), ValueError),
@@ -319,13 +323,18 @@ expect_table(
 found = fit_cost(sizes=[4], times_ms=[8], powers=(1,))
 expect("one size, one power, by their names", found, [2], rel=1e-6)
 ### BEGIN HIDDEN TESTS
+# vary: 128 in 110..213, 1024 in 769..1_279, 512 in 407..767, 10.0 in 6.67..15.0
+# vary: 300.0 in 223.0..395.0
 found = fit_cost([128, 1024, 512], [10.0, 300.0, 90.0], (1,))
 expect("one price for three measurements", found, [0.1053729564], rel=1e-6)
+# vary: 12 in 12..15, 24 in 22..29, 7 in 7..8, 11 in 10..11, 19 in 16..21
 found = fit_cost([3, 6, 12, 24], [5, 7, 11, 19], (-0.5, 1))
 expect("a power may be below 0", found, [4.8230610516, 0.7814833894], rel=1e-6)
 expect_table(
     fit_cost,
+    # vary: 7 in 2..14, 3.5 in 2.33..5.25, 0.5 in 0.333..0.75
     ("one point gives one price", ([7], [3.5], (0.5,)), [1.3228756555]),
+    # vary: 9 in 9..11
     ("a third point is fitted, too", ([3, 8, 9], [2, 5, 7], (1,)), [0.6785815782]),
     rel=1e-6,
 )
@@ -357,6 +366,7 @@ expect_table(
 expect_table(
     fit_cost,
     ("two points give two prices", ([3, 8], [2, 5], (2, 1)), [-0.0083333333, 0.6916666667]),
+    # vary: 6 in 6..7, 9 in 8..11
     ("three points, two prices", ([1, 2, 4], [5, 6, 9], (0, 1)), [3.5881188119, 1.3128712871]),
     (
         "two equal powers have no single pair of prices",
@@ -451,6 +461,7 @@ found = holdout_error([10, 20, 40, 80], [9, 17, 39, 107], (0, 1, 2))
 expect("the right powers", found, 0.0, abs=1e-6)
 expect("the lists stay as they are", [shuffled, took], [[40, 10, 20], [46.0, 8.0, 13.0]])
 ### BEGIN HIDDEN TESTS
+# vary: 3 in 3..4, 30 in 30..37, 6 in 5..8, 11.0 in 8.75..13.7, 29.0 in 23.6..29.4
 found = holdout_error([3, 30, 6], [11.0, 29.0, 17.0], (1, 0))
 expect("the largest size in the middle, the powers in reverse", found, 65 / 29 - 1, rel=1e-6)
 expect(
@@ -459,8 +470,10 @@ expect(
     4.0,
     rel=1e-6,
 )
+# vary: 4 in 4..5, 10 in 10..11, 12.5 in 11.4..15.3
 found = holdout_error([1, 2, 4], [10, 8, 12.5], (-1, 1))
 expect("one of the powers is below 0", found, -0.2, rel=1e-6)
+# vary: 164 in 109..246
 found = holdout_error([*range(1, 41)], [n + 1 for n in range(1, 40)] + [164], (0, 1))
 expect("the last of forty sizes is left out", found, -0.75, rel=1e-6)
 kept, took = [7, 3, 5], [50.0, 6.0, 12.0]
@@ -602,6 +615,7 @@ expect(
     0.0,
     abs=1e-6,
 )
+# vary: 3 in 2..3, 1.0 in 0.667..1.0, 7.0 in 5.0..10.5
 expect(
     "an overhead below 0 is not cut off",
     batch_cost([1, 3], [1.0, 7.0])["overhead_ms"],
@@ -633,6 +647,7 @@ expect(
 )
 expect("half the rate", found["half_batch"], 4.218302, rel=1e-6)
 ### BEGIN HIDDEN TESTS
+# vary: 4 in 4..5, 16 in 12..19, 64 in 44..72, 256 in 169..319, 2.1 in 1.6..2.46
 found = batch_cost([1, 4, 16, 64, 256], [2.1, 2.9, 6.4, 22.5, 81.0])
 expect("the price is fitted to all batches", found["per_sample_ms"], 0.3091444686, rel=1e-6)
 expect("and so is the overhead", found["overhead_ms"], 1.7329604590, rel=1e-6)
@@ -745,8 +760,10 @@ expect("the rows stay as they are", used, [1_000_000, 4_000_000])
 ### BEGIN HIDDEN TESTS
 other = Hardware(peak_flops=4e12, bandwidth=1e11)
 conv = op(matmul=10**10, elementwise=2 * 10**9, read=10**7, written=10**7)
+# vary: 3 in 2..9
 norm = op(elementwise=10**8, read=3 * 10**8, written=10**8)
 expect("both kinds of FLOPs count on another machine", predict_ms([conv], other, 0.0), 3.0)
+# vary: 3 in 2..9
 expect("both kinds of bytes count on another machine", predict_ms([norm] * 3, other, 0.0), 12.0)
 expect("a small time is not rounded", predict_ms([tiny], other, 0.0), 1.2e-7)
 ### END HIDDEN TESTS
@@ -778,16 +795,22 @@ expect_table(
 found = predict_ms(rows=[view], hardware=machine, overhead_ms=0.5)
 expect("a view alone, the arguments by their names", found, 0.0)
 ### BEGIN HIDDEN TESTS
+# vary: 4e12 in 2.67e12..6e12, 1e11 in 6.67e10..1.5e11
 other = Hardware(peak_flops=4e12, bandwidth=1e11)
+# vary: 2 in 2..9
 conv = op(matmul=10**10, elementwise=2 * 10**9, read=10**7, written=10**7)
+# vary: 3 in 2..9
 norm = op(elementwise=10**8, read=3 * 10**8, written=10**8)
+# vary: 50 in 33..75, 0.01 in 0.00667..0.015
 expect(
     "a long pass pays the overhead for each operation",
     predict_ms([conv, norm] * 50, other, 0.01),
     351.0,
 )
+# vary: 1.0 in 0.667..1.0
 expect("the order of the rows does not matter", predict_ms([norm, view, conv], other, 1.0), 9.0)
 back = conv | {"phase": "backward", "self_ms": 77.0, "ms": 80.0, "depth": 3}
+# vary: 0.5 in 0.333..0.75
 expect("times in a row, its phase and its depth are not used", predict_ms([back], other, 0.5), 3.5)
 expect("views alone take no time", predict_ms([view, view], other, 3.0), 0.0)
 ### END HIDDEN TESTS
@@ -862,6 +885,7 @@ expect_table(
 expect_table(
     predict_ms,
     ("two copies without overhead", ([copy, copy], slow, 0), 2.0),
+    # vary: 0.125 in 0.0833..0.188
     ("two copies and a view", ([copy, view, copy], slow, 0.125), 2.25),
     ("an overhead below 0 is refused for several rows", ([copy, view], slow, -1e-6), ValueError),
 )
@@ -1016,8 +1040,11 @@ expect(
     matmul_addresses(3, "jik")[6:18],
     [2, 15, 18, 3, 9, 21, 4, 12, 21, 5, 15, 21],
 )
+# vary: 4 in 2..9
 expect("the order kji, at its end", matmul_addresses(4, "kji")[-6:], [11, 31, 43, 15, 31, 47])
+# vary: 7 in 2..14
 expect("three addresses for each multiply-add", len(matmul_addresses(7, "jki")), 3 * 7**3)
+# vary: 5 in 4..10
 expect("each number of A is used n times", matmul_addresses(5, "kij").count(13), 5)
 expect_table(
     matmul_addresses,
@@ -1147,8 +1174,10 @@ found = cache_misses(addresses=[0, 9, 1], line=8, lines=3)
 expect("the arguments by their names", found, 2)
 expect("the addresses stay as they are", rows == list(range(1024)), True)
 ### BEGIN HIDDEN TESTS
+# vary: 8 in 7..8, 4 in 2..9
 expect("a cache of one line", cache_misses([9, 8, 1, 9, 1, 0, 8], 4, 1), 5)
 expect("large addresses", cache_misses([10**12, 10**12 + 7, 10**12 + 8, 10**12], 8, 2), 2)
+# vary: 50 in 33..75, 16 in 10..24
 expect("lines of three numbers", cache_misses([*range(50), 0, 49], 3, 16), 18)
 expect("a line that holds all of it", cache_misses(list(range(99)), 99, 1), 1)
 ### END HIDDEN TESTS
@@ -1173,10 +1202,14 @@ expect_table(
     ("used often, and long ago", ([0, 0, 0, 8, 16, 0], 8, 2), 4, {"the rarest line goes": 3}),
 )
 ### BEGIN HIDDEN TESTS
+# vary: 8 in 6..11, 16 in 13..19, 24 in 21..29, 3 in 2..9
 expect("a line that was used goes last", cache_misses([0, 8, 16, 0, 24, 8, 0], 8, 3), 5)
+# vary: 4 in 2..9, 3 in 2..9
 expect("used twice, then let go", cache_misses([5, 5, 9, 13, 5, 17, 9], 4, 3), 5)
+# vary: 47 in 31..70
 back = [*range(48), *range(47, -1, -1)]
 expect("there and back again: what is near is still there", cache_misses(back, 4, 5), 19)
+# vary: 4 in 2..9
 expect("the same addresses with more room", cache_misses(back, 4, 12), 12)
 ### END HIDDEN TESTS
 
@@ -1198,14 +1231,20 @@ expect_table(
 ### BEGIN HIDDEN TESTS
 space = [(i, j, k) for i in range(32) for j in range(32) for k in range(32)]
 trace = [a for i, j, k in space for a in (32 * i + k, 1024 + 32 * k + j, 2048 + 32 * i + j)]
+# vary: 8 in 2..16, 32 in 21..48
 expect("a product in the order ijk", cache_misses(trace, 8, 32), 33_024)
 trace = [a for i, k, j in space for a in (32 * i + k, 1024 + 32 * k + j, 2048 + 32 * i + j)]
+# vary: 8 in 2..16
 expect("a product in the order ikj", cache_misses(trace, 8, 32), 4_352)
+# vary: 8 in 7..16
 expect("all of it fits: each line is fetched once", cache_misses(trace, 8, 500), 384)
 trace = [a for j, k, i in space for a in (32 * i + k, 1024 + 32 * k + j, 2048 + 32 * i + j)]
+# vary: 8 in 2..16
 expect("a product in the order jki", cache_misses(trace, 8, 32), 66_560)
 trace = [a for k in range(64) for a in (k, 1024 + 32 * (k % 32), 2048)]
+# vary: 8 in 2..16, 40 in 36..60
 expect("a row, a column, and one number", cache_misses(trace, 8, 40), 41)
+# vary: 8 in 2..16
 expect("with too few lines for the column", cache_misses(trace, 8, 20), 73)
 ### END HIDDEN TESTS
 
@@ -1334,10 +1373,12 @@ expect_table(
 )
 expect("the arguments by their names", traffic_bound(n=32, capacity=64), 8064.0)
 ### BEGIN HIDDEN TESTS
+# vary: 7 in 2..14
 expect("a cache of one number", traffic_bound(7, 1), 684.0)
 expect(
     "four times the cache, half the traffic, less what it holds", traffic_bound(64, 1024), 14_336.0
 )
+# vary: 11 in 7..16, 50 in 33..75
 expect("the bound is not rounded", traffic_bound(11, 50), 2662 / math.sqrt(50) - 100)
 expect(
     "where the bound reaches 0",
@@ -1541,9 +1582,11 @@ expect_table(
 expect("the addresses stay as they are", column == [64 * i for i in range(64)] * 2, True)
 ### BEGIN HIDDEN TESTS
 expect("sets that are no power of two", set_misses([3 * i for i in range(40)] * 2, 4, 3, 5), 60)
+# vary: 8 in 2..16
 expect(
     "rows of 65 are spread over the sets", set_misses([65 * i for i in range(64)] * 2, 8, 8, 8), 64
 )
+# vary: 5 in 4..5, 13 in 11..16, 8 in 2..16
 found = set_misses(addresses=[5, 6, 5, 13, 5], line=1, sets=8, ways=1)
 expect("one way of one number", found, 4)
 expect("no addresses, no misses", set_misses([], 8, 8, 8), 0)
@@ -1626,6 +1669,7 @@ slower = speedup_steps({"x": 1, "y": 4})
 expect("slower in the end", slower, [{"name": "y", "step": 0.25, "total": 0.25, "share": 1.0}])
 expect("the times stay as they are", ladder, {"loops": 12.0, "tiles": 6.0, "threads": 2.0})
 ### BEGIN HIDDEN TESTS
+# vary: 0.1 in 0.0667..0.15
 ladder = speedup_steps({"slow": 1000.0, "z": 100.0, "b": 10.0, "m": 0.1})
 expect(
     "programs keep the order in which they were made",
@@ -1634,6 +1678,7 @@ expect(
 )
 expect("each step over the program before it", [row["step"] for row in ladder], [10.0, 10.0, 100.0])
 expect("totals multiply the steps", [row["total"] for row in ladder], [10.0, 100.0, 10_000.0])
+# vary: 7 in 2..14, 3 in 2..9
 expect("a step is not rounded", speedup_steps({"a": 7, "b": 3, "c": 1})[0]["step"], 7 / 3)
 ### END HIDDEN TESTS
 
@@ -1661,6 +1706,7 @@ expect_table(
 ### BEGIN HIDDEN TESTS
 expect_table(
     lambda seconds: [row["share"] for row in speedup_steps(seconds)],
+    # vary: 0.1 in 0.0667..0.15
     (
         "shares are of the logarithm of the whole",
         ({"slow": 1000.0, "z": 100.0, "b": 10.0, "m": 0.1},),
@@ -1682,6 +1728,7 @@ expect_table(
 ### BEGIN HIDDEN TESTS
 expect_table(
     lambda seconds: [row["total"] for row in speedup_steps(seconds)],
+    # vary: 0.0013 in 8.67e-4..0.00195, 9e-4 in 6e-4..0.00135
     ("two programs make one step", ({"p": 0.0013, "q": 0.0009},), [13 / 9]),
     ("slower, then faster, but slower in the end", ({"p": 1, "q": 5, "r": 2},), [0.2, 0.5]),
     ("no programs", ({},), ValueError),
@@ -1826,6 +1873,10 @@ expect_faster(
 )
 ### END HIDDEN TESTS
 
+# %% nbgrader={"grade": false, "grade_id": "demo_path_measured", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Times both programs on this machine, and prints the speed-up beside the counted one.
+print(race.measure(slow_path, path, a=(96, 96, 96), b=(96, 96), c=(96, 8), d=(96, 8)))
+
 # %% [markdown]
 # <details><summary>Hint 1: where is a product of matrices in a distance?</summary>
 #
@@ -1888,6 +1939,10 @@ expect_faster(
 # Prints what each line costs, of the given program and of yours.
 print(race.table(slow_distances, distances, "DESK", x=(256, 64), y=(512, 64)))
 
+# %% nbgrader={"grade": false, "grade_id": "demo_distances_measured", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Times both programs on this machine, and prints the speed-up beside the counted one.
+print(race.measure(slow_distances, distances, x=(256, 64), y=(512, 64)))
+
 # %% [markdown]
 # ## Reflect
 #
@@ -1936,13 +1991,18 @@ expect_table(
 found = reflect_crossover_tokens(d_model=1, share=0.9)
 expect("a width of 1, the arguments by their names", found, 54.0)
 ### BEGIN HIDDEN TESTS
+# vary: 1600 in 1_066..2_400
 expect("a wider model has its half later", reflect_crossover_tokens(1600), 9600.0)
+# vary: 1024 in 682..1_536
 expect("a fifth of the FLOPs", reflect_crossover_tokens(1024, 0.2), 1536.0)
+# vary: 100 in 66..150
 expect("four fifths of the FLOPs", reflect_crossover_tokens(100, 0.8), 2400.0)
+# vary: 7 in 2..14
 expect("a length is not rounded", reflect_crossover_tokens(7, 1e-4), 42 / 9999)
 expect_table(
     reflect_crossover_tokens,
     ("a width of 1, a third of the FLOPs", (1, 1 / 3), 3.0),
+    # vary: 2 in 2..9, 0.99 in 0.95..0.995
     ("nearly all of it", (2, 0.99), 1188.0),
     ("a negative width", (-1600, 0.3), ValueError),
     ("more than all", (768, 2), ValueError),

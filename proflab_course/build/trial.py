@@ -31,6 +31,7 @@ from proflab_course.grading.plan import Reply, Result, Runner, Submission
 from proflab_course.grading.races import (
     Name,
     as_metadata,
+    check_logs,
     given_block,
     plans_of,
     race,
@@ -73,6 +74,8 @@ class Run:
             if self.races:
                 self._race(self.outcome, runner, submission)
             self.raced |= simulated(self.aligned, self.key, self.outcome, self.places)
+            own = runner, submission, self.given
+            self.raced |= check_logs(self.aligned, self.key, self.outcome, self.places, *own)
         except Exception as error:
             self.outcome = error
 
@@ -102,6 +105,15 @@ class Run:
         return self.outcome.replies[-1] if isinstance(self.outcome, Result) else []
 
 
+def solved_run(lesson: Lesson, folder: Path) -> Run:
+    """Return a run of a lesson with its solutions, graded as a hand-in is.
+
+    folder: the files beside the notebook
+    """
+    key = make_key(lesson.name, lesson.notebook)
+    return Run(align(lesson.notebook, key), key, folder, full=False)
+
+
 class Trial:
     """A lesson's runs, and what they bring to light.
 
@@ -116,10 +128,10 @@ class Trial:
         folder: Path,
         milestone: Milestone | None = None,
     ) -> None:
-        key = make_key(lesson.name, lesson.notebook)
+        self.graded = solved_run(lesson, folder)
+        key = self.graded.key
         filled = Aligned([Slot(cell) for cell in _filled_in(lesson, release)])
         self.lesson = lesson
-        self.graded = Run(align(lesson.notebook, key), key, folder, full=False)
         self.claims = Claims(lesson, milestone or Milestone())
         self.released = Run(filled, key, folder, full=True, claims=self.claims)
         self.empty = Run(align(release, key), key, folder, full=True)
@@ -148,6 +160,11 @@ class Trial:
     def races(self) -> list[list[str]]:
         """Return what the grader needs of the lesson's races, for the source's metadata."""
         return as_metadata(self.graded.given)
+
+    def costs(self) -> list[tuple[str, str, float]]:
+        """Return what the lesson's own solutions cost in its races, for the source's metadata."""
+        cases = self.graded.conclude().cases
+        return [(c.cell, c.label, c.cost) for c in cases if c.cost is not None]
 
     def _race_mistakes(self) -> Iterator[str]:
         """Yield a sentence for each race whose thresholds do not fit its own programs or plans."""

@@ -4,7 +4,7 @@ import ast
 import textwrap
 
 import pytest
-from cohort import lesson_06_races, lesson_07_races, lesson_11_races
+from cohort import lesson_06_races, lesson_07_races, lesson_11_races, lesson_13
 from cohort.run import solved
 
 from proflab.lesson.race.cost import MACHINES, cost
@@ -15,6 +15,7 @@ RACES = {
     "lesson_06": lesson_06_races,
     "lesson_07": lesson_07_races,
     "lesson_11": lesson_11_races,
+    "lesson_13": lesson_13,
 }
 
 

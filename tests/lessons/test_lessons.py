@@ -82,7 +82,8 @@ RAISING_NOTHING = {
 # Given code that stands between an exercise and its test.
 BETWEEN = ("given", "text")
 
-each_lesson = pytest.mark.parametrize("name", COURSE.lessons())
+# The capstone is a program and not a course of sections: tests/lessons/test_lesson_13.py.
+each_lesson = pytest.mark.parametrize("name", TERM.lessons)
 
 
 def cells_of(lesson):
@@ -184,7 +185,7 @@ def test_pictures_in_the_text_are_there_small_and_described(lesson, description,
     assert len(description) > 60
 
 
-@pytest.mark.parametrize("lesson", COURSE.lessons())
+@pytest.mark.parametrize("lesson", TERM.lessons)
 def test_pictures_are_drawn_by_their_script(lesson, monkeypatch):
     monkeypatch.setenv("PROFLAB_DEMO", "small")
     script = runpy.run_path(str(COURSE.root / "docs" / "pictures" / f"lesson_{lesson[:2]}.py"))
