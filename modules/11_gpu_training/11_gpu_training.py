@@ -149,6 +149,7 @@ expect_table(
 expect("the same events, another window", gpu_busy(work, (0, 30))["idle"], 13.0)
 expect("the events stay as they are", [event["ts"] for event in short], [3, 14, 1])
 ### BEGIN HIDDEN TESTS
+# vary: 5 in 3..9, 9 in 5..15
 many = [
     fake.kernel("k", at, us, stream=at % 3)
     for at, us in ((50, 5), (7, 9), (0, 12), (30, 8), (36, 2), (33, 3))
@@ -158,6 +159,7 @@ expect(
     gpu_busy(many, (0, 60)),
     {"busy": 29.0, "idle": 31.0, "gaps": [(16.0, 30.0), (38.0, 50.0), (55.0, 60.0)]},
 )
+# vary: 7e-4 in 4.67e-4..0.00105
 fine = [fake.kernel("a", 10.0015, 0.0007), fake.kernel("b", 10.0029, 0.0007)]
 expect(
     "a gap may be shorter than a µs",
@@ -190,12 +192,14 @@ expect(
 expect("only kernels are work", found["busy"], 8.0)
 expect("no kernel at all", gpu_busy(others[:2])["gaps"], [(2.0, 32.0)])
 ### BEGIN HIDDEN TESTS
+# vary: 10 in 6..15
 many = [fake.kernel("k", at, us, stream=at) for at, us in ((50, 5), (7, 9), (0, 12), (30, 10))]
 expect(
     "a kernel counts as far as it lies in the window",
     gpu_busy(many, (34, 52)),
     {"busy": 8.0, "idle": 10.0, "gaps": [(40.0, 50.0)]},
 )
+# vary: 2.25 in 1.1..4.9, 7.0 in 3.0..9.0
 late = [
     fake.kernel("a", 12.5, 2.25),
     fake.op("relu", 9.5, 1.0),
@@ -308,6 +312,7 @@ expect_table(
 )
 ### BEGIN HIDDEN TESTS
 busy = [("sync", 12.5, 30.0), ("copy", 5.0, 14.0), ("launch", 0.0, 6.0), ("copy", 28.0, 29.0)]
+# vary: 2.0 in 1.33..3.0
 expect(
     "each instant goes to one cause",
     gap_causes((2.0, 40.0), busy),
@@ -318,6 +323,7 @@ expect(
     gap_causes((31, 33), busy),
     {"data": 0.0, "copy": 0.0, "sync": 0.0, "launch": 0.0, "other": 2.0},
 )
+# vary: 7.00047 in 7.00042..7.0008 by 0.00001
 expect(
     "times are not rounded",
     gap_causes((7.0001, 7.0009), [("data", 7.0004, 7.00047)]),
@@ -352,15 +358,19 @@ expect(
 gap_causes((2, 4), twice)
 expect("the list stays as it is", twice[:2], [("data", 9, 90), ("sync", 30, 40)])
 ### BEGIN HIDDEN TESTS
+# vary: 8 in 2..16
 expect("a host that did nothing leaves it all to other", gap_causes((0, 8), [])["other"], 8.0)
 apart = [("data", 0, 1), ("data", 2, 3), ("data", 4, 5), ("launch", 0, 5)]
+# vary: 6 in 6..20
 expect(
     "a cause may come and go",
     gap_causes((0, 6), apart),
     {"data": 3.0, "copy": 0.0, "sync": 0.0, "launch": 2.0, "other": 1.0},
 )
+# vary: 9 in 6..9
 nested = [("sync", 0, 9), ("sync", 2, 4), ("copy", 3, 5)]
 expect("a cause inside itself counts once", gap_causes((1, 10), nested)["sync"], 6.0)
+# vary: 6 in 6..20
 found = gap_causes((0, 6), [("send", 1, 5), ("load", 0, 3)], causes=["load", "send"])
 expect("causes have any names", found, {"load": 3.0, "send": 2.0, "other": 1.0})
 ### END HIDDEN TESTS
@@ -543,6 +553,7 @@ expect(
     True,
 )
 ### BEGIN HIDDEN TESTS
+# vary: 8 in 7..10, 4 in 3..6
 deep = [
     fake.op("linear", 100, 50),
     fake.op("addmm", 104, 40),
@@ -551,6 +562,7 @@ deep = [
     fake.launch(121, 2, 12),
     fake.launch(130, 9, 11),
 ]
+# vary: 300 in 200..450, 7 in 6..9
 ran = [fake.kernel("gemm", 200, 300, 11), fake.kernel("elementwise", 180, 7, 12)]
 keys = "name", "cpu_us", "self_cpu_us", "self_gpu_us"
 expect(
@@ -558,6 +570,7 @@ expect(
     [[row[key] for key in keys] for row in ops_table(fake.trace(*ran, *deep))],
     [["addmm", 40.0, 28.0, 300.0], ["copy_", 12.0, 12.0, 7.0], ["linear", 50.0, 10.0, 0.0]],
 )
+# vary: 40 in 20..40, 4 in 2..9
 queue = [
     fake.op("a", 0, 10),
     fake.launch(1, 1, 1),
@@ -571,6 +584,15 @@ expect(
     [[row[key] for key in keys] for row in ops_table(fake.trace(*queue))],
     [["a", 10.0, 10.0, 40.0], ["b", 10.0, 10.0, 4.0]],
 )
+# viva: ops_table(fake.trace(fake.op('linear', 0, 9), fake.op('addmm', 2, 5)))[1]['self_cpu_us']
+# viva: ops_table(fake.trace(fake.op('linear', 0, 9), fake.op('addmm', 2, 5)))[1]['cpu_us']
+# viva: [r['name'] for r in ops_table(fake.trace(fake.op('relu', 0, 9), fake.op('add', 20, 5)))]
+# viva: [r['cpu_us'] for r in ops_table(fake.trace(fake.op('a', 0, 9), fake.op('a', 2, 5),
+#     fake.op('b', 20, 6)))]
+# viva: ops_table(fake.trace(fake.op('a', 0, 9), fake.launch(3, 1, 7), fake.kernel('k', 12, 5,
+#     7)))[0]['self_gpu_us']
+# viva: [r['self_cpu_us'] for r in ops_table(fake.trace(fake.op('a', 0, 9), fake.op('b', 1, 6),
+#     fake.op('c', 2, 3)))]
 ### END HIDDEN TESTS
 
 
@@ -630,6 +652,7 @@ side = [
 expect("one after another, a memset", own("gpu", *side), {"a": 0.0, "b": 2.0})
 ### BEGIN HIDDEN TESTS
 keys = "name", "cpu_us", "self_cpu_us", "self_gpu_us"
+# vary: 9 in 9..18
 within = [
     fake.op("item", 0, 9),
     fake.op("item", 2, 5),
@@ -642,12 +665,14 @@ expect(
     [[row[key] for key in keys] for row in ops_table(fake.trace(*within))],
     [["item", 14.0, 14.0, 2.0]],
 )
+# vary: 20 in 17..30
 again = [fake.op("div", 0, 20), fake.op("div", 2, 15), fake.op("div", 3, 9), fake.op("mul", 5, 4)]
 expect(
     "it may call itself twice",
     [[row[key] for key in keys] for row in ops_table(fake.trace(*again))],
     [["div", 20.0, 16.0, 0.0], ["mul", 4.0, 4.0, 0.0]],
 )
+# vary: 9 in 3..9, 4 in 2..9
 many = [
     fake.op("x", 0, 100),
     fake.op("y", 1, 100, tid=3),
@@ -828,8 +853,10 @@ expect("the rows stay as they are", down[1], {"name": "b", "batch": 8, "ms": 20}
 lab[3]["ms"] = 180.0
 slower = [row["share"] for row in step_report(lab)]
 expect("one that made it slower", slower, [0.0, 0.298091, 0.495066, -0.052983, 0.259825], rel=1e-5)
+# vary: 24 in 16..64
 same = [{"name": "a", "batch": 8, "ms": 10}, {"name": "b", "batch": 24, "ms": 10}]
 expect("as many ms, more images", step_report(same)[1]["step"], 3.0)
+# vary: 80 in 70..90, 160 in 130..200, 30 in 20..40
 mixed = [
     {"name": "a", "batch": 16, "ms": 80},
     {"name": "b", "batch": 48, "ms": 160},
@@ -949,7 +976,9 @@ expect_table(
     ("a negative time", [(200, 120, 150, -70), (-200, -120, 150, 70)], ValueError),
 )
 ### BEGIN HIDDEN TESTS
+# vary: 90 in 90..120, 60 in 50..60, 45 in 40..45, 36 in 36..40
 expect("together they may give less than the product", interaction(90, 60, 45, 36), 5 / 6)
+# vary: 100 in 90..120, 80 in 70..85, 50 in 45..60
 expect("together they may lose what each one gains", interaction(100, 80, 50, 100), 0.4)
 expect_table(interaction, ("two negative times are no times", (-9, -3, 3, 1), ValueError))
 ### END HIDDEN TESTS
@@ -1189,6 +1218,7 @@ older = [fake.free(77), fake.alloc(1, 900, "a"), fake.alloc(2, 9, "a"), fake.fre
 expect("older blocks are freed", memory_peak(older)["left"], 1024)
 expect("the history stays as it is", [event["size"] for event in odd], [1, 513, 512])
 ### BEGIN HIDDEN TESTS
+# vary: 5000 in 3_333..7_500
 turns = [
     fake.alloc(1, 5000, "x"),
     fake.alloc(2, 700, "y"),
@@ -1221,6 +1251,7 @@ expect_table(
 )
 ### BEGIN HIDDEN TESTS
 expect("a block of one byte is a block", memory_peak([fake.alloc(1, 1, "a")])["peak"], 512)
+# vary: 2000 in 1_333..3_000
 expect("it may be the last", memory_peak([fake.free(5), fake.alloc(5, 2000, "b")])["left"], 2048)
 less = [fake.alloc(1, -5, "a"), fake.alloc(2, 5, "a")]
 gone = [fake.free(1), fake.free(2)]
@@ -1287,12 +1318,14 @@ sizes = [fake.segment((5, "inactive"), (9, "inactive")), fake.segment((7, "inact
 expect("pieces of three sizes", largest_hole(sizes), {"reserved": 21, "free": 21, "largest": 9})
 expect_table(largest_hole, ("no segments", ([],), ValueError))
 ### BEGIN HIDDEN TESTS
+# vary: 4 in 2..9, 2 in 2..9
 pending = [fake.segment((4, "active_pending_free"), (2, "inactive"))]
 expect(
     "a block whose free is pending is not free yet",
     largest_hole(pending),
     {"reserved": 6, "free": 2, "largest": 2},
 )
+# vary: 10 in 6..15, 40 in 26..60, 20 in 13..30
 expect(
     "the largest free block is in one segment",
     largest_hole(
@@ -1367,6 +1400,7 @@ expect("a share above 1 comes back as it is", wrong["mfu"], 36.2227, rel=1e-5)
 ### BEGIN HIDDEN TESTS
 with meta():
     gpt = models.gpt2("small")
+# vary: 2 in 2..9, 96 in 64..144, 20.0 in 13.3..30.0, 9.89e14 in 6.59e14..1.48e15
 found = training_mfu(gpt, (2, 96), 20.0, 9.89e14, True)
 expect(
     "a Transformer's tokens and batch count as they are",
@@ -1374,6 +1408,7 @@ expect(
     {"mfu": 0.00729764, "hfu": 0.00973019},
     rel=1e-5,
 )
+# vary: 7.5 in 5.0..11.0, 3e10 in 2e10..4e10
 few = training_mfu(models.LeNet5(), (3, 1, 32, 32), 7.5, 3e10)
 expect(
     "three images of LeNet-5, on a slow card",
@@ -1381,6 +1416,10 @@ expect(
     {"mfu": 0.030185592, "hfu": 0.030185592},
     rel=1e-5,
 )
+# viva: training_mfu(models.LeNet5(), (8, 1, 32, 32), 1.0, 1e11, recompute=True)['mfu']
+# viva: training_mfu(models.LeNet5(), (8, 1, 32, 32), 1.0, 1e11, recompute=True)['hfu']
+# viva: training_mfu(models.LeNet5(), (2, 1, 32, 32), 0.5, 1e11)['hfu']
+# viva: training_mfu(models.LeNet5(), (4, 1, 32, 32), 2.0, 1e10)['mfu']
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_training_mfu_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
@@ -1392,7 +1431,9 @@ expect_table(
     ("both below 0", (lenet, shape, -4, -1e12), ValueError),
 )
 ### BEGIN HIDDEN TESTS
+# vary: 0.001 in 6.67e-4..0.0015, 1e15 in 6.67e14..1.5e15
 expect("a short time is one", training_mfu(lenet, shape, 0.001, 1e15)["mfu"], 0.018111, rel=1e-4)
+# vary: 1e6 in 6.67e5..1.5e6
 expect("a low peak is one", training_mfu(lenet, shape, 1e6, 1.0)["mfu"], 18111.36, rel=1e-3)
 expect_table(
     training_mfu,
@@ -1534,6 +1575,12 @@ expect(
 expect("what a rank got stays its own", five[4][:3], [-4.0, 1.0, 6.0])
 small = ring_allreduce([np.array([rank, 1], np.int8) for rank in range(2)])["results"]
 expect("small integers stay small", [str(each.dtype) for each in small], ["int8", "int8"])
+# viva: ring_allreduce([np.arange(6), np.ones(6, int), np.ones(6, int)])['sent']
+# viva: ring_allreduce([np.arange(4.0)] * 4)['steps']
+# viva: ring_allreduce([np.arange(3.0), np.ones(3)])['results'][1]
+# viva: ring_allreduce([np.ones(7, np.float32)] * 3)['sent']
+# viva: ring_allreduce([np.ones(5)] * 2)['sent']
+# viva: ring_allreduce([np.full(2, n) for n in (1.0, 2.0, 4.0)])['results'][0]
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_ring_allreduce_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
@@ -1556,6 +1603,7 @@ expect("and has no steps", one["steps"], 0)
 large = ring_allreduce([np.full(4, x, np.float32) for x in (1e8, 1, -1e8, 1)])["results"]
 expect("float32 forgets a 1 beside 10⁸: the order of the sums", large, [[1.0, 0.0, 1.0, 0.0]] * 4)
 ### BEGIN HIDDEN TESTS
+# vary: 13 in 11..30
 five = ring_allreduce([np.full(13, rank, np.float64) for rank in range(5)])
 expect(
     "parts may differ by one number",
@@ -1666,10 +1714,15 @@ expect_table(
     ),
 )
 ### BEGIN HIDDEN TESTS
+# vary: 20 in 13..30
 expect("a ring of 5 has 8 steps of a fifth each", allreduce_ms(10**7, 5, 20, 10, "ring"), 1.76)
+# vary: 20 in 13..30
 expect("a tree of 5 has 3 steps each way", allreduce_ms(10**7, 5, 20, 10, "tree"), 6.12)
+# vary: 100 in 66..150
 expect("a tree of 17 has 5 steps each way", allreduce_ms(0, 17, 100, 1, "tree"), 1.0)
+# vary: 6e6 in 4e6..9e6, 3 in 2..9, 2 in 2..9
 expect("no latency: only bytes", allreduce_ms(6e6, 3, 0, 2, "ring"), 4.0)
+# vary: 6 in 2..12, 10 in 6..15
 expect("no bytes: only latency", allreduce_ms(0, 6, 10, 9, "tree"), 0.06)
 expect("one rank sends nothing", allreduce_ms(9, 1, 10, 25, "tree"), 0.0)
 expect_table(
@@ -1801,6 +1854,7 @@ expect("the layers stay as they are", uneven[:2], [(4, 1), (1, 6)])
 ### BEGIN HIDDEN TESTS
 thin = [(0.1, 10**5)] * 200
 sizes = 10**5, 10**6, 5 * 10**6
+# vary: 0.7 in 0.467..0.85
 found = [overlapped(thin, size, lambda size: 0.7 + size * 7e-8)["step_ms"] for size in sizes]
 expect("many small all-reduces pay their latency", found, [141.5, 20.77, 21.05])
 found = overlapped(ten[:7], 3 * 10**7, lambda size: size / 10**7)
@@ -1813,6 +1867,7 @@ expect(
         {"bytes": 10**7, "start_ms": 15.0, "end_ms": 16.0},
     ],
 )
+# vary: 8 in 2..16
 found = overlapped(uneven, 8, lambda size: size)
 expect("what two uneven buckets expose", found["exposed_ms"], 7.0)
 ### END HIDDEN TESTS
@@ -1832,6 +1887,7 @@ empty = overlapped([(3, 0)], 6, lambda size: 9 + size)
 expect("no gradients, no bucket", empty["buckets"], [])
 expect("and only the pass", empty["step_ms"], 3.0)
 ### BEGIN HIDDEN TESTS
+# vary: 9 in 5..12
 found = overlapped([(5, 3), (0, 4), (1, 9), (2, 2)], 4, lambda size: 2 * size)
 expect(
     "a layer that alone fills a bucket is not divided",
@@ -1846,6 +1902,7 @@ expect(
         ],
     },
 )
+# vary: 1.5 in 1.0..2.25
 quick = overlapped([(2.5, 4), (1.5, 4), (1.0, 4)], 4, lambda size: 0.25)
 expect(
     "an all-reduce that finds the link free starts at once",
@@ -2066,6 +2123,7 @@ expect_table(
     ("no speed-up, one below 0", [(0, 4), (-1, 4)], ValueError),
 )
 ### BEGIN HIDDEN TESTS
+# vary: 16 in 4..64
 expect("as many times as fast as there are workers leaves nothing", serial_share(16, 16), 0.0)
 expect("no gain means that all is serial", serial_share(1.0, 5), 1.0)
 expect("half of the workers' gain", serial_share(4, 8), 1 / 7)
@@ -2109,11 +2167,13 @@ expect_table(
 )
 expect("a float", isinstance(sharded_bytes(16, 2, 0), float), True)
 ### BEGIN HIDDEN TESTS
+# vary: 8 in 2..16, 4 in 2..9
 expect(
     "each stage divides one thing more",
     [sharded_bytes(8, 4, stage) for stage in (1, 2, 3)],
     [56.0, 44.0, 32.0],
 )
+# vary: 7 in 2..14
 expect(
     "ranks need not divide the parameters",
     [sharded_bytes(7, 3, stage) for stage in (0, 1, 2, 3)],
