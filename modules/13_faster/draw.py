@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 LARGE = ("samples", "attention", "heads")  # most of the cost is theirs
-SMALL = ("gelu", "norm", "last", "onehot", "lowrank")
+SMALL = ("gelu", "norm", "last", "onehot", "lowrank")  # one of the first two is always there
 FAULTS = LARGE + SMALL
 CHOSEN = ("samples", "attention", "gelu", "last", "lowrank")  # without a seed
 SIZES = {"WORDS": 256, "WIDTH": 64, "HEADS": 4, "BLOCKS": 3}
@@ -27,7 +27,9 @@ def drawn(number: Callable, shuffled: Callable, student: str = "") -> dict:
         "HEADS": 4,
         "BLOCKS": number(2, 4, "blocks"),
     }
-    faults = shuffled(LARGE, "large", student)[:2] + shuffled(SMALL, "small", student)[:3]
+    first = shuffled(SMALL[:2], "first", student)[0]
+    others = shuffled([fault for fault in SMALL if fault != first], "small", student)[:2]
+    faults = [*shuffled(LARGE, "large", student)[:2], first, *others]
     many = (number(13, 18, "many texts"), number(15, 27, "short"))
     few = (number(2, 4, "few texts"), number(81, 96, "long"))
     return {

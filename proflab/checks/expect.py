@@ -33,6 +33,7 @@ __all__ = [
 
 # Of the races in each test cell, when it was last run: the share of the way by label.
 shares: dict[str, dict[str, float]] = {}
+RACES = ("expect_faster(", "expect_cheaper(")  # how a race begins in a test cell's text
 _ROW = "(label, arguments, result) or (label, arguments, result, mistakes)"
 
 
@@ -98,7 +99,7 @@ def expect_cheaper(
     if refused := found.get("refused"):
         _tell(label, Verdict(False, refused), "")
     share = shares.setdefault(running_cell(), {})[label] = judge.share_of(found, full)
-    print(f"🏁 {label}: {plans.told(found, rule, full)}")
+    print(f"🏁 {label}: {plans.told(found, rule, full)}{_earned(share)}")
     if (hint := plans.hint(found)) and share < 1:
         print(f"   {hint}")
 
@@ -116,7 +117,7 @@ def expect_faster(
 
     actual: `traced(program, …)` of proflab.lesson.race. like: the given, slow program.
     machine: the declared machine's name, such as "DESK". full: the ms that earn full marks.
-    options: within, floor, draws, state and fast, as `race.judge.judge` takes them.
+    options: within, floor, draws, state, fast and memory, as `race.judge.judge` takes them.
     Raises AssertionError where the program is refused or its results are wrong; one that is right
     and slow passes, and earns the share of the way that it has gone from `like` to `full`.
     """
@@ -134,7 +135,7 @@ def expect_faster(
         return
     told = judge.told(found, machine, full, options.get("fast"))
     share = shares.setdefault(running_cell(), {})[label] = judge.share_of(found, full)
-    print(f"🏁 {label}: same results; {told}")
+    print(f"🏁 {label}: same results; {told}{_earned(share)}")
     if (hint := judge.hint(found)) and share < 1:
         print(f"   {hint}: {show.line_of(actual, found['largest']['at'])}")
 
@@ -239,6 +240,16 @@ class CaseFailed(AssertionError):
 def running_cell() -> str:
     """Return the name of the test cell that runs; `run_all.install` puts a notebook's in place."""
     return ""
+
+
+def race_points() -> float:
+    """Return the points of each visible race in the test cell that runs; as `running_cell`."""
+    return 0.0
+
+
+def _earned(share: float) -> str:
+    points = race_points()
+    return f", {round(share * points, 2):g} of {points:g} points" if points else ""
 
 
 def _flops(label: str, mistakes: dict[str, Any] | None) -> bool:

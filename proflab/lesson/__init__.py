@@ -19,6 +19,7 @@ cuda:          measure a CUDA device, and keep what was measured
 
 For a notebook on its way, and for the course's commands:
 
+guess_lock:    keep a reader's first guesses
 run_all:       let Run All go to a notebook's end
 errors:        explain a cell's error in a sentence
 progress:      show where a student is in a lesson

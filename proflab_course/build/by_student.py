@@ -11,8 +11,6 @@ import tempfile
 from pathlib import Path
 
 from proflab_course.build import draw
-from proflab_course.build.command import build
-from proflab_course.build.make import Audit
 from proflab_course.build.trial import execute, solved_run
 from proflab_course.collect.roster import Roster, is_student_id
 from proflab_course.course.jobs import default_jobs
@@ -22,28 +20,25 @@ from proflab_course.grading.own_program import place_of, write_own
 from proflab_course.grading.races import as_metadata
 
 
-def build_by_student(
-    course: Course,
-    name: str,
-    roster: Path,
-    seed: int | None = None,
-    audit: Audit = "full",
-    notes: list[str] | None = None,
-) -> int:
-    """Build a lesson for a class and its files for each student; return how many students.
+def students_of(course: Course, name: str, roster: Path) -> list[str]:
+    """Return the ids of a class list, for a lesson that draws for each student.
 
-    roster: a class list. seed: what is drawn from; None: the course's secret.
-    Raises CourseError for a lesson without a draw.py, for an id that cannot be a folder, and where
-    the lesson's solution does not win a race that was drawn.
+    Raises CourseError for a lesson without a draw.py, and for an id that cannot be a folder.
     """
-    place = course.module(name).parent
-    if not (place / draw.FILE).exists():
+    if not (course.module(name).parent / draw.FILE).exists():
         raise CourseError(f"{name} draws nothing for a student: modules/{name} has no {draw.FILE}")
     students = [student.id for student in Roster.read(roster).students]
     if strange := [student for student in students if not is_student_id(student)]:
         raise CourseError(f"{roster}: {strange[0]!r} cannot be a student's id")
-    secret = draw.secret_of(course.root, seed)
-    build(course, [name], audit, seed, notes, secret)
+    return students
+
+
+def write_students(course: Course, name: str, students: list[str], secret: bytes) -> None:
+    """Write, for a lesson that has just been built, what each student gets and the grader needs.
+
+    Raises CourseError where the lesson's solution does not win a race that was drawn.
+    """
+    place = course.module(name).parent
     files = {student: draw.drawn(place, secret, student).files for student in students}
     races = _races_of(course, name, list(files.values()))
     for student, own in files.items():
@@ -53,7 +48,6 @@ def build_by_student(
         shutil.rmtree(given, ignore_errors=True)
         shutil.copytree(course.root / "release" / name, given)
         draw.write(draw.Drawn(own, {}), given)
-    return len(students)
 
 
 def _races_of(course: Course, name: str, drawn: list) -> dict[tuple, list[list[str]]]:

@@ -13,7 +13,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from proflab.lesson.mine import FILE as MINE
+from proflab_course.build.by_student import students_of, write_students
 from proflab_course.build.class_tree import class_tree, extension_notes
+from proflab_course.build.draw import secret_of
 from proflab_course.build.limits import excess_lines, sizes_table
 from proflab_course.build.make import IGNORED, STEPS, Audit, Plan, make, workplace
 from proflab_course.build.policy import policy_notes
@@ -113,17 +115,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _per_student(course: Course, arguments: argparse.Namespace) -> int:
     """Build a lesson and, for each student of a class list, a folder with files of their own."""
-    from proflab_course.build.by_student import build_by_student
-
     if len(arguments.lessons) != 1:
         raise CourseError("--per-student ROSTER takes one lesson: name it before the option")
     name = course.lesson(arguments.lessons[0])
-    notes: list[str] = []
-    students = build_by_student(
-        course, name, arguments.per_student, arguments.seed, arguments.audit, notes
-    )
+    students = students_of(course, name, arguments.per_student)
+    secret, notes = secret_of(course.root, arguments.seed), list[str]()
+    build(course, [name], arguments.audit, arguments.seed, notes, secret)
+    write_students(course, name, students, secret)
     print(f"source/{name} and release/{name} are made from modules/{name}")
-    print(f"private/by_student: a folder with {name} for each of {students} students")
+    print(f"private/by_student: a folder with {name} for each of {len(students)} students")
     for sentence in [*notes, *policy_notes(course)]:
         print(f"note: {sentence}")
     return 0

@@ -51,16 +51,17 @@ from proflab_course.build.tracks import (
     with_track,
 )
 from proflab_course.build.trial import Trial, execute, keep_outputs
-from proflab_course.build.vary import drawn_sentence, vary_cases
+from proflab_course.build.vary import vary_cases, vary_sentence
 from proflab_course.course.files import what_is_wrong
 from proflab_course.course.jobs import default_jobs
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import Lesson, notebook_text, read_module, read_notebook
 from proflab_course.course.release_stamp import STAMP, make_stamp
+from proflab_course.course.settings import read_settings
 from proflab_course.course.tracks import DEFAULT, Track, Tracks
 from proflab_course.course.tracks import PUBLIC as TRACKS
 from proflab_course.grading.answer_key import released_from
-from proflab_course.grading.races import METADATA
+from proflab_course.grading.races import COSTS, METADATA
 
 STEPS = ("source", "release")
 IGNORED = {"__pycache__", ".ipynb_checkpoints"}
@@ -89,6 +90,7 @@ class Plan:
 
     taken: the track's lessons; whole: all of the course, as they are written.
     figures: what the wanted lessons ask of their readers, before the build adds to them.
+    lock: whether a demo cell waits for its reader's guess.
     notes: sentences for the instructor, which stop nothing.
     """
 
@@ -103,6 +105,7 @@ class Plan:
     figures: dict[str, list[Measured]] = field(default_factory=dict)
     beyond_limits: dict[str, list[str]] = field(default_factory=dict)
     policy: Policy | None = None
+    lock: bool = False
     seed: int | None = None
     secret: bytes | None = None
     notes: list[str] = field(default_factory=list)
@@ -151,6 +154,7 @@ class Plan:
             draw.secret_of(course.root, seed) if secret is None and seed is not None else secret
         )
         plan.policy = chosen_policy(course.root)
+        plan.lock = read_settings(course.root).get("lock", False)
         plan._take_and_stamp(published=track in (None, tracks.use if tracks else None))
         return plan
 
@@ -232,8 +236,8 @@ def make(plan: Plan, work: Path, audit: Audit = "full") -> _Failed:
         if audit == "static" and (former := plan.course.source(lesson.name)).exists():
             executed = read_notebook(former, lesson.name).notebook
             keep_outputs(lesson.notebook, executed)
-            if METADATA in executed.metadata:  # traced when the lesson was last executed
-                lesson.notebook.metadata[METADATA] = executed.metadata[METADATA]
+            for name in {METADATA, COSTS} & executed.metadata.keys():  # of its last execution
+                lesson.notebook.metadata[name] = executed.metadata[name]
         path = work / "source" / lesson.name / f"{lesson.name}.ipynb"
         _write(path, notebook_text(lesson.notebook))
     return failed
@@ -277,18 +281,19 @@ def _make_release(plan: Plan, lesson: Lesson, work: Path) -> NotebookNode:
     if plan.policy:
         plan.policy.write(source)
     plan.notes += lesson_notes(plan.course, lesson, plan.whole)
-    drawn = vary_cases(lesson, plan.seed, source)
+    plan.notes.append(vary_sentence(lesson, plan.seed))
+    vary_cases(lesson, plan.seed, source)
     place = plan.course.module(lesson.name).parent
     if plan.secret is not None and (place / draw.FILE).exists():
-        drawn += draw.draw_lesson(lesson, place, source, plan.secret)
-    if plan.seed is not None:
-        plan.notes.append(drawn_sentence(lesson, drawn))
+        races = draw.draw_lesson(lesson, place, source, plan.secret)
+        plan.notes.append(f"{lesson.name}: its program and {races} of its cases drawn")
     released = released_from(lesson.notebook)
     taken = plan.taken[lesson.name]
     lesson.notebook.metadata[STAMP] = make_stamp(lesson.name, released.cells, taken.title)
     reached = plan.milestones[lesson.name]
     described = with_track(lesson_outline(lesson, released), taken)
-    described = replace(described, milestone=(reached.sentence, reached.expression))
+    milestone = reached.sentence, reached.expression
+    described = replace(described, milestone=milestone, lock=plan.lock)
     _write(source / outline.FILE, described.text())
     _write(source / f"{lesson.name}.ipynb", notebook_text(lesson.notebook))
     generate_release(plan.course.root, work, lesson.name)
@@ -324,6 +329,7 @@ def _try_lessons(
             keep_outputs(trial.lesson.notebook, trial.executed())
             if races := trial.races():
                 trial.lesson.notebook.metadata[METADATA] = races
+                trial.lesson.notebook.metadata[COSTS] = trial.costs()
     _raise(mistakes)
     _raise(_stand_ins(failed, failed.others(lessons), work))
 

@@ -161,6 +161,11 @@ class Trial:
         """Return what the grader needs of the lesson's races, for the source's metadata."""
         return as_metadata(self.graded.given)
 
+    def costs(self) -> list[tuple[str, str, float]]:
+        """Return what the lesson's own solutions cost in its races, for the source's metadata."""
+        cases = self.graded.conclude().cases
+        return [(c.cell, c.label, c.cost) for c in cases if c.cost is not None]
+
     def _race_mistakes(self) -> Iterator[str]:
         """Yield a sentence for each race whose thresholds do not fit its own programs or plans."""
         places = {cell.name: cell.where for cell in self.lesson.named("test")}

@@ -33,6 +33,7 @@ from proflab.checks.values import NotPlainData, to_plain_data
 from proflab.lesson.names import bound_names, used_names
 from proflab.lesson.race.check_log import RULES as RULES_OF_A_LOG
 from proflab.lesson.race.cost import MACHINES
+from proflab.lesson.race.judge import unit_of
 from proflab.lesson.race.plans import RULES, WORKLOADS
 from proflab_course.course.asserts import assertion
 from proflab_course.course.explanations import MisplacedExplanation, explanations
@@ -58,7 +59,7 @@ CALLS = (
 
 
 # What a race may say besides, as race.judge takes it.
-_RACE_OPTIONS = {"within", "floor", "draws", "state", "fast"}
+_RACE_OPTIONS = {"within", "floor", "draws", "state", "fast", "memory"}
 
 
 class GrammarError(ValueError):
@@ -81,13 +82,18 @@ class Step:
 class Race:
     """Hold what a race's grader keeps: the code that traces the given program, machine, full marks.
 
-    full: the ms that earn all; options: within, floor, draws, state and fast, where they are said
+    full: the ms that earn all; options: within, floor, draws, state, fast and memory, where said
     """
 
     given: str
     machine: str
     full: float
     options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def unit(self) -> str:
+        """Return what its costs are counted in."""
+        return unit_of(self.machine, self.options.get("fast"))
 
 
 @dataclass(frozen=True)
@@ -101,6 +107,11 @@ class PlanRace:
     parameters: dict[str, Any]
     given: float
     full: float
+
+    @property
+    def unit(self) -> str:
+        """Return what its costs are counted in."""
+        return RULES[self.rule].unit
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,10 @@ from proflab_course.grading.verdict import judge
 
 @dataclass(frozen=True)
 class CaseResult:
-    """One case's verdict. `reason` and `diagnosis` of a hidden case are for instructors only."""
+    """One case's verdict. `reason` and `diagnosis` of a hidden case are for instructors only.
+
+    share, cost: of a race, as a Verdict has them; gradings of older releases have no cost
+    """
 
     cell: str
     label: str
@@ -51,6 +54,7 @@ class CaseResult:
     reason: str = ""
     diagnosis: str = ""
     share: float | None = None
+    cost: float | None = None
 
 
 @dataclass

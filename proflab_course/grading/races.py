@@ -28,6 +28,7 @@ from proflab_course.grading.plan import Plan, Result, RunBlock, RunCell, Runner,
 from proflab_course.grading.run.student_files import gather_files
 
 METADATA = "proflab_races"  # of the source notebook: the given programs' tapes
+COSTS = "proflab_race_costs"  # of the source notebook: what the lesson's solutions cost
 _SECONDS = 0.4  # as if the slowest race took this long in the solved notebook
 _LOG_SECONDS = 3.0  # and the longest work log
 _BUILT = "built.py"
@@ -137,6 +138,11 @@ def given_tapes(key: Key) -> dict[Name, Any]:
             )
         key.derived["races"] = {name: loads(text.encode()) for name, text in found.items()}
     return key.derived["races"]
+
+
+def solution_costs(key: Key) -> dict[Name, float]:
+    """Return what the lesson's own solutions cost; nothing for a lesson of an older build."""
+    return {(cell, label): cost for cell, label, cost in key.metadata.get(COSTS, ())}
 
 
 def given_block(key: Key) -> RunBlock:

@@ -33,15 +33,18 @@ from proflab_course.grading.submissions.which_lesson import Lessons
 
 
 def with_fingerprints(
-    works: Iterable[Work], course: Course, lessons: Lessons, full: bool
+    works: Iterable[Work], course: Course, lessons: Lessons, full: bool, variant: str = ""
 ) -> list[Work]:
     """Return the submissions, each with the fingerprint of all that its result depends on.
+
+    variant: the digest of the secret from which each student's numbers are drawn, if they are.
 
     A submission that cannot be read has none: grading it gives the failure its outcome.
     """
     key = lessons.key
     support = lesson_fingerprint(course.source(key.name).parent)
     base = [key.fingerprint, support, harness_fingerprint(), str(full)]
+    base += [variant] if variant else []
     found = []
     for work in works:
         try:

@@ -56,7 +56,7 @@ def judge_race(race: Race | PlanRace, found: Mapping[str, Any]) -> Verdict:
         line, left = plans.told(found, race.rule, race.full), plans.hint(found)
     else:
         line, left = told(found, race.machine, race.full, race.options.get("fast")), hint(found)
-    return Verdict(True, line, left if share < 1 else "", share)
+    return Verdict(True, line, left if share < 1 else "", share, found["ms"])
 
 
 def judge_log(case: LogCase, found: Mapping[str, Any]) -> Verdict:

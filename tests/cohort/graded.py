@@ -13,13 +13,14 @@ from functools import cache
 
 import nbformat
 
-from cohort.run import ROOT, complete, entries, judge, solved
+from cohort.run import ROOT, entries, judge, solved
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import read_module
 from proflab_course.grading.answer_key import Key, make_key
 from proflab_course.grading.grade_notebook import grade_notebook
 from proflab_course.grading.plan import Runner
 from proflab_course.grading.races import METADATA
+from proflab_course.viva.entries import whole_code
 
 PARTS = 10
 
@@ -41,7 +42,9 @@ class Entry:
         """The entry's code as a whole cell, after the helpers that it may use."""
         lesson = solved(self.lesson)
         code = entries(self.lesson, self.kind)[self.exercise][self.sentence]
-        return f"{lesson.helpers}\n{complete(self.exercise, code, lesson.solutions[self.exercise])}"
+        return (
+            f"{lesson.helpers}\n{whole_code(self.exercise, code, lesson.solutions[self.exercise])}"
+        )
 
 
 def all_entries(lesson: str, kind: str) -> list[Entry]:

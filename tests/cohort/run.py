@@ -13,11 +13,9 @@ holds the solved lessons and nothing else: a fork of a test runner takes ten tim
 
 from __future__ import annotations
 
-import ast
 import importlib
 import re
 import sys
-import textwrap
 import types
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -133,16 +131,6 @@ def stub(solution: str) -> str:
     """The solution's code as the release has it, with nothing written."""
     region = r"^( *)### BEGIN SOLUTION.*?### END SOLUTION$"
     return re.sub(region, r"\1raise NotImplementedError()", solution, flags=re.S | re.M)
-
-
-def complete(exercise: str, code: str, solution: str) -> str:
-    """An entry's code as a whole cell: a bare body gets the solution's signature."""
-    code = textwrap.dedent(code).strip("\n")
-    if re.search(rf"^(def|class) {exercise}\b|^{exercise}\s*=", code, re.M):
-        return code
-    function = next(n for n in ast.parse(solution).body if isinstance(n, ast.FunctionDef))
-    head = ast.unparse(ast.FunctionDef(function.name, function.args, [ast.Pass()], [], lineno=1))
-    return head.replace("\n    pass", "") + "\n" + textwrap.indent(code, "    ")
 
 
 def judge(lesson: Solved, exercise: str, code: str) -> list[Case]:

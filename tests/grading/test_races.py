@@ -1,15 +1,26 @@
 """Races in the grader: shares become points, and no attack earns more than its program is worth."""
 
 import re
+import shutil
 from dataclasses import replace
 from types import SimpleNamespace
 
 import nbformat
 import pytest
 from cohort.attacks.racing import RACE_ATTACKS, RIGHT, SLOW
-from grading_course import warm_runner
+from grading_course import ROOT, STOCK, command, warm_runner
 from nbgrader.utils import determine_grade
-from race_course import LESSON, RACES, course_in, handed, make_race_course, source, support, tapes
+from race_course import (
+    LESSON,
+    PAIRS,
+    RACES,
+    course_in,
+    handed,
+    make_race_course,
+    source,
+    support,
+    tapes,
+)
 from sandboxes import needs_sandbox
 
 from proflab.lesson.race.judge import BELOW_FLOOR
@@ -20,18 +31,8 @@ from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.command import grade_class
 from proflab_course.grading.grade_notebook import grade_notebook
 from proflab_course.grading.pages.feedback import HideHidden
-from proflab_course.grading.races import METADATA, races_of
+from proflab_course.grading.races import METADATA, races_of, solution_costs
 from proflab_course.grading.records.gradebook import Book
-
-# The bias and the activation outside the loop, and the loop still there.
-HALF = "def rows(x, b):\n    return F.relu(stack([x[i] for i in range(x.shape[0])]) + b)"
-# A loop over pairs of rows: half of the ops.
-PAIRS = """
-def rows(x, b):
-    parts = [x[i : i + 2] + b for i in range(0, x.shape[0], 2)]
-    from proflab import cat
-    return F.relu(cat(parts))
-"""
 
 
 @pytest.fixture(scope="module")
@@ -148,6 +149,29 @@ def test_a_lesson_that_was_not_executed_is_not_graded(key):
         graded(make_key(LESSON, notebook))
 
 
+def test_nbgrader_as_it_comes_gives_a_race_all_points_or_none(tmp_path):
+    course = course_in(tmp_path)
+    shutil.copy(ROOT / "nbgrader_config.py", course.root)
+    config = (ROOT / "jupyter_config.py").read_text() + STOCK
+    (course.root / "jupyter_config.py").write_text(config)
+    wrong = RIGHT.replace("a @ (b @ x)", "a @ (b @ x) if len(x) > 50 else x")
+    for name, functions in {"ben": {"rows": PAIRS}, "cem": {"product": wrong}}.items():
+        folder = course.root / "submitted" / name / LESSON
+        folder.mkdir(parents=True)
+        nbformat.write(handed(**functions), folder / f"{LESSON}.ipynb")
+    for words in (["generate_assignment", LESSON, "--force"], ["autograde", LESSON],
+                  ["generate_feedback", LESSON]):  # fmt: skip
+        done = command(course, "nbgrader", *words)
+        assert done.returncode == 0, done.stderr
+    with Book(course.gradebook) as book:
+        found = {student: row["auto"] for student, row in book.scores(LESSON).items()}
+    assert found == {"ben": 100, "cem": 50}
+    page = course.root / "feedback" / "ben" / LESSON / f"{LESSON}.html"
+    text = re.sub(r"<[^>]*>", "", page.read_text("utf-8"))
+    assert "✅ 9 rows" in text and "🏁 64 rows: same results" in text and "ms on T4" in text
+    assert not re.search(r"9 rows.*ms on T4", text)
+
+
 # ── the lesson ───────────────────────────────────────────────────────────────────────────────
 
 
@@ -159,6 +183,9 @@ def test_the_build_traces_the_given_programs_and_keeps_them_out_of_the_release(t
     from proflab_course.grading.races import as_metadata
 
     assert traced == {(cell, label): text for cell, label, text in as_metadata(tapes(key))}
+    costs = solution_costs(key)
+    assert {cell for cell, _ in costs.keys() - traced.keys()} == {"test_order"}  # no tape
+    assert all(1 <= each.full / costs[name] <= 1.05 for name, each in races_of(key).items())
     released = (tmp_path / "release" / LESSON / f"{LESSON}.ipynb").read_text()
     assert METADATA not in released and "(40, 200)" not in released
 

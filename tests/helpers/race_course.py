@@ -24,6 +24,15 @@ from proflab_course.grading.answer_key import Key, make_key
 from proflab_course.grading.races import METADATA, as_metadata, races_of
 
 LESSON = "02_races"
+# The bias and the activation outside the loop, and the loop still there.
+HALF = "def rows(x, b):\n    return F.relu(stack([x[i] for i in range(x.shape[0])]) + b)"
+# A loop over pairs of rows: half of the ops.
+PAIRS = """
+def rows(x, b):
+    parts = [x[i : i + 2] + b for i in range(0, x.shape[0], 2)]
+    from proflab import cat
+    return F.relu(cat(parts))
+"""
 COUNTS = "\n".join([
     HEADER,
     markdown("# 01 · Counts"),

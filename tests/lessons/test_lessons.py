@@ -50,8 +50,8 @@ SYLLABUS = {
         mfu 4 amdahl 5 reflect_relu 3 essay_roofline""",
     "07_scaling": """
         local_exponents 10 fit_cost 17 holdout_error 10 batch_cost 10 predict_ms 20
-        matmul_addresses 12 cache_misses 24 traffic_bound 6 set_misses 0 speedup_steps 12
-        path 6 distances 6 reflect_crossover_tokens 7 essay_scaling""",
+        matmul_addresses 12 cache_misses 18 traffic_bound 6 order 10 set_misses 0 speedup_steps 12
+        path 5 distances 5 reflect_crossover_tokens 5 essay_scaling""",
     "08_benchmarking": """
         run_order 7 rank_test 18 speedup_interval 10 gate 10 runs_interval 8 percentile_interval 0
         response_times 14 quantize 12 sparse_bytes 0 pareto 7 energy_joules 7 audit_speedups 7
@@ -82,7 +82,8 @@ RAISING_NOTHING = {
 # Given code that stands between an exercise and its test.
 BETWEEN = ("given", "text")
 
-each_lesson = pytest.mark.parametrize("name", COURSE.lessons())
+# The capstone is a program and not a course of sections: tests/lessons/test_lesson_13.py.
+each_lesson = pytest.mark.parametrize("name", TERM.lessons)
 
 
 def cells_of(lesson):
@@ -184,7 +185,7 @@ def test_pictures_in_the_text_are_there_small_and_described(lesson, description,
     assert len(description) > 60
 
 
-@pytest.mark.parametrize("lesson", COURSE.lessons())
+@pytest.mark.parametrize("lesson", TERM.lessons)
 def test_pictures_are_drawn_by_their_script(lesson, monkeypatch):
     monkeypatch.setenv("PROFLAB_DEMO", "small")
     script = runpy.run_path(str(COURSE.root / "docs" / "pictures" / f"lesson_{lesson[:2]}.py"))

@@ -25,7 +25,7 @@ from proflab.lesson.race.cost import MACHINES, Machine
 from proflab.lesson.race.log import WorkLog
 from proflab.lesson.race.pairs import measure
 from proflab.lesson.race.plans import WORKLOADS
-from proflab.lesson.race.show import counted, picture, table
+from proflab.lesson.race.show import counted, picture, plan_picture, table
 from proflab.lesson.race.tape import Refused
 from proflab.lesson.race.trace import Tape, traced
 
@@ -40,6 +40,7 @@ __all__ = [
     "counted",
     "measure",
     "picture",
+    "plan_picture",
     "table",
     "traced",
 ]

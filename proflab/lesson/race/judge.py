@@ -35,7 +35,7 @@ Draws = Mapping[str, Any]
 
 def judge(tape: Any, given: list, op_facts: Callable | None, machine: str, *,
           within: float = WITHIN, floor: float | None = None, draws: Draws | None = None,
-          state: tuple[str, ...] = (), fast: int | None = None,
+          state: tuple[str, ...] = (), fast: int | None = None, memory: int | None = None,
           run_slow: bool = False, salt: str = "") -> dict[str, Any]:  # fmt: skip
     """Return what a tape is worth beside the given program's, as plain data.
 
@@ -48,7 +48,7 @@ def judge(tape: Any, given: list, op_facts: Callable | None, machine: str, *,
     if machine not in MACHINES:
         raise ValueError(f"there is no machine {machine!r}: take one of {', '.join(MACHINES)}")
     chosen = MACHINES[machine]
-    options: dict[str, Any] = {"state": tuple(state), "fast": fast}
+    options: dict[str, Any] = {"state": tuple(state), "fast": fast, "memory": memory}
     found: dict[str, Any] = {"error": None, "wrong": ""}
     try:
         check(tape, inputs_of(given))
@@ -105,7 +105,8 @@ def largest(paid: Cost, machine: Machine) -> dict[str, Any]:
     ms = sum(row["ms"] for row in rows)
     share = ms / paid.ms if paid.ms else 0.0
     told = {"op": rows[0]["op"], "count": len(rows), "share": share}
-    return told | {"wall": wall_of(rows, machine), "at": rows[0]["at"]}
+    wall = "bytes" if paid.two_memories else wall_of(rows, machine)
+    return told | {"wall": wall, "at": rows[0]["at"]}
 
 
 def wall_of(rows: list[dict], machine: Machine) -> str:
@@ -123,13 +124,17 @@ def told(found: Mapping[str, Any], machine: str, full: float, fast: int | None =
     given, paid = (
         f"{found[name]:,.5g}" if fast is None else f"{found[name]:,.0f}" for name in ("given", "ms")
     )
-    unit = f"ms on {machine}" if fast is None else "bytes between the memories"
-    return way(given, paid, unit, share_of(found, full))
+    return way(given, paid, unit_of(machine, fast), share_of(found, full))
 
 
 def way(given: str, paid: str, unit: str, share: float) -> str:
     """Return what has become of the given cost, and the share of the way to full marks."""
     return f"{given} → {paid} {unit}: {100 * share:.0f} % of the way"
+
+
+def unit_of(machine: str, fast: int | None = None) -> str:
+    """Return what costs are counted in; fast: as in `cost`."""
+    return f"ms on {machine}" if fast is None else "bytes between the memories"
 
 
 def hint(found: Mapping[str, Any]) -> str:
@@ -142,7 +147,12 @@ def hint(found: Mapping[str, Any]) -> str:
 
 
 def mistake(tape: list, paid: Cost, machine: Machine) -> str:
-    """Return a sentence on the first of three mistakes that a program's ops betray."""
+    """Return a sentence on the first of three mistakes that a program's ops betray.
+
+    With two memories: which input is loaded how often.
+    """
+    if paid.two_memories:
+        return _loaded(tape, paid)
     if any(row["dtype"] == "float64" and row["ms"] for row in paid.rows):
         return "it computes in float64"
     ops = sum(row["ms"] > 0 for row in paid.rows)
@@ -151,6 +161,8 @@ def mistake(tape: list, paid: Cost, machine: Machine) -> str:
     seen: set[str] = set()
     paying = {row["at"] for row in paid.rows if row["ms"]}
     for at, line in enumerate(tape):
+        if line[0] == "vjp":
+            break  # from here on, what is computed again is so to save memory
         if line[0] == "write":
             seen.clear()  # what is equal may have other operands now
         if line[0] == "op" and at in paying:
@@ -158,6 +170,16 @@ def mistake(tape: list, paid: Cost, machine: Machine) -> str:
                 return f"{line[1]} is computed twice, on the same operands"
             seen.add(asked)
     return ""
+
+
+def _loaded(tape: list, paid: Cost) -> str:
+    times = {
+        name: sum(row["moved"] for row in paid.rows if row["op"] == f"load {name}")
+        / max(1, math.prod(shape) * np.dtype(dtype).itemsize)
+        for name, shape, dtype in inputs_of(tape)
+    }
+    most = max(times, key=lambda name: times[name], default="")
+    return f"{most} is loaded {times[most]:.3g} times over" if times.get(most, 0) > 1 else ""
 
 
 def draw(inputs: list, seed: int, kind: str, draws: Draws) -> dict[str, np.ndarray]:
@@ -225,7 +247,7 @@ def _error(got: np.ndarray, want: np.ndarray) -> tuple[float, tuple]:
     """Return the largest error, relative to the largest result, and its place; NaN is infinite."""
     if not want.size:
         return 0.0, ()
-    gap = np.abs(got - want)
+    gap = np.asarray(np.abs(got - want))
     gap[np.isnan(gap)] = np.inf
     gap[got == want] = 0.0  # equal infinities
     finite = np.abs(want[np.isfinite(want)])
