@@ -24,18 +24,10 @@ from typing import Any
 from proflab.checks.values import dumps
 from proflab.lesson.mine import place
 from proflab.lesson.race import show
-from proflab.lesson.race.check_log import MOST_STEPS, MOST_TEXT
+from proflab.lesson.race.check_log import MOST_STEPS, MOST_TEXT, PAIRS, TOLERANCE, methods_of
 from proflab.lesson.race.cost import MACHINES
 from proflab.lesson.race.judge import Draws, floor_of, largest
-from proflab.lesson.race.pairs import (
-    PAIRS,
-    TOLERANCE,
-    Pairs,
-    calling,
-    methods_of,
-    speedup_of,
-    timed_pairs,
-)
+from proflab.lesson.race.pairs import Pairs, calling, speedup_of, timed_pairs
 from proflab.lesson.race.trace import Tape, traced
 from proflab.lesson.run_all import current_record, kernel_shell
 

@@ -8,23 +8,20 @@ ratios, and there is no verdict.
 
 from __future__ import annotations
 
-import importlib
 import statistics
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from typing import Any
 
 from proflab import Tensor, graph
 from proflab.lesson.demo import demo_size, progress_bar
 from proflab.lesson.noise import is_busy
+from proflab.lesson.race.check_log import PAIRS, TOLERANCE, methods_of
 from proflab.lesson.race.judge import Draws, draw
 from proflab.lesson.race.show import counted
 from proflab.lesson.race.tape import inputs_of
 from proflab.lesson.race.trace import traced
 
-PAIRS = 12
-TOLERANCE = 0.05  # of the gate: a change of less is none
 _FEWEST = 6  # pairs that confidence_interval can say something about at 95 %
 _SECONDS = 1.2  # after which no pair is begun, if there are enough
 _SAMPLE_MS = 1.0  # the least ms of a sample
@@ -60,19 +57,6 @@ def measure(slow: Callable, fast: Callable, machine: str = "DESK", *,
     if is_busy():
         text += "\nthe machine is busy: what was measured may be off"
     return text
-
-
-def methods_of(program: Callable) -> dict[str, Callable]:
-    """Return the functions of lessons 03 and 08 that there are, the notebook's own first."""
-    places = [getattr(program, "__globals__", {})]
-    with suppress(ImportError):  # a notebook without lessons before it
-        places.append(vars(importlib.import_module("built")))
-    names = ("calibrate", "confidence_interval", "run_order", "speedup_interval", "gate")
-    return {
-        name: next(place[name] for place in places if callable(place.get(name)))
-        for name in names
-        if any(callable(place.get(name)) for place in places)
-    }
 
 
 def calling(program: Callable, draws: Draws | None = None, *, model: Callable | None = None,

@@ -12,9 +12,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from proflab.lesson.race.check_log import MOST_STEPS
+from proflab.lesson.race.check_log import MOST_STEPS, PAIRS
 from proflab.lesson.race.log import MIME
-from proflab.lesson.race.pairs import PAIRS
 from proflab_course.grading.run.replies import as_list
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
