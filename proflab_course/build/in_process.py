@@ -20,7 +20,7 @@ from proflab_course.course.hidden_doubles import DoubleSpec
 from proflab_course.course.test_cells import Answer, Race, Step, TestCell
 from proflab_course.grading.verdict import judge_log, judge_race, judge_raised, judge_value
 
-_WHOLE = 0.98  # the share of the way from which a race counts as passed here
+WHOLE = 0.98  # the share of the way from which a race counts as passed here
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def run_cell(cell: TestCell, scope: dict[str, Any]) -> Iterator[Case]:
                     return
             else:
                 said = ask(step, answer, scope)
-                fine = said.passed and (said.share is None or said.share >= _WHOLE)
+                fine = said.passed and (said.share is None or said.share >= WHOLE)
                 told = said.reason, said.diagnosis
                 yield Case(cell.name, answer.label, fine, *told, hidden=block.hidden)
 
