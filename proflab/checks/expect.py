@@ -121,7 +121,8 @@ def expect_faster(
     Raises AssertionError where the program is refused or its results are wrong; one that is right
     and slow passes, and earns the share of the way that it has gone from `like` to `full`.
     """
-    from proflab.lesson.race import Tape, judge, show
+    from proflab.lesson.race import judge, show
+    from proflab.lesson.race.trace import Tape
 
     if not isinstance(actual, Tape):
         raise TypeError("expect_faster takes what `traced(program, …)` returns")
@@ -158,9 +159,9 @@ def expect_log(
     options: within, draws and state, as for expect_faster.
     Raises AssertionError with a sentence on what is not consistent.
     """
-    from proflab.lesson.race import Tape, show
-    from proflab.lesson.race.check_log import RULES, check_log
-    from proflab.lesson.race.pairs import methods_of
+    from proflab.lesson.race import show
+    from proflab.lesson.race.check_log import RULES, check_log, methods_of
+    from proflab.lesson.race.trace import Tape
 
     if not isinstance(handed, Tape):
         raise TypeError("expect_log takes a log and what `traced(program, …)` returns")

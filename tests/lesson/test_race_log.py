@@ -15,6 +15,7 @@ from proflab.checks import expect
 from proflab.checks.values import dumps, loads
 from proflab.lesson import race
 from proflab.lesson.race import Refused, WorkLog, log, pairs, show, traced
+from proflab.lesson.race import check_log as check_log_module
 from proflab.lesson.race.check_log import RULES, check_log
 from proflab.lesson.run_all import Record
 from proflab.nn import functional as F
@@ -280,7 +281,7 @@ def test_guesses_that_knew_the_count_are_noted_and_cost_nothing(functions):
 
 def test_expect_log_says_what_each_rule_found(functions, capsys, monkeypatch):
     monkeypatch.setitem(show.counting, "op_facts", functions["op_facts"])
-    monkeypatch.setattr(pairs, "methods_of", lambda program: functions)
+    monkeypatch.setattr(check_log_module, "methods_of", lambda program: functions)
     data = made(functions, FIRST, IDEA, LAST)
     options = {"like": slow, "machine": "T4"}
     capsys.readouterr()
@@ -355,8 +356,7 @@ def test_twelve_pairs_are_mirrored_and_short_calls_repeated():
             lambda: called.append("b"), lambda: called.append("a"), methods
         )
         assert len(before) == len(after) == 12
-        step = 3 if methods else 1
-        assert "".join(called[::step]) == "baab" * 6
+        assert "".join(called[2 :: 3 if methods else 1]) == "baab" * 6
 
 
 def test_a_slow_machine_gets_fewer_pairs_and_never_fewer_than_six():

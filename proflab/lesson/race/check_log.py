@@ -7,16 +7,17 @@ taken for granted but what only its writer can know: guesses, reasons and measur
 
 from __future__ import annotations
 
+import importlib
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from proflab.checks.values import NotPlainData, dumps, loads
 from proflab.lesson.race.cost import MACHINES, Cost, cost
 from proflab.lesson.race.judge import WITHIN, Draws, compared, examples, floor_of
-from proflab.lesson.race.pairs import PAIRS, TOLERANCE
 from proflab.lesson.race.tape import Refused, check, inputs_of
 
 # What a case may ask of a log, and what it is about.
@@ -27,6 +28,8 @@ RULES = {
     "largest": "each step names the largest cost, or says why it takes another",
     "stop": "the stop names one of the two largest costs and the gap that remains",
 }
+PAIRS = 12  # of times, for each step
+TOLERANCE = 0.05  # of the gate: a change of less is none
 MOST_STEPS, MOST_TEXT = 30, 1_000
 _MOST_TAPE = 4 * 1024**2  # characters of a tape as text
 _SAME = 1e-3  # relative: what a program costs, and a guess that knew it
@@ -98,6 +101,19 @@ def check_log(
         "stop": _first(_stop(data["stop"], steps, floor)),
     }
     return found | {"noted": list(_noted(steps)), "counts": [step.ms for step in steps]}
+
+
+def methods_of(program: Callable) -> dict[str, Callable]:
+    """Return the functions of lessons 03 and 08 that there are, the notebook's own first."""
+    places = [getattr(program, "__globals__", {})]
+    with suppress(ImportError):  # a notebook without lessons before it
+        places.append(vars(importlib.import_module("built")))
+    names = ("calibrate", "confidence_interval", "run_order", "speedup_interval", "gate")
+    return {
+        name: next(place[name] for place in places if callable(place.get(name)))
+        for name in names
+        if any(callable(place.get(name)) for place in places)
+    }
 
 
 # ── reading what a stranger wrote ────────────────────────────────────────────────────────────

@@ -24,18 +24,10 @@ from typing import Any
 from proflab.checks.values import dumps
 from proflab.lesson.mine import place
 from proflab.lesson.race import show
-from proflab.lesson.race.check_log import MOST_STEPS, MOST_TEXT
+from proflab.lesson.race.check_log import MOST_STEPS, MOST_TEXT, PAIRS, TOLERANCE, methods_of
 from proflab.lesson.race.cost import MACHINES
 from proflab.lesson.race.judge import Draws, floor_of, largest
-from proflab.lesson.race.pairs import (
-    PAIRS,
-    TOLERANCE,
-    Pairs,
-    calling,
-    methods_of,
-    speedup_of,
-    timed_pairs,
-)
+from proflab.lesson.race.pairs import Pairs, calling, speedup_of, timed_pairs
 from proflab.lesson.race.trace import Tape, traced
 from proflab.lesson.run_all import current_record, kernel_shell
 
@@ -235,16 +227,15 @@ def _keep(digest: str, times: Pairs) -> None:
 def _kept() -> Iterator[tuple[str, Pairs]]:
     """Yield the times in saved notebooks' outputs, then those in the file, by digest."""
     record = current_record()
-    if record is None:
-        return
-    for path in sorted(record.folder.glob("*.ipynb")):
+    folder = record.folder if record is not None else Path.cwd()  # as in the grader
+    for path in sorted(folder.glob("*.ipynb")) if record is not None else ():
         with suppress(OSError, ValueError, AttributeError, TypeError):
             if path.stat().st_size <= _MOST_NOTEBOOK:
                 for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
                     for output in cell.get("outputs", []):
                         yield from _times_in(output.get("data", {}).get(MIME))
     with suppress(OSError, ValueError):
-        for line in (record.folder / FILE).read_text(encoding="utf-8").splitlines():
+        for line in (folder / FILE).read_text(encoding="utf-8").splitlines():
             with suppress(ValueError):
                 yield from _times_in(json.loads(line))
 

@@ -8,26 +8,24 @@ ratios, and there is no verdict.
 
 from __future__ import annotations
 
-import importlib
 import statistics
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from typing import Any
 
 from proflab import Tensor, graph
 from proflab.lesson.demo import demo_size, progress_bar
 from proflab.lesson.noise import is_busy
+from proflab.lesson.race.check_log import PAIRS, TOLERANCE, methods_of
 from proflab.lesson.race.judge import Draws, draw
 from proflab.lesson.race.show import counted
 from proflab.lesson.race.tape import inputs_of
 from proflab.lesson.race.trace import traced
 
-PAIRS = 12
-TOLERANCE = 0.05  # of the gate: a change of less is none
 _FEWEST = 6  # pairs that confidence_interval can say something about at 95 %
 _SECONDS = 1.2  # after which no pair is begun, if there are enough
 _SAMPLE_MS = 1.0  # the least ms of a sample
+_LONG_MS = 20.0  # of a first call: a sample of one will do
 
 Pairs = tuple[list[float], list[float]]
 
@@ -61,19 +59,6 @@ def measure(slow: Callable, fast: Callable, machine: str = "DESK", *,
     return text
 
 
-def methods_of(program: Callable) -> dict[str, Callable]:
-    """Return the functions of lessons 03 and 08 that there are, the notebook's own first."""
-    places = [getattr(program, "__globals__", {})]
-    with suppress(ImportError):  # a notebook without lessons before it
-        places.append(vars(importlib.import_module("built")))
-    names = ("calibrate", "confidence_interval", "run_order", "speedup_interval", "gate")
-    return {
-        name: next(place[name] for place in places if callable(place.get(name)))
-        for name in names
-        if any(callable(place.get(name)) for place in places)
-    }
-
-
 def calling(program: Callable, draws: Draws | None = None, *, model: Callable | None = None,
             training: bool = False, **shapes: Any) -> Callable[[], Any]:  # fmt: skip
     """Return a call of a program on drawn inputs, the same ones for each program."""
@@ -99,8 +84,7 @@ def timed_pairs(before: Callable, after: Callable, methods: Mapping[str, Callabl
     """
     programs = {"before": before, "after": after}
     began = time.perf_counter()
-    calibrate = methods.get("calibrate")
-    counts = {n: calibrate(p, _SAMPLE_MS) if calibrate else 1 for n, p in programs.items()}
+    counts = {name: _calls(program, methods) for name, program in programs.items()}
     if "run_order" in methods:
         order = list(methods["run_order"](list(programs), pairs))
     else:
@@ -116,6 +100,15 @@ def timed_pairs(before: Callable, after: Callable, methods: Mapping[str, Callabl
         elapsed = 1e3 * (time.perf_counter() - start) / counts[name]
         found[name].append(max(elapsed, 1e-9))  # a coarse clock may not have moved
     return found["before"], found["after"]
+
+
+def _calls(program: Callable, methods: Mapping[str, Callable]) -> int:
+    """Return how many calls make a sample; the first call, which is cold, is made here."""
+    start = time.perf_counter()
+    program()
+    if 1e3 * (time.perf_counter() - start) > _LONG_MS or "calibrate" not in methods:
+        return 1
+    return methods["calibrate"](program, _SAMPLE_MS)
 
 
 def speedup_of(
