@@ -77,7 +77,7 @@ def check_log(
     chosen, op_facts = MACHINES[machine], functions["op_facts"]
     first = cost(given, chosen, op_facts, **options)
     start = Step({}, "the given program", True, given, "", first.ms)
-    start.groups = _groups(first, _lines(data.get("lines"), data.get("texts"), len(given)))
+    start.groups = groups_of(first, _lines(data.get("lines"), data.get("texts"), len(given)))
     words = [salt, given, [step.row["tape"] for step in steps]]
     known: list = []
     for step in steps:
@@ -86,7 +86,7 @@ def check_log(
             check(tape, inputs_of(given))
             paid = cost(tape, chosen, op_facts, **options)
             lines = _lines(step.row["lines"], step.row["texts"], len(tape))
-            step.tape, step.ms, step.groups = tape, paid.ms, _groups(paid, lines)
+            step.tape, step.ms, step.groups = tape, paid.ms, groups_of(paid, lines)
             if step.kept and paid.ms < start.ms:
                 known = known or list(examples(given, draws or {}, *words))
                 step.wrong = compared(tape, known, within)[1]
@@ -190,7 +190,7 @@ def _lines(numbers: Any, texts: Any, length: int) -> list[str]:
     return [texts[number] for number in numbers]
 
 
-def _groups(paid: Cost, lines: list[str]) -> list[dict[Any, float]]:
+def groups_of(paid: Cost, lines: list[str]) -> list[dict[Any, float]]:
     """Return ms by op, by op and shapes, and by line of the program."""
     found: list[dict[Any, float]] = [{}, {}, {}]
     for row in paid.rows:
@@ -258,10 +258,11 @@ def _largest(steps: list[Step], start: Step) -> Iterator[str]:
     for step in steps:
         told = f"{step.row['change']}\n{step.row['because']}"
         if not _names(told, before, 1) and not _is_reason(step.row["instead"]):
-            [op, *_] = _top(before.groups[0], 1) or ["nothing"]
+            [op, *_], [line, *_] = (_top(before.groups[n], 1) or [""] for n in (0, 2))
+            where = f", by line `{line[:60]}`" if line else ""
             yield (
-                f"{step.name}: the largest cost of {before.name} is {op}, which neither change nor "
-                "because names; say in instead= why you took another"
+                f"{step.name}: the largest cost of {before.name} is {op}{where}; neither change "
+                "nor because names it: do, or say in instead= why you took another"
             )
         if step.kept and step.tape is not None:
             before = step

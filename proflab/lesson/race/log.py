@@ -24,9 +24,16 @@ from typing import Any
 from proflab.checks.values import dumps
 from proflab.lesson.mine import place
 from proflab.lesson.race import show
-from proflab.lesson.race.check_log import MOST_STEPS, MOST_TEXT, PAIRS, TOLERANCE, methods_of
+from proflab.lesson.race.check_log import (
+    MOST_STEPS,
+    MOST_TEXT,
+    PAIRS,
+    TOLERANCE,
+    groups_of,
+    methods_of,
+)
 from proflab.lesson.race.cost import MACHINES
-from proflab.lesson.race.judge import Draws, floor_of, largest
+from proflab.lesson.race.judge import Draws, floor_of
 from proflab.lesson.race.pairs import Pairs, calling, speedup_of, timed_pairs
 from proflab.lesson.race.trace import Tape, traced
 from proflab.lesson.run_all import current_record, kernel_shell
@@ -74,14 +81,12 @@ class WorkLog:
         tape = traced(program, **self._made)
         paid = show.counted(tape, self.machine)
         old_name, old, old_tape = self._before(name)
-        top = largest(show.counted(old_tape, self.machine), MACHINES[self.machine])
-        line = show.line_of(old_tape, top["at"]) if top else ""
         methods = methods_of(program)
         before, after = self._timed(old, program, old_tape, tape, methods)
         row = {
             "program": name, "change": change, "because": because, "instead": instead,
             "rejected": rejected, "guess_ms": float(guess_ms), "counted_ms": paid.ms,
-            "largest": {"of": old_name, "line": line} | {k: top[k] for k in top if k != "at"},
+            "largest": {"of": old_name, **self._largest(old_tape)},
             "before": before, "after": after, **speedup_of(before, after, methods),
             "verdict": methods["gate"](before, after, TOLERANCE) if "gate" in methods else "",
             "tape": dumps(tape).decode(), **_lines_of(tape),
@@ -100,11 +105,12 @@ class WorkLog:
             raise ValueError(f"the stop is a text of at most {MOST_TEXT:,} characters")
         self._stop = text
         _, _, tape = self._before("")
-        paid, chosen = show.counted(tape, self.machine), MACHINES[self.machine]
-        floor, top = floor_of(self.given, chosen), largest(paid, chosen)
-        told = f"{100 * top['share']:.0f} %, {top['count']:,} × {top['op']}, {top['wall']}"
-        print(f"stopped at {paid.ms:,.4g} ms on {self.machine}; the floor is {floor:,.4g} ms")
-        print(f"   largest: {told}: {show.line_of(tape, top['at'])}")
+        ms = show.counted(tape, self.machine).ms
+        floor = floor_of(self.given, MACHINES[self.machine])
+        print(
+            f"stopped at {ms:,.4g} ms on {self.machine}, {ms / floor:,.4g} times the floor of "
+            f"{floor:,.4g} ms\n   largest: {_told(self._largest(tape))}"
+        )
 
     def data(self, work_log: Callable | None = None) -> dict[str, Any]:
         """Return the log as plain data, for expect_log.
@@ -159,6 +165,16 @@ class WorkLog:
             return found, self.slow, self.given
         return found, self._programs[found], traced(self._programs[found], **self._made)
 
+    def _largest(self, tape: Tape) -> dict[str, Any]:
+        """Return the op and the line on which a program spends most, each with its share."""
+        paid, at = show.counted(tape, self.machine), _lines_of(tape)
+        if not paid.ms:
+            return {"op": "nothing", "line": "", "share": 0.0, "line_share": 0.0}
+        by_op, _, by_line = groups_of(paid, [at["texts"][number] for number in at["lines"]])
+        op, line = (max(group, key=lambda name: group[name]) for group in (by_op, by_line))
+        shares = {"share": by_op[op] / paid.ms, "line_share": by_line[line] / paid.ms}
+        return {"op": op, "line": line, **shares}
+
     def _timed(self, old: Callable, new: Callable, old_tape: Tape, tape: Tape,
                methods: Mapping[str, Callable]) -> Pairs:  # fmt: skip
         """Return twelve pairs of times, those of an earlier run of the same two programs."""
@@ -180,8 +196,7 @@ class WorkLog:
             f"{row['guess_ms']:,.4g}",
             f"   measured {row['speedup']:,.3g} times as fast as {top['of']} (95 % between "
             f"{row['low']:,.3g} and {row['high']:,.3g}): {row['verdict']}",
-            f"   largest before: {100 * top.get('share', 0):.0f} %, {top.get('count', 0):,} × "
-            f"{top.get('op', 'nothing')}: {top['line']}",
+            f"   largest before: {_told(top)}",
         ])  # fmt: skip
         if kernel_shell() is None:
             print(text)
@@ -190,6 +205,11 @@ class WorkLog:
 
         kept = {key: row[key] for key in row if key not in ("tape", "lines", "texts")}
         display({"text/plain": text, MIME: {"digest": self._digest, **kept}}, raw=True)
+
+
+def _told(top: Mapping[str, Any]) -> str:
+    by_op, by_line = f"{top['share']:.0%} is {top['op']}", f"{top['line_share']:.0%} this line"
+    return f"{by_op}; {by_line}: {top['line']}"
 
 
 def _lines_of(tape: Tape) -> dict[str, Any]:
