@@ -173,7 +173,7 @@ def race(
         }
         for each in tapes
     }  # fmt: skip
-    return _run(jobs, _SETUP, _SECONDS, runner, submission)
+    return run_apart(jobs, _SETUP, _SECONDS, runner, submission)
 
 
 def check_logs(
@@ -212,11 +212,11 @@ def check_logs(
                 "given": (given or given_tapes(key))[known],
                 "options": case.options | {"salt": key.fingerprint},
             }  # fmt: skip
-    found = _run(jobs, _LOG_SETUP, _LOG_SECONDS, runner, submission) if jobs else {}
+    found = run_apart(jobs, _LOG_SETUP, _LOG_SECONDS, runner, submission) if jobs else {}
     return {name: found[other] for name, other in same.items()}
 
 
-def _run(
+def run_apart(
     jobs: Mapping[Name, dict[str, Any]],
     setup: str,
     seconds: float,

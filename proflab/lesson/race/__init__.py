@@ -13,6 +13,7 @@ pairs:     two programs measured on this machine in mirrored pairs, for no point
 plans:     plans as data, such as an order or cuts into buckets: simulators that count them
 log:       the work log: a row of plain data for each step from a slow program to a fast one
 check_log: whether the rows of a work log agree with its programs and with each other
+facts:     what a viva asks about a race, from its tapes
 """
 
 from __future__ import annotations
