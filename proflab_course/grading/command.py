@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 
 import proflab_course.grading.lean  # noqa: F401  (first)
+from proflab.lesson.race.log import FILE as STEPS
 from proflab_course.course.jobs import default_jobs
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.grading import work_limit
@@ -328,10 +329,17 @@ def _read_and_grade(
 
 
 def _submission_of(work: Work, handin: HandIn, support: Path) -> Submission:
-    """Return the files that a student's process may see: those beside the notebook."""
+    """Return the files that a student's process may see: those beside the notebook.
+
+    The times of a work log are one of them: they lie in the notebook's outputs.
+    """
+    submission = Submission(work.student, handin.folder or work.folder, support)
     if handin.files is not None:
-        return Submission(work.student, files=beside_support(support, handin.files))
-    return Submission(work.student, handin.folder or work.folder, support)
+        submission = Submission(work.student, files=beside_support(support, handin.files))
+    if not handin.steps:
+        return submission
+    files = gather_files(submission) | {STEPS.as_posix(): handin.steps}
+    return Submission(work.student, files=files)
 
 
 def _join_sentences(*sentences: str) -> str:

@@ -22,7 +22,7 @@ from proflab_course.viva.inputs import Input
 from proflab_course.viva.seen import Outcome, agree, differ, is_readable, shown
 from proflab_course.viva.variants import Known
 
-Kind = Literal["value", "tell", "change", "row"]
+Kind = Literal["value", "tell", "change", "race", "row"]
 LETTERS = "ABCDEFGH"
 _OPTIONS, _LEAST_OPTIONS = 4, 3
 _MOST_OF_A_KIND = 8
@@ -61,7 +61,7 @@ class Question:
 
     @property
     def about_own_code(self) -> bool:
-        """True if the question is about the student's function."""
+        """True if the question is about the student's function or race."""
         return self.kind != "row"
 
 

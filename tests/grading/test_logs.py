@@ -1,14 +1,22 @@
 """Work logs in the grader: checked apart from student code, whatever the student's process says."""
 
+import hashlib
 import re
+from types import SimpleNamespace
 
+import nbformat
 import pytest
 from grading_course import warm_runner
-from log_course import LESSON, handed, source, support
+from log_course import LESSON, course_in, handed, source, support
 
+from proflab import stack
+from proflab.checks.values import dumps
+from proflab.lesson.race import traced
+from proflab.lesson.race.log import MIME
 from proflab_course.course.layout import CourseError
 from proflab_course.course.test_cells import GrammarError, split
 from proflab_course.grading.answer_key import make_key
+from proflab_course.grading.command import grade_class
 from proflab_course.grading.grade_notebook import grade_notebook
 from proflab_course.grading.races import METADATA
 
@@ -90,6 +98,55 @@ race.count_with(lambda call, result: op_facts(call, result) | {"bytes_read": 10*
     )
     result = graded(key, work_log=patched)
     assert {"costs", "times"} <= {*lost(result)} and result.scores["test_rows"] == 75
+
+
+def test_the_students_own_times_are_graded_and_nothing_is_measured_again(key, tmp_path):
+    course = course_in(tmp_path)
+    folder = course.root / "submitted" / "ada" / LESSON
+    folder.mkdir(parents=True)
+    slower = SOLVED + "\nfrom proflab.lesson.race import log as made\nmade.timed_pairs = None\n"
+    notebook = handed(work_log=slower)
+    times = [[2.0 + n / 100 for n in range(12)], [1.0] * 12]
+    steps = [{"digest": digest, "before": times[0], "after": times[1]} for digest in digests()] + [
+        {"digest": "no", "before": [1.0], "after": None},
+        {"digest": "0" * 64, "before": "x"},
+    ]
+    cell = notebook.cells[-1] if notebook.cells[-1].cell_type == "code" else notebook.cells[1]
+    cell.outputs = [
+        nbformat.v4.new_output("display_data", {MIME: step, "text/plain": ""}) for step in steps
+    ]
+    nbformat.write(notebook, folder / f"{LESSON}.ipynb")
+    [row] = grade_class(course, LESSON, warm_runner(), progress=False)
+    assert (row.status, row.score) == ("graded", 100)
+
+
+def digests():
+    """What the steps of the solution are known by."""
+    scope = {"stack": stack}
+    exec(
+        next(
+            c.source
+            for c in source().cells
+            if "def rows" in c.source and "def slow" not in c.source
+        ),
+        scope,
+    )
+    exec(
+        next(c.source for c in source().cells if "def slow_rows" in c.source).partition("log =")[0],
+        scope,
+    )
+    found = []
+
+    def step(program, change, guess, because, rejected=""):
+        tape = traced(program, x=(16, 8), b=(8,))
+        found.append((list(tape), not rejected))
+
+    exec(SOLVED, scope)
+    scope["work_log"](SimpleNamespace(step=step, stop=lambda text: None))
+    before = list(traced(scope["slow_rows"], x=(16, 8), b=(8,)))
+    for tape, kept in found:
+        yield hashlib.sha256(dumps([before, tape])).hexdigest()
+        before = tape if kept else before
 
 
 def test_a_log_is_about_a_program_that_is_raced(key):

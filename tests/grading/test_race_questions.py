@@ -4,10 +4,13 @@ import pytest
 from grading_course import warm_runner
 from log_course import LESSON, handed, source, support
 
+from proflab_course.course.layout import Course
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.match_cells import align
 from proflab_course.grading.plan import Submission
 from proflab_course.grading.race_questions import questions, race_questions, twice
+from proflab_course.viva.questions import Draws
+from proflab_course.viva.rows import race_rows, rows
 
 PARTS = """
 def rows(x, b):
@@ -37,6 +40,15 @@ def test_a_program_like_the_solution_is_asked_about_its_last_change(key):
     assert gain.options[gain.key].endswith("times") and len({*gain.options}) == len(gain.options)
     assert found["left"].stem.startswith("Which of your steps")
     assert found["left"].options[found["left"].key] == "one add"
+
+
+def test_a_sheet_takes_the_rows_as_questions_on_the_students_own_work(key):
+    aligned, files = align(handed(), key), Submission("s", None, support())
+    made = race_rows(aligned, key, warm_runner(), files)
+    draws = Draws(b"secret", ("a",))
+    asked = rows(Course(support().parents[1]), LESSON, "ada", draws, made)
+    assert {q.exercise for q in asked} >= {"gain", "left"}
+    assert all(q.about_own_code and q.kind == "race" for q in asked)
 
 
 def test_what_is_left_is_named_with_its_worth(key):

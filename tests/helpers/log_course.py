@@ -16,6 +16,7 @@ from race_course import COUNTS
 from proflab import stack
 from proflab.lesson.race import traced
 from proflab_course.build.make import Plan, make
+from proflab_course.course.layout import Course
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.races import METADATA, as_metadata, races_of
 
@@ -111,6 +112,13 @@ def built_course() -> Path:
     notebook.metadata[METADATA] = as_metadata(tapes)
     nbformat.write(notebook, path)
     return place
+
+
+def course_in(place: Path) -> Course:
+    """Copy the built course, without hand-ins, into `place`."""
+    shutil.copytree(built_course(), place, dirs_exist_ok=True)
+    (place / "submitted").mkdir()
+    return Course(place)
 
 
 def source() -> NotebookNode:

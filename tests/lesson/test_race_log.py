@@ -355,8 +355,7 @@ def test_twelve_pairs_are_mirrored_and_short_calls_repeated():
             lambda: called.append("b"), lambda: called.append("a"), methods
         )
         assert len(before) == len(after) == 12
-        step = 3 if methods else 1
-        assert "".join(called[::step]) == "baab" * 6
+        assert "".join(called[2 :: 3 if methods else 1]) == "baab" * 6
 
 
 def test_a_slow_machine_gets_fewer_pairs_and_never_fewer_than_six():

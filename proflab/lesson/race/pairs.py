@@ -28,6 +28,7 @@ TOLERANCE = 0.05  # of the gate: a change of less is none
 _FEWEST = 6  # pairs that confidence_interval can say something about at 95 %
 _SECONDS = 1.2  # after which no pair is begun, if there are enough
 _SAMPLE_MS = 1.0  # the least ms of a sample
+_LONG_MS = 20.0  # of a first call: a sample of one will do
 
 Pairs = tuple[list[float], list[float]]
 
@@ -99,8 +100,7 @@ def timed_pairs(before: Callable, after: Callable, methods: Mapping[str, Callabl
     """
     programs = {"before": before, "after": after}
     began = time.perf_counter()
-    calibrate = methods.get("calibrate")
-    counts = {n: calibrate(p, _SAMPLE_MS) if calibrate else 1 for n, p in programs.items()}
+    counts = {name: _calls(program, methods) for name, program in programs.items()}
     if "run_order" in methods:
         order = list(methods["run_order"](list(programs), pairs))
     else:
@@ -116,6 +116,15 @@ def timed_pairs(before: Callable, after: Callable, methods: Mapping[str, Callabl
         elapsed = 1e3 * (time.perf_counter() - start) / counts[name]
         found[name].append(max(elapsed, 1e-9))  # a coarse clock may not have moved
     return found["before"], found["after"]
+
+
+def _calls(program: Callable, methods: Mapping[str, Callable]) -> int:
+    """Return how many calls make a sample; the first call, which is cold, is made here."""
+    start = time.perf_counter()
+    program()
+    if 1e3 * (time.perf_counter() - start) > _LONG_MS or "calibrate" not in methods:
+        return 1
+    return methods["calibrate"](program, _SAMPLE_MS)
 
 
 def speedup_of(
