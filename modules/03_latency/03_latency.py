@@ -145,6 +145,14 @@ expect(
     6000.5,
     rel=1e-6,
 )
+# viva: c = doubles.Clock(); c.run(doubles.timed, Timer(), doubles.Model(c, ms=[12.5, 7.0]))
+# viva: c = doubles.Clock(); c.run(doubles.nested, Timer, doubles.Model(c, ms=[9.0, 25.0, 4.0]))
+# viva: c = doubles.Clock(); m = doubles.Model(c, ms=[5.5, 2.0]); c.run(doubles.by_hand, Timer(),
+#     m, 'start', 'stop')
+# viva: c = doubles.Clock(); m = doubles.Model(c, ms=[5.5, 2.0]); c.run(doubles.by_hand, Timer(),
+#     m, 'start', 'start', 'stop')
+# viva: c = doubles.Clock(); t = Timer(); [c.run(doubles.timed, t, doubles.Model(c, ms=[n])) for n
+#     in (3.0, 8.0)]
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_Timer_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
@@ -619,6 +627,14 @@ expect(
     2.25,
     rel=1e-6,
 )
+# viva: c = doubles.Clock(); c.run(measure_latency, doubles.Model(c, ms=[6.0, 40.0, 4.0]), 0, 1, 3)
+# viva: c = doubles.Clock(); c.run(measure_latency, doubles.Model(c, ms=[8.0, 2.0, 3.0, 90.0]), 0,
+#     1, 4)
+# viva: c = doubles.Clock(); c.run(measure_latency, doubles.Model(c, ms=[3.0, 5.0, 4.0]), 0)
+# viva: c = doubles.Clock(); c.run(measure_latency, doubles.Model(c, ms=[2.0], cold_ms=[30.0]), 0,
+#     0, 1)
+# viva: c = doubles.Clock(); m = doubles.Model(c, ms=[2.0]); c.run(measure_latency, m, 0, 3, 5);
+#     m.calls
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_measure_latency_2", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}

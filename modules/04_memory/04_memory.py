@@ -181,6 +181,11 @@ expect("a peak from before the start does not count", found, [4.0, 4.0], rel=0.0
 expect("two trackers in a row leave tracing on that was on", on, True)
 found = [freeing.peak_mb, freeing.current_mb]
 expect("a block that only frees has a peak of 0 and less at its end", found, [0.0, -20.0], abs=0.05)
+# viva: t = MemoryTracker(); t.start(); kept = doubles.block(3); t.stop(); round(t.current_mb)
+# viva: t = MemoryTracker(); t.start(); doubles.block(5); t.stop(); [round(t.peak_mb),
+#     round(t.current_mb)]
+# viva: t = MemoryTracker(); b = doubles.block(9); t.start(); del b; t.stop(); round(t.current_mb)
+# viva: t = MemoryTracker(); t.start(); t.stop(); len(MemoryTracker.running)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_MemoryTracker_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
@@ -340,6 +345,11 @@ expect(
 # vary: 256 in 170..384, 3072 in 2_048..4_608
 found = measure(nn.Linear(3, 256), (3072, 3))["activation_memory_mb"]
 expect("a batch is larger than the layer", found, 3.0, rel=0.01)
+# viva: m = doubles.Allocating(4, 3, 2, 7); round(measure_memory(m, (64, 8))['peak_memory_mb'])
+# viva: m = doubles.Allocating(4, 3, 2, 7); round(measure_memory(m, (64,
+#     8))['activation_memory_mb'])
+# viva: m = doubles.Allocating(1, 2, 3, 5); round(measure_memory(m, (8, 8))['memory_efficiency'], 2)
+# viva: round(measure_memory(nn.Linear(511, 1024), (1024, 511))['parameter_memory_mb'], 2)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_measure_memory_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
@@ -799,6 +809,11 @@ expect(
     found,
     (3 * 11_689_512 * 4 + 161_420_800) / 1024**2,
 )
+# viva: training_memory(nn.Linear(1023, 256), None, 'adam', 3)['total_mb']
+# viva: training_memory(nn.Linear(1023, 256), None, 'sgd', 5)['total_mb']
+# viva: training_memory(nn.Linear(1023, 512), None, 'momentum', 0)['optimizer_mb']
+# viva: training_memory(nn.Linear(511, 1024), None, 'adamw', 2.5)['total_mb']
+# viva: training_memory(nn.Linear(511, 1024).requires_grad_(False), None, 'adam', 1)['total_mb']
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_training_memory_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
@@ -990,6 +1005,14 @@ resident.each(profiler.snapshot, [("later", 99.0)])
 expect("two profilers share nothing", [len(other.report()), len(profiler.report())], [4, 5])
 row = profiler.report()[4]
 expect("after a report snapshots go on", row, {"label": "later", "rss_mb": 99.0, "delta_mb": -31.0})
+# viva: p, r = MemoryProfiler(), fake.Resident(); r.each(p.snapshot, [('a', 20), ('b', 35)]);
+#     p.report()[1]['delta_mb']
+# viva: p, r = MemoryProfiler(), fake.Resident(); r.each(p.snapshot, [('a', 20), ('b', 5), ('c',
+#     8)]); p.report()[2]['rss_mb']
+# viva: p, r = MemoryProfiler(), fake.Resident(); r.each(p.snapshot, [('a', 20), ('b', 35)]);
+#     len(p.report())
+# viva: p, r = MemoryProfiler(), fake.Resident(); r.each(p.snapshot, [('a', 20), ('b', 35)]);
+#     p.report()[1]
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_MemoryProfiler_2", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
@@ -1120,6 +1143,12 @@ expect("memory that a library allocates is its caller's", found, "collect")
 with MemoryTracker():
     nothing = find_leak(lambda: None, 4)["function"]
 expect("a step that does nothing leaks nothing", [nothing, tracemalloc.is_tracing()], [None, False])
+# viva: find_leak(fake.LeakyStep(kept={'log': 1}, freed={'work': 9}), 4)['function']
+# viva: find_leak(fake.LeakyStep(kept={'log': 1, 'parse': 2}), 3)['function']
+# viva: find_leak(fake.LeakyStep(freed={'work': 9}, once={'load': 20}), 3)['function']
+# viva: round(find_leak(fake.LeakyStep(kept={'log': 1, 'parse': 2}), 3)['bytes_per_step'] / MB)
+# viva: round(find_leak(fake.LeakyStep(kept={'log': 2}, once={'load': 20}), 4)['bytes_per_step'] /
+#     MB)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_find_leak_2", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}

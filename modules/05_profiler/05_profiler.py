@@ -737,6 +737,13 @@ waits = profiled.Around(quick, wait=lambda: clock.advance(40))
 apart = clock.run(profiled.recorded, record, waits)
 times = columns(apart, "start_ms", "ms")
 expect("the clock is read directly before and after call()", times, [[0.0, 1.5]], abs=1e-6)
+# viva: profiled.recorded(record, lambda: Tensor([1.0]).exp().log())[1]['op']
+# viva: [row['op'] for row in profiled.recorded(record, lambda: (Tensor([1.0]) + 2).exp().sum())]
+# viva: [row['depth'] for row in profiled.recorded(record, lambda: Tensor([1.0]).exp().log())]
+# viva: profiled.recorded(record, lambda: Tensor([[1.0, 2.0]]).exp().sum())[0]['output_shape']
+# viva: c = doubles.Clock(); m = doubles.Model(c, ms=[3.0]); c.run(profiled.recorded, record,
+#     profiled.Around(m))[0]['ms']
+# viva: profiled.recorded(record, lambda: Tensor([1.0]) @ Tensor([[1.0], [2.0]])).depth
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_record_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
@@ -1552,6 +1559,16 @@ expect("the ratio of medians, not the median of ratios", three, 1.5, rel=1e-6)
 pair = doubles.Model(scripted, ms=[8.0], cold_ms=[2.0, 2.0])
 once = scripted.run(profiling_overhead, pair, lambda: (pair(0), pair(0)), 1)
 expect("one round is measured after one that warms up", once, 2.0, rel=1e-6)
+# viva: c = doubles.Clock(); a, b = [doubles.Model(c, ms=[n]) for n in (4.0, 5.0)];
+#     c.run(profiling_overhead, a, b, 3)
+# viva: c = doubles.Clock(); a, b = [doubles.Model(c, ms=[n, 6.0, 9.0]) for n in (1, 3)];
+#     c.run(profiling_overhead, a, b, 2)
+# viva: c = doubles.Clock(); a, b = [doubles.Model(c, ms=[n, 8.0]) for n in (2, 5)];
+#     c.run(profiling_overhead, a, b, 1)
+# viva: c = doubles.Clock(); a, b = [doubles.Model(c, ms=[n, 8.0, 1]) for n in (2, 5)];
+#     c.run(profiling_overhead, a, b)
+# viva: c = doubles.Clock(); a = doubles.Model(c, ms=[2.0]); c.run(profiling_overhead, a, a, 4);
+#     a.calls
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_profiling_overhead_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
@@ -1908,6 +1925,12 @@ expect_table(
         ValueError,
     ),
 )
+# viva: profile_forward_pass(nn.Linear(8, 4), Tensor(np.ones((16, 8))), None)['flops']
+# viva: profile_forward_pass(nn.Linear(8, 4), Tensor(np.ones((16, 8))), None)['parameters']
+# viva: profile_forward_pass(nn.Linear(8, 4), Tensor(np.ones((2, 8))), Hardware(2e11,
+#     2e10))['bottleneck']
+# viva: profile_forward_pass(nn.Linear(9, 5, bias=False), Tensor(np.ones((3, 9))), None, 0,
+#     1)['flops']
 ### END HIDDEN TESTS
 
 
@@ -1947,9 +1970,7 @@ expect_table(before, ("no batch", [(profile_layer, nn.Linear(4, 4), (0, 4))], Va
 before = profiled.Before("profile_layer")
 words, window = nn.Embedding(100, 8), nn.Conv2d(4, 8, 3, padding=1, bias=False)
 words.input_dtype, words.vocab_size = "int64", 100
-# vary: 2 in 2..9, 5 in 2..10
 look_up = before(profile_layer, words, (2, 5), Hardware(1e12, 1e9, "A"))
-# vary: 2 in 2..4
 convolved = before(profile_layer, window, (2, 4, 6, 6), hardware=Hardware(1e9, 1e12, "B"))
 inputs = columns(before.passes, "shape", "dtype", "data", "machine")
 expect(
@@ -2136,6 +2157,11 @@ default = watch.run(
 )
 expect("the bottleneck is that of both passes together", default["bottleneck"], "memory")
 expect("by default 1 call warms up and 5 are timed", often.calls, 17, abs=3)
+# viva: profile_backward_pass(nn.Linear(8, 4, bias=False), Tensor(np.ones((16, 8))), None)['flops']
+# viva: profile_backward_pass(nn.Linear(9, 4), Tensor(np.ones((2, 9))),
+#     None)['gradient_memory_mb'] * MB
+# viva: profile_backward_pass(nn.Linear(8, 4), Tensor(np.ones((2, 8))),
+#     None)['optimizer_memory_estimates']['adam'] * MB
 ### END HIDDEN TESTS
 
 

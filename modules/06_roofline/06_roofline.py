@@ -618,6 +618,16 @@ expect(
     three.amounts,
     [6_750_000] * 3 + [432_000] * 3 + [2_000_000] * 3,
 )
+# viva: c = doubles.Clock(); m = doubles.Matmul(c, [1e8, 4e9, 5e9, 2e9]);
+#     c.run(measure_peak_flops, m, [100], repeats=3)
+# viva: c = doubles.Clock(); m = doubles.Matmul(c, [9e9, 8e9, 7e9]); c.run(measure_peak_flops, m,
+#     [60], repeats=2)
+# viva: c = doubles.Clock(); m = doubles.Matmul(c, [1e8, 4e9, 1e8, 3e9]);
+#     c.run(measure_peak_flops, m, [50, 60], repeats=1)
+# viva: c = doubles.Clock(); m = doubles.Matmul(c, [1e9]); c.run(measure_peak_flops, m, [9, 7],
+#     repeats=4); m.calls
+# viva: c = doubles.Clock(); m = doubles.Matmul(c, [1e9]); c.run(measure_peak_flops, m, [5, 3],
+#     repeats=1); m.amounts
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_measure_peak_flops_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
@@ -637,7 +647,6 @@ watch = doubles.Clock()
 # vary: 2e9 in 1.33e9..3e9
 product = doubles.Matmul(watch, per_second=[2e9])
 noted = []
-# vary: 20 in 13..30, 10 in 6..15
 speed = watch.run(measure_peak_flops, noting_kinds(product, noted), (20, 10), "float64", 2)
 expect(
     "all arrays have the size and the dtype asked for",
@@ -800,6 +809,14 @@ beat = doubles.Clock()
 pair = doubles.Copy(beat, per_second=[1e6, 8e6])
 best = beat.run(measure_bandwidth, 32, pair, 1)
 expect("two numbers in each array are enough", best, 8e6, rel=1e-3)
+# viva: c = doubles.Clock(); m = doubles.Copy(c, [1e9, 16e9, 32e9, 8e9]); c.run(measure_bandwidth,
+#     2**20, m, 3) / 1e9
+# viva: c = doubles.Clock(); m = doubles.Copy(c, [9e9, 8e9, 7e9]); c.run(measure_bandwidth,
+#     48_000, m, 2) / 1e9
+# viva: c = doubles.Clock(); m = doubles.Copy(c, [1e9, 4e9]); c.run(measure_bandwidth, 16_000, m,
+#     1) / 1e9
+# viva: c = doubles.Clock(); m = doubles.Copy(c, [4e9]); c.run(measure_bandwidth, 320, m, 3);
+#     m.amounts
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_measure_bandwidth_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
@@ -818,7 +835,6 @@ watch = doubles.Clock()
 # vary: 4e9 in 2.67e9..6e9
 memory = doubles.Copy(watch, per_second=[4e9])
 noted = []
-# vary: 9 in 4..12
 speed = watch.run(measure_bandwidth, 9 * 2**23, noting_copies(memory, noted), repeats=2)
 both = [[each["source_written"], each["destination_written"]] for each in noted]
 expect("both arrays have been written, at any size", both, [[True, True]] * 3)
@@ -1041,6 +1057,18 @@ expect("results come in the order of the rows", names, ["conv2d", "mul", "linear
 figures = [points[0][key] for key in ("intensity", "attainable", "efficiency")]
 expect("both kinds of FLOPs count, left of the ridge, too", figures, [1.25, 5e9, 0.4])
 expect("an efficiency may be above 1", points[1]["efficiency"], 8.0)
+# viva: r = doubles.forward_row('add', 'm', 5.0, 40, 10, 30, 20); roofline_points([r],
+#     Hardware(1e5, 1e4))[0]['intensity']
+# viva: r = doubles.forward_row('exp', '', 2.0, 0, 90, 80, 40); roofline_points([r], Hardware(1e6,
+#     1e5))[0]['efficiency']
+# viva: r = doubles.forward_row('add', 'm', 2.0, 0, 60, 80, 40); roofline_points([r],
+#     Hardware(1e6, 1e5))[0]['attainable']
+# viva: r = doubles.forward_row('add', '', 4.0, 9, 60, 80, 40); roofline_points([r],
+#     Hardware(10.0, 1e5))[0]['attainable']
+# viva: r = doubles.forward_row('add', '', 2.0, 0, 0, 80, 40); len(roofline_points([r],
+#     Hardware(1e6, 1e5)))
+# viva: r = doubles.forward_row('gelu', 'act', 2.0, 5, 7, 8, 4); roofline_points([r],
+#     Hardware(1e6, 1e5))[0]['name']
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_roofline_points_2", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
@@ -1445,6 +1473,7 @@ answers = [inspect_step(step) for step in order]
 expect("the first no decides", answers, ["unstable", "idle", "other work"])
 answers = [inspect_step(fine | {"times_ms": [100.0 - d, 100.0, 100.0 + d]}) for d in (10.1, 9.8)]
 expect("a spread from 10 % on is unstable", answers, ["unstable", "near peak"])
+# vary: 60.0 in 45.0..80.0
 skewed = {"times_ms": [100.0, 100.0, 100.0, 100.0, 123.0], "busy_ms": 81.0, "matmul_ms": 60.0}
 expect(
     "busy time is compared with the median, not the mean", inspect_step(fine | skewed), "near peak"
@@ -1454,6 +1483,18 @@ answers = [inspect_step(fine | {"matmul_ms": ms}) for ms in (47.0, 48.0)]
 expect("less than half in products is other work", answers, ["other work", "near peak"])
 answers = [inspect_step(fine | {"matmul_flops": f * 10**8}) for f in (79, 81)]
 expect("less than half the peak is slow", answers, ["slow matmuls", "near peak"])
+# viva: inspect_step(dict(times_ms=[10, 10, 10], busy_ms=5, matmul_ms=4, matmul_flops=9000,
+#     peak_flops=1e6))
+# viva: inspect_step(dict(times_ms=[10, 10, 10], busy_ms=9, matmul_ms=4, matmul_flops=9000,
+#     peak_flops=1e6))
+# viva: inspect_step(dict(times_ms=[10, 10, 10], busy_ms=9, matmul_ms=8, matmul_flops=900,
+#     peak_flops=1e6))
+# viva: inspect_step(dict(times_ms=[10, 10, 10], busy_ms=9, matmul_ms=8, matmul_flops=7000,
+#     peak_flops=1e6))
+# viva: inspect_step(dict(times_ms=[10, 18, 10], busy_ms=5, matmul_ms=4, matmul_flops=9000,
+#     peak_flops=1e6))
+# viva: inspect_step(dict(times_ms=[10, 11, 10], busy_ms=7, matmul_ms=2, matmul_flops=9000,
+#     peak_flops=1e6))
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_inspect_step_2", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
@@ -1587,6 +1628,12 @@ expect_faster(
     machine="DESK",
     full=0.1051,
 )
+# viva: chain(*[proflab.full((1, 1), n) for n in (2.0, 3.0, 4.0, 5.0, 6.0)]).tolist()
+# viva: chain(*[proflab.full((2, 2), n) for n in (1.0, 2.0, 3.0, 1.0)], proflab.ones(2, 1)).tolist()
+# viva: a = proflab.Tensor([[1.0, 2.0], [0.0, 1.0]]); chain(a, a, a, a, proflab.full((2, 1),
+#     3.0)).tolist()
+# viva: a, b = proflab.eye(2) * 2, proflab.ones(2, 2); chain(a, b, b, a, proflab.Tensor([[1.0],
+#     [3.0]])).tolist()
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_chain_measured", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -1633,6 +1680,14 @@ expect_faster(
     machine="T4",
     full=0.01568,
 )
+# viva: experts(proflab.ones(1, 1, 2), proflab.full((1, 2, 1), 3.0), proflab.full((1, 1),
+#     -2.0)).tolist()
+# viva: experts(proflab.full((1, 1, 2), 5.0), proflab.full((1, 2, 3), 2.0), proflab.ones(1,
+#     3)).tolist()
+# viva: experts(proflab.ones(2, 1, 1), proflab.ones(2, 1, 1), proflab.Tensor([[4.0],
+#     [-3.0]])).tolist()
+# viva: experts(proflab.ones(1, 2, 1), proflab.Tensor([[[4.0, -6.0]]]), proflab.Tensor([[1.0,
+#     9.0]])).tolist()
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_experts", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -1683,6 +1738,12 @@ expect_faster(
     machine="DESK",
     full=0.02125,
 )
+# viva: fewer_passes(proflab.Tensor([[1.0, 3.0]]), proflab.ones(2), proflab.zeros(2)).tolist()
+# viva: fewer_passes(proflab.Tensor([[1.0, 7.0]]), proflab.full((2,), 2.0),
+#     proflab.ones(2)).tolist()
+# viva: fewer_passes(proflab.ones(1, 2), proflab.ones(2), proflab.full((2,), 10.0)).tolist()
+# viva: fewer_passes(proflab.Tensor([[0.0, 4.0, 8.0]]), proflab.ones(3), proflab.full((3,),
+#     9.0)).tolist()
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_fewer_passes_measured", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]

@@ -1871,6 +1871,10 @@ expect_faster(
     machine="DESK",
     full=0.1364,
 )
+# viva: path(*[proflab.ones(*s) for s in ((1, 2, 2), (2, 2), (2, 1), (2, 1))]).tolist()
+# viva: path(*[proflab.full(s, 2.0) for s in ((1, 2, 3), (3, 2), (2, 1), (2, 2))]).tolist()
+# viva: path(*[proflab.full(s, 3.0) for s in ((1, 1, 1), (1, 4), (4, 2), (1, 1))]).tolist()
+# viva: path(*[proflab.full(s, 1.0) for s in ((2, 3, 1), (1, 5), (5, 1), (3, 1))]).tolist()
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_path_measured", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -1933,6 +1937,10 @@ expect_faster(
     machine="DESK",
     full=0.1855,
 )
+# viva: distances(proflab.zeros(1, 2), proflab.ones(3, 2)).tolist()
+# viva: distances(proflab.Tensor([[1.0, 2.0]]), proflab.Tensor([[4.0, 6.0], [1.0, 3.0]])).tolist()
+# viva: distances(proflab.Tensor([[1.0], [5.0]]), proflab.Tensor([[2.0], [7.0]])).tolist()
+# viva: distances(proflab.full((1, 4), 3.0), proflab.ones(2, 4)).tolist()
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_distances", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]

@@ -1584,6 +1584,10 @@ expect(
     "a claim that is too small fails, too", audit_speedups([("a", 1.2, 50)], 100)[0]["holds"], False
 )
 expect("slower than the base", audit_speedups([("a", 0.5, 41)], 20)[0]["holds"], True)
+# viva: audit_speedups([('cached', 2.0, 40)], base=80)[0]['minutes']
+# viva: audit_speedups([('a', 2.0, 40), ('b', 4.0, 25)], base=100)[1]['step']
+# viva: audit_speedups([('a', 2.0, 40), ('b', 4.0, 25)], base=100)[1]['speedup']
+# viva: audit_speedups([('a', 2.5, 30), ('b', 4.0, 12)], base=60)[0]['minutes']
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_audit_speedups_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}

@@ -158,6 +158,12 @@ expect(
 )
 expect("an FMA reads its own accumulator alone", fake.names_read(fma_lines(1)), ["a0", "x", "y"])
 expect_raises("there must be at least one accumulator", lambda: fma_lines(-5), ValueError)
+# viva: fake.run_lines(fma_lines(2), a0=1.0, a1=2.0, x=10.0, y=0.5)
+# viva: fake.run_lines(fma_lines(3), a0=1.0, a1=2.0, a2=4.0, x=3.0, y=1.0)['a2']
+# viva: fake.run_lines(fma_lines(1), a0=5.0, x=2.0, y=7.0)
+# viva: fma_lines(4).count('fmaf')
+# viva: fake.chain_length(fma_lines(3))
+# viva: fma_lines(12).count('a1')
 ### END HIDDEN TESTS
 
 
@@ -1187,6 +1193,18 @@ expect("the same work on another card, by name", again["attainable"], 1.5e12)
 # vary: 3 in 2..9, 7 in 2..14, 16.0 in 10.7..24.0
 few = place({**moved, "flops": 3, "bytes": 7 * 10**6, "ms": 16.0}, roofs)
 expect("every digit", [few["intensity"], few["efficiency"]], [3 / 7e6, 17.5 / 16_000])
+# viva: w = dict(flops=900, bytes=90, ms=5, dtype='x'); place(w, {'flops': {'x': 4e5},
+#     'bandwidth': {'dram': 1e5}})['intensity']
+# viva: w = dict(flops=900, bytes=90, ms=5, dtype='x'); place(w, {'flops': {'x': 4e5},
+#     'bandwidth': {'dram': 1e5}})['wall']
+# viva: w = dict(flops=9000, bytes=20, ms=50, dtype='x'); place(w, {'flops': {'x': 4e5},
+#     'bandwidth': {'dram': 1e5}})['wall']
+# viva: w = dict(flops=90, bytes=80, ms=9, dtype='x'); place(w, {'flops': {'x': 4e5}, 'bandwidth':
+#     {'dram': 1e5}})['attainable']
+# viva: w = dict(flops=90, bytes=80, ms=9, dtype='x'); place(w, {'flops': {'x': 4e5}, 'bandwidth':
+#     {'dram': 1e5}})['achieved']
+# viva: w = dict(flops=9, bytes=8, ms=9, dtype='x'); place(w, {'flops': {'x': 4e5}, 'bandwidth':
+#     {'dram': 1e5}})['wall']
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_place_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
@@ -1457,6 +1475,9 @@ expect_raises("three points in one place are one", lambda: energy_model(*same), 
 expect_raises("no points have no prices", lambda: energy_model([], [], []), ValueError)
 line = [1, 2, 3, 4], [8, 6, 4, 2], [50, 60, 80, 90]
 expect_raises("points in a line leave prices open", lambda: energy_model(*line), ValueError)
+# viva: energy_model([1000, 1000, 500], [2000, 4000, 4000], [104, 108, 83])['byte']
+# viva: energy_model([1000, 1000, 500], [2000, 4000, 4000], [104, 108, 83])['constant']
+# viva: energy_model([100, 300, 100], [1000, 1000, 3000], [60, 80, 64])['flop']
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_power", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]

@@ -274,7 +274,8 @@ def _with_first_guesses(node: ast.AST) -> ast.AST:
     if missing:
         questions.insert(0, guess_first(missing))
     changed: ast.Module = _FirstGuesses(first).visit(node)
-    if questions and record.outline is not None and record.outline.lock:
+    locked = record.outline is not None and record.outline.lock
+    if questions and locked and not is_instructors(record.folder):
         here = f"__import__({__name__!r}, fromlist=['withheld'])"
         opened = ast.parse(f"with {here}.withheld({questions[0]!r}, {missing!r}): pass")
         for statement in opened.body:

@@ -163,7 +163,7 @@ def _slip(guess: object, answer: float, record: Mapping) -> str:
     """Return a sentence on a guess that was not written as a number is; empty if it was."""
     if not _is_number(guess):
         return f"your guess, {guess!r}, is not a number"
-    share = record.get("unit") == "%" and 0 <= answer <= 100
+    share = record.get("unit", "")[:1] == "%" and 0 <= answer <= 100
     unclear = record.get("meant") is False or "first" not in record
     if share and unclear and 0 < guess <= 1 and answer > 10 * guess:
         meant = _shown(100 * guess)

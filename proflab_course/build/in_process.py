@@ -20,7 +20,7 @@ from proflab_course.course.hidden_doubles import DoubleSpec
 from proflab_course.course.test_cells import Answer, Race, Step, TestCell
 from proflab_course.grading.verdict import judge_log, judge_race, judge_raised, judge_value
 
-_WHOLE = 0.98  # the share of the way from which a race counts as passed here
+WHOLE = 0.98  # the share of the way from which a race counts as passed here
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def run_cell(cell: TestCell, scope: dict[str, Any]) -> Iterator[Case]:
                     return
             else:
                 said = ask(step, answer, scope)
-                fine = said.passed and (said.share is None or said.share >= _WHOLE)
+                fine = said.passed and (said.share is None or said.share >= WHOLE)
                 told = said.reason, said.diagnosis
                 yield Case(cell.name, answer.label, fine, *told, hidden=block.hidden)
 
@@ -73,7 +73,9 @@ def ask(step: Step, answer: Answer, scope: dict[str, Any]) -> Verdict:
             return judge_race(plan, found)
         if (log := answer.log) is not None:
             (rows, tape), given = plain, list(eval(log.given, scope))
-            return judge_log(log, check_log(rows, tape, given, scope, log.machine, **log.options))
+            functions = {**scope["op_facts"].__globals__, **scope}  # the notebook's own, or built's
+            found = check_log(rows, tape, given, functions, log.machine, **log.options)
+            return judge_log(log, found)
         return judge_value(answer, plain)
     except NotPlainData as error:
         return judge_raised(answer, ["NotPlainData"], str(error))

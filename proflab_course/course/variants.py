@@ -31,6 +31,7 @@ from typing import Any
 from proflab_course.course.secret import draw
 from proflab_course.course.test_cells import split
 
+OWN = "proflab_own_numbers"  # in the metadata of a graded cell whose numbers are one student's
 _VARY = re.compile(r"#\s*vary:\s*(.*)")
 _KEEP = re.compile(r"#\s*keep:\s*(.*)")
 _HIDDEN = ("### BEGIN HIDDEN TESTS", "### END HIDDEN TESTS")
@@ -234,6 +235,35 @@ def varying(source: str, name: str) -> Varying | None:
     if not comments:
         return None
     return Varying(name, source, comments, _expected(source, comments))
+
+
+def own_numbers(source: str) -> dict[str, str]:
+    """Return the code with drawn numbers behind each hidden case of a drawn cell, by label.
+
+    That is the case's own expression and the set-up lines that it depends on, where a `# vary:`
+    stands above them.
+    """
+    varied, waiting = set(), False
+    for number, line in enumerate(source.splitlines(), start=1):
+        comment = line.strip().startswith("#")
+        if not comment and waiting:
+            varied.add(number)
+        waiting = bool(_VARY.fullmatch(line.strip())) or comment and waiting
+    cell = {name for node in ast.parse(source).body for name in _names(node, ast.Store)}
+    found: dict[str, str] = {}
+    for block in _hidden_blocks(source):
+        for place, node in enumerate(block):
+            for case in _cases(node):
+                needed = _names(case.actual, ast.Load)
+                lines = [ast.unparse(case.call)] if case.line in varied else []
+                for before in reversed([each for each in block[:place] if not _is_case(each)]):
+                    if _changes(before, cell) & needed:
+                        needed |= _names(before, ast.Load)
+                        own = {each.lineno for each in ast.walk(before) if hasattr(each, "lineno")}
+                        lines[:0] = [ast.unparse(before)] if own & varied else []
+                if lines:
+                    found[case.label] = "; ".join(lines)
+    return found
 
 
 # ── the comments ─────────────────────────────────────────────────────────────────────────────

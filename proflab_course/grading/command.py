@@ -322,6 +322,8 @@ def _read_and_grade(
         submission = Submission(work.student, files=files)
         key = own.key(key)
     graded = grade_aligned(aligned, key, submission, full, runner)
+    if own:  # another given program: its costs do not compare with the class's
+        graded.cases = [replace(case, cost=None) for case in graded.cases]
     unusual = graded.status not in ("graded", "metadata recovered")
     status = graded.status if unusual or not handin.outcome else handin.outcome
     sentence = _join_sentences(handin.sentence, graded.sentence)

@@ -1,7 +1,8 @@
 """Ask the lesson's own solution what drawn cases are worth, in a process without student code.
 
-The solved notebook is executed as a hand-in is. Where a hidden block of it stands, each set of
-drawn inputs gets a fork of the process, which executes the block's set-up and returns its values.
+The solved notebook is executed as a hand-in is. Where a hidden block of it stands, a fork of the
+process executes the block with one set of drawn inputs after the other. If the first set then has
+other values than before, an object was changed, and each set gets a fork of its own.
 """
 
 from __future__ import annotations
@@ -30,22 +31,14 @@ Values = dict[str, Any] | str  # of a cell's cases by label, or why there are no
 _FILE = "proflab_drawn.json"
 _SECONDS = 3_600.0  # a session may take so long: it is the course's own code
 _SETUP = f"""
-def _proflab_drawn(number):
-    import json, os
-    from proflab.checks.values import dumps, loads, to_plain_data
-    with open({_FILE!r}, encoding="utf-8") as file:
-        asked = json.load(file)[number]
+def _proflab_forked(find):
+    import os
+    from proflab.checks.values import dumps, loads
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
         try:
-            scope, found = globals(), {{}}
-            for label, code in asked:
-                if label:
-                    found[label] = to_plain_data(eval(compile(code, label, "eval"), scope))
-                else:
-                    exec(compile(code, "set-up", "exec"), scope)
-            data = dumps(found)
+            data = dumps(find())
         except BaseException as error:
             data = dumps(f"{{type(error).__name__}}: {{error}}")
         with os.fdopen(writer, "wb") as pipe:
@@ -56,6 +49,36 @@ def _proflab_drawn(number):
         data = pipe.read()
     os.waitpid(child, 0)
     return loads(data) if data else "its process ended"
+
+def _proflab_drawn(number):
+    import json
+    from proflab.checks.values import dumps, to_plain_data
+    with open({_FILE!r}, encoding="utf-8") as file:
+        each_asked = json.load(file)[number]
+
+    def values(asked):
+        scope, found = globals(), {{}}
+        before = dict(scope)
+        for label, code in asked:
+            if label:
+                found[label] = to_plain_data(eval(compile(code, label, "eval"), scope))
+            else:
+                exec(compile(code, "set-up", "exec"), scope)
+        scope.clear()
+        scope.update(before)
+        return found
+
+    def one_after_the_other():
+        found = [values(asked) for asked in each_asked]
+        if dumps(values(each_asked[0])) != dumps(found[0]):
+            raise ValueError("something was changed")
+        return found
+
+    if len(each_asked) > 1:
+        found = _proflab_forked(one_after_the_other)
+        if isinstance(found, list):
+            return found
+    return [_proflab_forked(lambda: values(asked)) for asked in each_asked]
 """
 
 
@@ -65,8 +88,8 @@ def solved_values(key: Key, support: Path, asked: Mapping[Name, Asked]) -> dict[
     support: the lesson's folder in source/.
     """
     plan: list[RunCell | RunBlock] = [RunCell(_SETUP, given=True)]
-    questions: list[list[tuple[str, str]]] = []
-    places: dict[int, Name] = {}
+    questions: list[list[list[tuple[str, str]]]] = []
+    places: dict[int, list[Name]] = {}
     for cell, text in zip(key.cells, key.solved, strict=True):
         slot = Slot(NotebookNode(cell.master, source=text), cell if cell.grade_id else None)
         if not is_executed(slot, full=False):
@@ -79,29 +102,34 @@ def solved_values(key: Key, support: Path, asked: Mapping[Name, Asked]) -> dict[
             if not block.hidden:
                 plan.append(RunBlock(False, block.steps, block.doubles))
                 continue
-            for name, blocks in asked.items():
-                if name[1] == cell.grade_id and any(label for label, _ in blocks[hidden]):
-                    step = Step("value", f"_proflab_drawn({len(questions)})")
-                    places[len(plan)] = name
-                    questions.append(list(blocks[hidden]))
-                    plan.append(RunBlock(False, (step,)))
+            names = [name for name in asked if name[1] == cell.grade_id]
+            if names and any(label for label, _ in asked[names[0]][hidden]):
+                step = Step("value", f"_proflab_drawn({len(questions)})")
+                places[len(plan)] = names
+                questions.append([list(asked[name][hidden]) for name in names])
+                plan.append(RunBlock(False, (step,)))
             hidden += 1
     files = gather_files(Submission("", None, support))
     files[_FILE] = json.dumps(questions).encode()
     result = _runner().run(Submission(f"{key.name}, solved", files=files), _timeless(plan))
     found: dict[Name, Values] = {}
-    for place, name in places.items():
-        values = _value(result.replies[place][0])
-        earlier = found.get(name, {})
-        both = isinstance(earlier, dict) and isinstance(values, dict)
-        found[name] = earlier | values if both else values if isinstance(values, str) else earlier
+    for place, names in places.items():
+        for name, values in zip(names, _each(result.replies[place][0], len(names)), strict=True):
+            earlier = found.get(name, {})
+            both = isinstance(earlier, dict) and isinstance(values, dict)
+            found[name] = (
+                earlier | values
+                if both
+                else next(each for each in (earlier, values) if isinstance(each, str))
+            )
     return found
 
 
-def _value(reply: Reply) -> Values:
+def _each(reply: Reply, count: int) -> list[Values]:
     if reply.state == "value":
         return reply.value
-    return ": ".join(filter(None, [*reply.raised[:1], reply.message])) or "nothing came back"
+    why = ": ".join(filter(None, [*reply.raised[:1], reply.message])) or "nothing came back"
+    return [why] * count
 
 
 def _timeless(plan: list[RunCell | RunBlock]) -> Plan:
@@ -111,5 +139,10 @@ def _timeless(plan: list[RunCell | RunBlock]) -> Plan:
 def _runner() -> SubprocessRunner:
     limits = Limits()
     return SubprocessRunner(
-        replace(limits, statement_seconds=limits.cell_seconds, notebook_seconds=_SECONDS)
+        replace(
+            limits,
+            statement_seconds=_SECONDS,
+            cell_seconds=_SECONDS,
+            notebook_seconds=_SECONDS,
+        )
     )

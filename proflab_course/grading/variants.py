@@ -17,10 +17,11 @@ from functools import cached_property
 from pathlib import Path
 
 from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.notebook import HIDDEN
 from proflab_course.course.secret import PLACE, course_secret, digest
 from proflab_course.course.settings import SETTINGS, read_settings
 from proflab_course.course.test_cells import TestCell, split
-from proflab_course.course.variants import Edits, VaryError, Varying, varying
+from proflab_course.course.variants import OWN, Edits, VaryError, Varying, varying
 from proflab_course.grading.answer_key import Key
 from proflab_course.grading.match_cells import Aligned
 from proflab_course.grading.solved_values import Name, solved_values
@@ -73,9 +74,18 @@ class Variants:
         for slot in aligned.slots:
             if slot.key is not None and (text := self.drawn.get((student, slot.key.grade_id))):
                 slot.cell.source = text
+                slot.cell.metadata[OWN] = True
 
     def _split(self, name: str, text: str) -> TestCell:
-        return split(text, name, self.key.tests[name].points)
+        """Return the cell with hidden blocks of another text; only these are parsed."""
+        written, lines, inside = self.key.tests[name], [], False
+        for line in text.splitlines():
+            inside = inside or line.strip() == HIDDEN[0]
+            lines += [line] if inside else []
+            inside = inside and line.strip() != HIDDEN[1]
+        own = iter(split("\n".join(lines), name).blocks)
+        blocks = tuple(next(own) if block.hidden else block for block in written.blocks)
+        return replace(written, blocks=blocks)
 
     def _texts(self, students: list[str], support: Path) -> dict[Name, str]:
         edits: dict[Name, Edits] = {

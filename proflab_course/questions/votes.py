@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from proflab_course.course.csv_table import read_csv
+from proflab_course.course.csv_table import as_typed, read_csv
 from proflab_course.course.layout import CourseError
 from proflab_course.course.words import few
 
@@ -95,5 +95,5 @@ def _rows(
 
 
 def _cut(cell: str) -> str:
-    """Return a cell's text without what `harmless` puts before it, and not too long."""
-    return cell.strip().removeprefix("'").strip()[:_MOST_TEXT]
+    """Return a cell's text, not too long."""
+    return as_typed(cell)[:_MOST_TEXT]

@@ -31,6 +31,7 @@ from proflab_course.grading.pages.inert import readable
 from proflab_course.grading.races import plans_of, races_of, solution_costs
 from proflab_course.report.class_guesses import Prediction, predictions
 from proflab_course.report.minutes import minutes_taken, quartiles
+from proflab_course.viva.marks import Mark, kept_marks, told
 
 _BINS = 10
 _MOST_TEXT = 2_000
@@ -162,6 +163,12 @@ class Summary:
     track: str = ""
     minutes: list[float] = field(default_factory=list)
     races: list[RaceBoard] = field(default_factory=list)
+    viva: dict[str, Mark] = field(default_factory=dict)
+
+    @property
+    def viva_told(self) -> str:
+        """Return a sentence on the marks about own functions; it names nobody on a public page."""
+        return told(self.viva, named=not self.public) if self.viva else ""
 
     @property
     def time(self) -> str:
@@ -225,6 +232,7 @@ def read_summary(course: Course, lesson: str, public: bool = False, ids: bool = 
     else:
         names = {student: summary.who(student) for student in outcomes}
     summary.races = _raced(key, outcomes, names)
+    summary.viva = kept_marks(course, lesson)
     return summary
 
 

@@ -1,13 +1,15 @@
 """Find the calls that a sheet may ask about, and draw others like them.
 
 The calls stand in a lesson's test cells, in the examples of its docstrings, and in comments
-`# viva: call` of test cells, for exercises whose own calls are too long to be printed. Statements
-before a call that it needs come with it. Calls of hidden cases are for after the deadline.
+`# viva: call` of test cells, for exercises whose own calls are too long to be printed; lines that
+begin with `#` and three spaces go on with it. Statements before a call that it needs come with it.
+Calls of hidden cases are for after the deadline.
 """
 
 from __future__ import annotations
 
 import ast
+import copy
 import doctest
 import re
 from collections.abc import Iterable, Iterator
@@ -24,7 +26,8 @@ DRAWS = 3
 MOST_CALLS = 10  # of an exercise, before draws
 _MOST_ERRORS = 2
 _SMALL = 20
-_WRITTEN = re.compile(r"^\s*# viva: (.+)$", re.M)
+_WRITTEN = re.compile(r"^\s*# viva: (.+(?:\n\s*#   .+)*)$", re.M)
+_ZEROS = re.compile(r"(?<![\w.])(\d+?)(0{5,})\.0\b")
 _MANY_LINES = (ast.FunctionDef, ast.ClassDef, ast.For, ast.While, ast.With, ast.Try, ast.If)
 
 
@@ -84,11 +87,12 @@ def find_inputs(key: Key, exercise: str, hidden: bool = False) -> list[Input]:
 
 
 def _mentions(one: Input, exercise: str) -> bool:
-    return exercise in used_names([ast.parse(one.call, mode="eval").body])
+    return exercise in used_names(ast.parse(one.text).body)
 
 
 def _written(source: str) -> Iterator[Input]:
-    for line in _WRITTEN.findall(source):
+    for lines in _WRITTEN.findall(source):
+        line = re.sub(r"\s*\n\s*#\s+", " ", lines)
         if made := _from_statements(ast.parse(line).body):
             yield replace(made, written=True)
 
@@ -100,10 +104,58 @@ def _from_statements(nodes: list[ast.stmt]) -> Input | None:
     call = nodes[-1].value
     if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "print":
         return None
+    call = _without_lambda(call)
     before = _needed(nodes[:-1], call)
     if any(isinstance(node, _MANY_LINES) for node in before):
         return None
-    return Input(ast.unparse(call), tuple(map(ast.unparse, before)))
+    return Input(_text(call), tuple(map(_text, before)))
+
+
+def _text(node: ast.AST) -> str:
+    """Return a node's code, 2e9 where Python would write 2000000000.0."""
+    return _ZEROS.sub(lambda found: f"{found[1]}e{len(found[2])}", ast.unparse(node))
+
+
+def _without_lambda(call: ast.expr) -> ast.expr:
+    """Return a call of a lambda, as tables make it, with the arguments in the lambda's body."""
+    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Lambda)):
+        return call
+    expected, body = call.func.args, copy.deepcopy(call.func.body)
+    names = [argument.arg for argument in expected.args]
+    rest = expected.vararg.arg if expected.vararg else None
+    if call.keywords or expected.kwonlyargs or expected.defaults or expected.kwarg:
+        return call
+    if len(call.args) < len(names) or (rest is None and len(call.args) > len(names)):
+        return call
+    known = dict(zip(names, call.args, strict=False))
+    return _Filled(known, rest, call.args[len(names) :]).visit(body)
+
+
+class _Filled(ast.NodeTransformer):
+    """Puts arguments in the place of a lambda's names; rest: the name of its star argument."""
+
+    def __init__(
+        self, known: dict[str, ast.expr], rest: str | None, others: list[ast.expr]
+    ) -> None:
+        self.known, self.rest, self.others = known, rest, others
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id == self.rest:
+            return ast.Tuple(self.others, ast.Load())
+        return self.known.get(node.id, node)
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        made: list[ast.expr] = []
+        for argument in node.args:
+            inside = argument.value if isinstance(argument, ast.Starred) else None
+            if isinstance(inside, ast.Name) and inside.id == self.rest:
+                made += self.others
+            else:
+                made.append(self.visit(argument))
+        node.func, node.args = self.visit(node.func), made
+        for keyword in node.keywords:
+            keyword.value = self.visit(keyword.value)
+        return node
 
 
 def _of_docstring(source: str) -> Iterator[Input]:
@@ -186,7 +238,7 @@ def _drawn(one: Input, secret: bytes, *words: str) -> Input:
             if isinstance(node, ast.Constant) and id(node) not in kept:
                 place += 1
                 node.value = _moved(node.value, secret, *words, str(place))
-        return ast.unparse(tree)
+        return _text(tree)
 
     setup = tuple(moved(line, "exec") for line in one.setup)
     return replace(one, call=moved(one.call, "eval"), setup=setup, written=False)

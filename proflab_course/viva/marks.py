@@ -105,8 +105,8 @@ def keep_marks(course: Course, lesson: str, marks: dict[str, Mark]) -> int:
     return len(together)
 
 
-def told(marks: dict[str, Mark]) -> str:
-    """Return a sentence on a class's marks."""
+def told(marks: dict[str, Mark], named: bool = True) -> str:
+    """Return a sentence on a class's marks; named: with the students who need another sheet."""
     below = sorted(mark.student for mark in marks.values() if not mark.passed)
     sentence = f"{len(marks) - len(below)} of {len(marks)} have three questions of four or more"
-    return f"{sentence}; another sheet for {few(below)}" if below else sentence
+    return f"{sentence}; another sheet for {few(below)}" if below and named else sentence

@@ -19,7 +19,7 @@ from proflab_course.grading.answer_key import Key
 from proflab_course.grading.match_cells import Aligned
 from proflab_course.grading.plan import Runner, Submission
 from proflab_course.grading.race_questions import race_questions
-from proflab_course.viva.questions import LETTERS, Draws, Kind, Question
+from proflab_course.viva.questions import LETTERS, Draws, Question
 
 
 @dataclass(frozen=True)

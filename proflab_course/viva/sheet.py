@@ -30,9 +30,9 @@ from proflab_course.viva.variants import Known, without_docstrings
 PATTERN: tuple[Kind, ...] = ("value", "tell", "change", "tell")
 QUESTIONS, LEAST_EXERCISES = 4, 3
 MOST_LINES = 44  # of a function that the sheet prints
-_MOST_CHANGES, _CHANGE_INPUTS = 40, 3
+_MOST_CHANGES, _CHANGE_INPUTS = 30, 3
 _ROUNDS = 6  # of verifying and taking the next candidate
-_AHEAD = 5  # exercises whose lines are changed at once
+_AHEAD = 2  # exercises whose lines are changed at once; of the next, when they are needed
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from sample_class import COMPLETE
 
 from proflab_course.course.layout import CourseError
 from proflab_course.grading.command import grade_class
+from proflab_course.grading.pages.feedback import _hide_cases
 from proflab_course.grading.records.gradebook import Book
 
 SECRET = bytes(range(32))
@@ -73,6 +74,20 @@ def test_what_is_written_in_the_lesson_helps_nobody(graded, tmp_path):
     grade(plain, students=["remembers"])
     (written,) = [case for case in outcomes(plain)["remembers"][1] if case.label == CASE]
     assert written.passed
+
+
+def test_feedback_has_labels_and_the_students_own_numbers_if_it_may_explain(graded):
+    course, _ = graded
+    width, height, _ = numbers(course, "remembers")
+    call = f"your numbers: linear_parameters({width}, {height}, False)"
+    for explain in (False, True):
+        path = course.graded_folder("remembers", LESSON) / f"{LESSON}.ipynb"
+        for cell in nbformat.read(path, as_version=4).cells:
+            if cell.metadata.get("nbgrader", {}).get("grade_id") == "test_linear_parameters":
+                _hide_cases(cell, explain)
+                text = "\n".join([cell.source, *(o.get("text", "") for o in cell.outputs)])
+        assert f"❌ {CASE}" in text and (call in text) == explain
+        assert explain or f"({width}, {height}" not in text
 
 
 def test_another_machine_with_the_same_secret_gives_the_same_marks(graded, tmp_path):

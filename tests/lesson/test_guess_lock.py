@@ -1,6 +1,8 @@
 """The first guess is kept, and what happens to those who would rather have made another one."""
 
+import ast
 import json
+from pathlib import Path
 from types import SimpleNamespace
 
 import nbformat
@@ -11,9 +13,10 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 from run_all import NAME, SOLUTIONS, filled, released, run_all, shown
 
 from proflab.lesson import run_all as hooks
-from proflab.lesson.guess_lock import FILE, as_meant
+from proflab.lesson.guess_lock import FILE, _compared, as_meant
 from proflab.lesson.guesses import MIME
 from proflab.lesson.outline import Outline
+from proflab_course.course.notebook import read_module
 
 DEMO = 'print("drawn")\nguesses.compare("the area", guess_area, 100, "%")'
 
@@ -209,11 +212,13 @@ def test_locked_a_share_is_asked_about_before_the_answer_is_shown(kernel):
     assert "you guessed 50 %" in run.guess(50)[0]
 
 
-def test_instructors_folders_keep_no_guesses(kernel, tmp_path):
+def test_instructors_folders_keep_no_guesses_and_hold_nothing_back(kernel, tmp_path):
     folder = tmp_path / "source" / "01_areas"
     folder.mkdir(parents=True)
-    run = kernel()
+    run = kernel(lock=True)
     hooks.current_record().folder = folder
+    run("guess_area = None")
+    assert "100 % (you made no guess)" in run(DEMO)[0]
     assert run.guess(40)[1][0]["first"] == 40
     assert not (folder / FILE).exists()
 
@@ -223,6 +228,21 @@ def test_a_folder_that_cannot_be_written_stops_nothing(kernel, file):
     run = kernel()
     run.guess(40)
     assert run.guess(100)[1][0]["first"] == 40
+
+
+def test_every_guess_of_the_course_is_seen_by_the_lock():
+    folders = sorted(Path(__file__).parents[2].glob("modules/[01]?_*"))
+    for path in (folder / f"{folder.name}.py" for folder in folders):
+        cells = read_module(path, path.stem, path.name).cells
+        code = [cell for cell in cells if cell.node.cell_type == "code"]
+        asked = {name for cell in code if "guess" in cell.tags for name in bound(cell.source)}
+        compared = {name for cell in code for name in dict(_compared(ast.parse(cell.source)))}
+        assert asked == compared, path.name
+    assert len(folders) == 11
+
+
+def bound(source):
+    return [node.targets[0].id for node in ast.parse(source).body]
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from proflab.checks import expect
+from proflab.lesson import race
 from proflab.lesson.race.judge import share_of
 from proflab.lesson.race.plans import RULES, WORKLOADS, given_cost, judge_plan
 
@@ -223,3 +224,11 @@ def test_a_notebook_shows_the_cost_and_keeps_the_share(capsys, monkeypatch):
         show([1])
     with pytest.raises(expect.CaseFailed, match="a value of type set is not plain data"):
         show({3})
+
+
+def test_the_picture_says_where_a_plan_stands():
+    drawn = race.plan_picture(by_size(10e6), "buckets", full=12.16, floor=12.15, **BUCKETS)
+    assert "ms of a step" in drawn.alt
+    assert "given 18.1, yours 12.82, full marks 12.16, floor 12.15" in drawn.alt
+    with pytest.raises(race.Refused, match="the last gradient, 61, is never sent"):
+        race.plan_picture([1], "buckets", full=12.16, **BUCKETS)

@@ -66,8 +66,8 @@ SYLLABUS = {
         crossover 4 gpu_mistakes 15 reflect_launch 3 reflect_speedup 3 essay_gpu""",
     "11_gpu_training": """
         gpu_busy 12 gap_causes 14 ops_table 12 step_report 8 interaction 2 train_epoch 8
-        memory_peak 10 largest_hole 0 training_mfu 8 ring_allreduce 16 allreduce_ms 6
-        overlapped 12 serial_share 0 sharded_bytes 0 essay_gpu_training""",
+        memory_peak 10 largest_hole 0 training_mfu 8 ring_allreduce 16 allreduce_ms 4
+        overlapped 8 buckets 8 serial_share 0 sharded_bytes 0 essay_gpu_training""",
 }
 # Exercises that take whatever they are given, or raise what the given code raises.
 RAISING_NOTHING = {

@@ -14,8 +14,9 @@ from race_course import HALF, LESSON, PAIRS, course_in, handed
 
 from proflab_course.grading.command import grade_class
 from proflab_course.grading.grade_notebook import CaseResult
+from proflab_course.grading.own_program import place_of, write_own
 from proflab_course.grading.pages.board import boards, names_shown
-from proflab_course.grading.races import COSTS
+from proflab_course.grading.races import COSTS, METADATA
 from proflab_course.grading.submissions.read_guesses import ALIAS, read_guesses
 from proflab_course.report.lesson_page import read_summary, render
 
@@ -136,7 +137,9 @@ def test_the_class_sees_costs_and_places_and_an_instructor_names(course):
     settings.parent.mkdir()
     settings.write_text('[course]\nboard = "off"\n')
     assert "Place" not in page_of(course) and "earn full marks" in page_of(course)
-    assert "<Fox>" not in feedback(course, "cem")
+    settings.write_text('[course]\nboard = "of"\n')
+    page = feedback(course, "cem")
+    assert "64 rows" in page and "just above yours" not in page
 
 
 def test_a_student_sees_who_is_just_above_until_a_new_hand_in_changes_it(course):
@@ -148,6 +151,14 @@ def test_a_student_sees_who_is_just_above_until_a_new_hand_in_changes_it(course)
     grade(course)
     after = feedback(course, "cem")
     assert f"you {found[2]}, place 1 of 4, shared with 2 more" in after
+
+
+def test_who_was_given_another_program_is_not_compared(course):
+    races = nbformat.read(course.source(LESSON), as_version=4).metadata[METADATA]
+    write_own(place_of(course.root, LESSON, "ben"), {}, races)
+    grade(course)
+    public = page_of(course)
+    assert "2 of 3 right programs" in public and "<Fox>" not in public
 
 
 def test_gradings_of_an_older_release_have_no_board_and_still_report(course):

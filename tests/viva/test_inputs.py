@@ -50,12 +50,27 @@ def with_test(key, code):
 
 def test_a_written_input_comes_first(key):
     assert with_test(key, "# viva: w = 5; fence(w, 6)")[0] == "w = 5\nfence(w, 6)"
+    assert with_test(key, "# viva: fence(2e9, 25e11)")[0] == "fence(2e9, 25e11)"
+    assert with_test(key, "# viva: fence(7,\n#     8)\n# other")[0] == "fence(7, 8)"
 
 
 def test_rule_4_longer_inputs_are_left_out(key):
     long = f"fence({'1 + ' * 30}1, 2)"
     assert len(long) > 120
     assert long not in with_test(key, f"# viva: {long}")
+
+
+@pytest.mark.parametrize(
+    "written, shown",
+    [
+        ("(lambda a: fence(a, 2))(7)", "fence(7, 2)"),
+        ("(lambda *sides: fence(*sides))(7, 8)", "fence(7, 8)"),
+        ("(lambda more: fence(**{'w': 1} | more))({'h': 2})", "fence(**{'w': 1} | {'h': 2})"),
+        ("(lambda *sides: fence(len(sides), 1))(7, 8)", "fence(len((7, 8)), 1)"),
+    ],
+)
+def test_a_tables_lambda_is_not_printed(key, written, shown):
+    assert with_test(key, f"# viva: {written}")[0] == shown
 
 
 def test_draws_move_numbers_and_nothing_else():

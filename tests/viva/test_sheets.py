@@ -24,7 +24,13 @@ CLASS = {
     "dee": {"box": None, "fence": None},
     "eve": None,
 }
-WORDS = ["viva", "1", *(["--no-sandbox"] if os.environ.get("PROFLAB_NO_SANDBOX_TESTS") else [])]
+WORDS = [
+    "viva",
+    "1",
+    "--jobs",
+    "1",
+    *(["--no-sandbox"] if os.environ.get("PROFLAB_NO_SANDBOX_TESTS") else []),
+]
 
 
 @pytest.fixture(scope="module")

@@ -71,7 +71,7 @@ def picture(
     with contextlib.suppress(Refused):
         marks["yours"] = counted(traced(yours, **shapes), machine, fast, memory).ms
     marks |= {"full marks": full, "floor": floor_of(tape, MACHINES[machine], fast)}
-    return _axis(marks, unit_of(machine, fast), whole=fast is not None)
+    return _axis(marks, unit_of(machine, fast))
 
 
 def plan_picture(plan: Any, rule: str, full: float, floor: float = 0.0, **parameters: Any) -> Any:
@@ -88,20 +88,21 @@ def plan_picture(plan: Any, rule: str, full: float, floor: float = 0.0, **parame
     return _axis(marks | ({"floor": floor} if floor else {}), plans.RULES[rule].unit)
 
 
-def _axis(marks: dict[str, float], unit: str, whole: bool = False) -> Any:
-    """Draw costs on one logarithmic axis, the lowest on the right; whole: costs without digits."""
+def _axis(marks: dict[str, float], unit: str) -> Any:
+    """Draw costs on one logarithmic axis, the lowest on the right."""
     from proflab.lesson import plot
 
-    shown = {name: f"{name} {_number(cost, whole)}" for name, cost in marks.items()}
-    said = f"Cost in {unit}, on a logarithmic axis: {', '.join(shown.values())}."
+    labels = {name: f"{name} {_number(cost)}" for name, cost in marks.items()}
+    said = f"{unit}, on a logarithmic axis: {', '.join(labels.values())}."
     with plot.canvas(8.0, 1.9, said) as (drawn, axes):
         for name, shape, colour in zip(_MARKS, "sov|", plot.COLOURS, strict=False):
             if name in marks:
                 place = [marks[name]], [0]
-                axes.plot(*place, shape, color=colour, markersize=11, label=shown[name])
+                axes.plot(*place, shape, color=colour, markersize=11, label=labels[name])
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter(lambda cost, _: f"{cost:,.10g}")
-        axes.xaxis.set_minor_formatter(lambda cost, _: "")
+        between = max(marks.values()) < 10 * min(marks.values())  # no power of ten, or one
+        axes.xaxis.set_minor_formatter(lambda cost, _: f"{cost:,g}" if between else "")
         axes.invert_xaxis()
         axes.set(yticks=[], xlabel=f"{unit}, counted", ylim=(-1, 1))
         axes.spines["left"].set_visible(False)
@@ -123,12 +124,12 @@ def counted(tape: Tape, machine: str, fast: int | None = None, memory: int | Non
 
 def _price(paid: Cost, machine: str) -> str:
     if paid.two_memories:
-        return f"{_number(paid.ms, True)} bytes between the memories"
-    return f"{_number(paid.ms, False)} ms on {machine}"
+        return f"{_number(paid.ms)} bytes between the memories"
+    return f"{_number(paid.ms)} ms on {machine}"
 
 
-def _number(cost: float, whole: bool) -> str:
-    return f"{cost:,.0f}" if whole else f"{cost:,.4g}"
+def _number(cost: float) -> str:
+    return f"{cost:,.0f}" if cost >= 1000 else f"{cost:.4g}"
 
 
 def _ops(paid: Cost) -> str:

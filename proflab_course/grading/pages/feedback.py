@@ -21,9 +21,11 @@ from proflab_course.course.test_cells import (
     hidden_source_removed,
     split,
 )
+from proflab_course.course.variants import OWN, own_numbers
 from proflab_course.grading.answer_key import kind_of, meta
 from proflab_course.grading.output_cells import HIDDEN
 from proflab_course.grading.pages.overview import HIDDEN_HEAD
+from proflab_course.grading.size_limits import cut_text
 
 _PASSED, _FAILED, _NOT_REACHED = "✅", "❌", "–"
 _RACED = "🏁"  # a race that is right, however slow
@@ -59,7 +61,12 @@ def _hide_cases(cell: NotebookNode, explain: bool) -> None:
         marks = _stock_marks(cell, [a.label for hidden, a in test.answers if hidden])
         visible = [answer.label for hidden, answer in test.answers if not hidden]
         cell.outputs = _stock_outputs(cell, visible)
-    lines = [line for mark in marks for line in _told(mark, test.explained if explain else None)]
+    explained = dict(test.explained) if explain else None
+    if explained is not None and cell.metadata.get(OWN):
+        for label, code in own_numbers(cell.source).items():
+            told = [explained.get(label), f"your numbers: {cut_text(code)}"]
+            explained[label] = "\n   ".join(filter(None, told))
+    lines = [line for mark in marks for line in _told(mark, explained)]
     cell.source = hidden_source_removed(cell.source)
     text = "\n".join([HIDDEN_HEAD, *(f"  {line}" for line in lines), ""])
     cell.outputs.append(new_output("stream", name="stdout", text=text))

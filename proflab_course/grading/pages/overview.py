@@ -23,12 +23,14 @@ from sqlalchemy import inspect
 
 from proflab.checks.expect import RACES
 from proflab_course.course.exercises import exercise_of
+from proflab_course.course.layout import CourseError
 from proflab_course.course.settings import read_settings
 from proflab_course.course.test_cells import GrammarError, split
 from proflab_course.grading.answer_key import kind_of, meta
+from proflab_course.grading.pages.ask import Ask, ask, root_of
 from proflab_course.grading.pages.board import Name, boards, names_shown
 from proflab_course.grading.pages.inert import readable
-from proflab_course.grading.records.queries import OUTCOMES, read_aliases, read_raced
+from proflab_course.grading.records.queries import TABLES, read_aliases, read_raced
 from proflab_course.grading.submissions.read_notebook import MAX_CELLS
 
 HIDDEN_HEAD = "Cases on other input, not shown:"
@@ -76,8 +78,22 @@ class Overview(NbGraderPreprocessor):
         opens, closes = _fold(nb.cells)
         found = {"lines": lines, "waiting": waiting, "opens": opens, "closes": closes}
         found["board"] = self._board(resources, _races(nb.cells))
+        found["ask"] = self._ask(resources, lines)
         resources["proflab"] = found
         return nb, resources
+
+    def _ask(self, resources: dict, lines: list[Line]) -> Ask:
+        """Return what the page says of questions; nothing new where the settings are mistaken."""
+        if not lines:
+            return Ask()
+        where = resources["nbgrader"]
+        try:
+            root = root_of(where["db_url"])
+            names = [line.name for line in lines]
+            return ask(root, where["student"], where["assignment"], names)
+        except CourseError as error:
+            self.log.warning("Pages offer no table for questions: %s", error)
+            return Ask()
 
     def _unread(self, resources: dict) -> set[str]:
         """Return the cells that need a mark by hand."""
@@ -93,9 +109,13 @@ class Overview(NbGraderPreprocessor):
             return []
         where = resources["nbgrader"]
         with Gradebook(where["db_url"]) as book:
-            if not inspect(book.engine).has_table(OUTCOMES):
-                return []  # all graded by nbgrader itself
-            choice = read_settings(Path(book.engine.url.database).parent).get("board")
+            if not set(TABLES) <= set(inspect(book.engine).get_table_names()):
+                return []  # all graded by nbgrader itself, or by an older release
+            try:
+                choice = read_settings(Path(book.engine.url.database).parent).get("board")
+            except CourseError as error:
+                self.log.error("No board on the page of %s: %s", where["student"], error)
+                return []
             with book.engine.connect() as connection:
                 raced = read_raced(connection, where["assignment"], {cell for cell, _ in races})
                 aliases = read_aliases(connection, where["assignment"])

@@ -11,18 +11,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from nbgrader.api import Assignment, Grade, SubmittedAssignment, SubmittedNotebook
-from sqlalchemy import Connection, Table, func, select, text
+from sqlalchemy import Connection, Table, bindparam, func, select, text
 
 from proflab_course.grading.grade_notebook import CaseResult
 from proflab_course.grading.submissions.read_guesses import ALIAS
 
-OUTCOMES = "proflab_outcome"  # as gradebook.py makes them
+TABLES = "proflab_outcome", "proflab_guesses"  # as gradebook.py makes them
 _RACED = text("""
     SELECT student, json_extract(value, '$.cell'), json_extract(value, '$.label'),
            json_extract(value, '$.hidden'), json_extract(value, '$.passed'),
            json_extract(value, '$.share'), json_extract(value, '$.cost')
-    FROM proflab_outcome, json_each(cases) WHERE assignment = :assignment
-""")
+    FROM proflab_outcome, json_each(cases)
+    WHERE assignment = :assignment AND json_extract(value, '$.cell') IN :cells
+""").bindparams(bindparam("cells", expanding=True))
 _ALIASES = text("""
     SELECT student, json_extract(value, '$.answer') FROM proflab_guesses, json_each(guesses)
     WHERE assignment = :assignment AND json_extract(value, '$.what') = :what
@@ -53,11 +54,10 @@ def read_raced(
     SQLite picks them out, since the cases of a class are megabytes, and each page needs these.
     """
     found: dict[str, list[CaseResult]] = {}
-    rows = connection.execute(_RACED, {"assignment": assignment})
+    rows = connection.execute(_RACED, {"assignment": assignment, "cells": sorted(cells)})
     for student, cell, label, hidden, passed, share, cost in rows:
-        if cell in cells:
-            case = CaseResult(cell, label, bool(hidden), bool(passed), share=share, cost=cost)
-            found.setdefault(student, []).append(case)
+        case = CaseResult(cell, label, bool(hidden), bool(passed), share=share, cost=cost)
+        found.setdefault(student, []).append(case)
     return found
 
 

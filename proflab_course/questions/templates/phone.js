@@ -1,7 +1,9 @@
 "use strict";
 const fields = [...document.querySelectorAll("input[data-question]")];
 const said = document.getElementById("said");
-const quoted = (text) => `"${text.replaceAll('"', '""')}"`;
+// An apostrophe keeps a spreadsheet from taking a guess for a formula; it is not read back.
+const harmless = (text) => (/^[=+@-]/.test(text) ? `'${text}` : text);
+const quoted = (text) => `"${harmless(text).replaceAll('"', '""')}"`;
 function rows() {
   return fields.filter((f) => f.value.trim()).map((f) =>
     `${f.dataset.question},${quoted(f.value.trim())},1`);

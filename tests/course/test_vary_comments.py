@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from proflab_course.course.variants import VaryError, varying
+from proflab_course.course.variants import VaryError, own_numbers, varying
 
 SECRET = bytes(32)
 CELL = """\
@@ -94,6 +94,14 @@ def test_the_solution_is_asked_the_set_up_and_what_depends_on_it():
     assert "measure(small), 2.0)" in found.text(found.expecting(values | {"a float and a text": 2}))
     with pytest.raises(ValueError, match="a row"):
         found.expecting(values | {"a row": {1, 2}.__iter__})
+
+
+def test_a_student_may_be_shown_the_lines_with_numbers_that_were_drawn():
+    found = varying(cell(), "test_f")
+    shown = own_numbers(drawn(found, "ada"))
+    assert {*shown} == {*found.expected}
+    assert re.fullmatch(r"width, groups = \(\d+, \d\)", shown["größer"])
+    assert re.fullmatch(r"\(lambda size: f\(size, 7\)\)\(7\d\)", shown["a row"])
 
 
 @pytest.mark.parametrize(
