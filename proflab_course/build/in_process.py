@@ -73,7 +73,9 @@ def ask(step: Step, answer: Answer, scope: dict[str, Any]) -> Verdict:
             return judge_race(plan, found)
         if (log := answer.log) is not None:
             (rows, tape), given = plain, list(eval(log.given, scope))
-            return judge_log(log, check_log(rows, tape, given, scope, log.machine, **log.options))
+            functions = {**scope["op_facts"].__globals__, **scope}  # the notebook's own, or built's
+            found = check_log(rows, tape, given, functions, log.machine, **log.options)
+            return judge_log(log, found)
         return judge_value(answer, plain)
     except NotPlainData as error:
         return judge_raised(answer, ["NotPlainData"], str(error))
