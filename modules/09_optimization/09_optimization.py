@@ -2044,11 +2044,13 @@ expect_table(
     ("no width, no vocabulary", [(2, 0, 10, 5, 5, False), (2, 8, 0, 5, 5, True)], ValueError),
 )
 ### BEGIN HIDDEN TESTS
+# vary: 2 in 2..9
 expect(
     "without a cache every pass begins at the first token",
     generation_flops(1, 2, 3, 1, 3, False),
     6 * (96 + 12) + 8 * (1 + 4 + 9),
 )
+# vary: 2 in 2..9
 expect(
     "with a cache each pass looks at all tokens so far",
     generation_flops(1, 2, 3, 1, 3, True),
@@ -2106,7 +2108,9 @@ expect("the lengths stay as they are", lengths, [13, 250, 1900, 40, 700])
 ### BEGIN HIDDEN TESTS
 expect_table(
     paged_tokens,
+    # vary: 17 in 17..31
     ("a full page needs no second one", ([32, 16, 17], 16), 80),
+    # vary: 30 in 29..34
     ("each sequence has pages of its own", ([1, 1, 1, 30], 7), 56),
     ("pages of 48 tokens", ([49, 48, 1], 48), 192),
     ("lengths are not negative", ([4, -3], 16), ValueError),
