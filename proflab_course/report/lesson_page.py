@@ -20,6 +20,7 @@ from proflab_course.course.release_stamp import track_of
 from proflab_course.grading.answer_key import Key, read_key
 from proflab_course.grading.grade_notebook import CaseResult
 from proflab_course.grading.pages.inert import readable
+from proflab_course.regrade.log import Log
 from proflab_course.report.class_guesses import Prediction, predictions
 from proflab_course.report.minutes import minutes_taken, quartiles
 
@@ -100,7 +101,7 @@ class Misconception:
 
 @dataclass
 class Summary:
-    """All figures of the page."""
+    """All figures of the page; waiting: questions about verdicts without an answer."""
 
     lesson: str
     public: bool
@@ -118,6 +119,7 @@ class Summary:
     people: dict[str, str] = field(default_factory=dict)
     track: str = ""
     minutes: list[float] = field(default_factory=list)
+    waiting: int = 0
 
     @property
     def time(self) -> str:
@@ -174,6 +176,8 @@ def read_summary(course: Course, lesson: str, public: bool = False, ids: bool = 
         raise CourseError(f"lesson {lesson} is not graded yet: run `proflab grade {lesson}` first")
     summary = summarise(key, outcomes, scores, list(people), public)
     summary.people = {} if public or ids else people
+    asked = Log(course.root).requests().values()
+    summary.waiting = sum(r.lesson == lesson and not r.answers for r in asked)
     return summary
 
 
