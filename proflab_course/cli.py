@@ -23,6 +23,7 @@ COMMANDS = {
     "questions": ("proflab_course.questions.command", "make a lecture's pages of questions"),
     "regrade": ("proflab_course.regrade.command", "answer students' questions about verdicts"),
     "report": ("proflab_course.report.command", "report on a lesson or the term"),
+    "viva": ("proflab_course.viva.command", "write questions about students' own functions"),
     "export": ("proflab_course.export.command", "write grades for a platform, or code to compare"),
     "doctor": ("proflab_course.doctor.command", "try each layer of isolation on this machine"),
 }

@@ -203,6 +203,16 @@ expect(
 )
 expect("a row has three keys", sorted(diagnose(rows, card)[2]), ["best", "name", "share"])
 expect("self_ms counts, not ms", columns(diagnose(rows, card), "share"), [[0.4], [0.2], [0.4]])
+# viva: r = doubles.forward_row; diagnose([r('add', '', 3.0), r('exp', '', 1.0)], Hardware(1e9,
+#     1e9))[0]['best']
+# viva: r = doubles.forward_row; diagnose([r('add', '', 3.0), r('exp', '', 1.0)], Hardware(1e9,
+#     1e9))[1]['share']
+# viva: r = doubles.forward_row; [d['name'] for d in diagnose([r('add', '', 1.0), r('exp', '',
+#     3.0)], Hardware(9.0, 9.0))]
+# viva: r = doubles.forward_row('add', '', 4.0, 0, 0, 1000, 0); diagnose([r], Hardware(1e9,
+#     1e6))[0]['best']
+# viva: r = doubles.forward_row('add', '', 4.0, 900, 100, 2, 3); diagnose([r], Hardware(5e5,
+#     1e6))[0]['best']
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_diagnose_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
@@ -820,6 +830,14 @@ expect(
 layer = one_weight(1.0)
 accumulate(layer, mean_of, pairs([7.0], [1.0] * 6))
 expect("a small batch counts less than a large one", layer.weight.grad.item(), 13 / 7, rel=1e-6)
+# viva: b = [(Tensor([[1.0], [2.0]]), 6), (Tensor([[3.0]]), 3)]; accumulate(nn.Linear(1, 1),
+#     lambda o, y: 0 * o.mean() + y, b)
+# viva: b = [(Tensor([[1.0]]), 8), (Tensor([[3.0]] * 3), 4)]; accumulate(nn.Linear(1, 1), lambda
+#     o, y: 0 * o.mean() + y, b)
+# viva: b = [(Tensor([[1.0]] * 4), 5), (Tensor([[3.0]]), 2)]; accumulate(nn.Linear(1, 1), lambda
+#     o, y: 0 * o.mean() + y, b)
+# viva: b = [(Tensor([[2.0]] * 3), 7)]; accumulate(nn.Linear(1, 1), lambda o, y: 0 * o.mean() + y,
+#     b)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_accumulate_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
@@ -1358,6 +1376,16 @@ expect(
     [[1000.0], [1 + math.exp(-1)], [[2 + 4 * math.exp(-1)]]],
     rel=1e-6,
 )
+# viva: a, b = [[np.array([n]), np.array([2.0]), np.array([[m]])] for n, m in ((0.0, 3.0), (0.0,
+#     5.0))]; merge(a, b)[2]
+# viva: a, b = [[np.array([n]), np.array([m]), np.array([[1.0]])] for n, m in ((3.0, 3.0), (3.0,
+#     5.0))]; merge(a, b)[1]
+# viva: a, b = [[np.array([n]), np.array([2.0]), np.array([[4.0]])] for n in (1.0, 2.0)]; merge(a,
+#     b)[1]
+# viva: a, b = [[np.array([n]), np.array([2.0]), np.array([[4.0]])] for n in (9.0, 2.0)]; merge(a,
+#     b)[0]
+# viva: a, b = [[np.array([n]), np.array([2.0]), np.array([[4.0]])] for n in (-50.0, 50.0)];
+#     merge(a, b)[2]
 ### END HIDDEN TESTS
 
 
@@ -1504,6 +1532,14 @@ steep = doubles.SlowMemory(64, 32, 32, 16, "float64", 100.0, 2)
 attend(steep, 32, 16)
 expect_between("numbers up to 100, in float64", steep.error, 0, 1e-3)
 expect("keys pass once for each tile of queries", steep.moved, 2 * 64 * 32 * (1 + 2))
+# viva: m = doubles.SlowMemory(seq=8, width=4, block_q=4, block_k=2); tiled_attention(m, 4, 2);
+#     m.moved
+# viva: m = doubles.SlowMemory(seq=8, width=4, block_q=4, block_k=2); tiled_attention(m, 4, 2,
+#     causal=True); m.moved
+# viva: m = doubles.SlowMemory(seq=6, width=2, block_q=3, block_k=3); tiled_attention(m, 3, 3);
+#     m.moved
+# viva: m = doubles.SlowMemory(seq=9, width=2, block_q=4, block_k=4); tiled_attention(m, 4, 4);
+#     m.largest_scores
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_tiled_attention_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}

@@ -9,11 +9,13 @@ exercises.py       the exercise that a test cell belongs to
 asserts.py         an assertion of a test cell
 test_cells.py      a test cell, split into steps and expected values
 explanations.py    explanations of hidden cases, for after the deadline
+variants.py        inputs of hidden cases that may vary, and what is drawn for them
 hidden_doubles.py  doubles in hidden tests, held by the grader
 tracks.py          the exercises that a class writes in the time that it has
 release_stamp.py   the release that a notebook comes from
 harness.py         a fingerprint of the code that can change a verdict
 files.py           files written whole or not at all
+secret.py          the course's secret, and what is drawn from it
 csv_table.py       a CSV file of a platform or a spreadsheet
 words.py           lists of names for messages
 jobs.py            the default number of parallel jobs

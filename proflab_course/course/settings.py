@@ -2,6 +2,8 @@
 
 [course]
 ai = "tutor"       # the policy on AI assistants, of build/policies.toml
+board = "names"    # what a class sees of each other in races, one of BOARDS
+variants = "student"  # whose numbers hidden cases have, one of VARIANTS
 lock = true        # a demo cell waits for its reader's guess
 regrade = "Hand the file in as the assignment Questions."   # or false: no questions on feedback
 """
@@ -15,7 +17,11 @@ from typing import Any
 from proflab_course.course.layout import CourseError
 
 SETTINGS = "private/course.toml"
-_KEYS = ("ai", "lock", "regrade")
+_KEYS = ("ai", "board", "lock", "regrade", "variants")
+# Costs with the aliases that students chose, with names, with neither, or no board at all.
+BOARDS = ("aliases", "names", "anonymous", "off")
+# Whether each student has hidden cases with numbers of their own.
+VARIANTS = ("class", "student")
 _MOST_REGRADE = 300
 
 
@@ -37,6 +43,8 @@ def read_settings(root: Path) -> dict[str, Any]:
         keys = ", ".join(_KEYS[:-1])
         allowed = f"with the keys {keys} and {_KEYS[-1]}, and no more"
         raise CourseError(f"{SETTINGS} may hold a table [course] {allowed}")
+    chosen_of(course, "board", BOARDS)
+    chosen_of(course, "variants", VARIANTS)
     if not isinstance(course.get("lock", False), bool):
         raise CourseError(f"{SETTINGS}: lock must be true or false, not {course['lock']!r}")
     regrade = course.get("regrade", True)

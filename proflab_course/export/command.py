@@ -40,6 +40,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--without-essay", action="store_true", help="write only the points for code"
     )
     parser.add_argument(
+        "--viva",
+        action="store_true",
+        help="write the points of the questions about own functions (proflab viva --marks)",
+    )
+    parser.add_argument(
         "--percent", action="store_true", help="write grades from 0 to 100 instead of points"
     )
     parser.add_argument(
@@ -63,7 +68,9 @@ def run(arguments: argparse.Namespace) -> int:
     platform = next(name for name in PLATFORMS if getattr(arguments, name))
     path = getattr(arguments, platform)
     essay, percent = not arguments.without_essay, arguments.percent
-    find = _term_grades if term else _lesson_grades
+    if arguments.viva and term:
+        raise CourseError("--viva writes the points of one lesson: name it")
+    find = _term_grades if term else _viva_grades if arguments.viva else _lesson_grades
     grades = find(course, lesson, essay, percent)
     filled = fill(platform, path, grades, lesson, arguments.column)
     output = arguments.output or path.with_name(f"{path.stem}_filled.csv")
@@ -112,6 +119,28 @@ def _lesson_grades(course: Course, lesson: str, essay: bool, percent: bool) -> d
         grade = None if unread else round(part * total_points(score, essay=essay), 2)
         grades[student] = Points(grade, names.get(student, ()))
     return grades
+
+
+def _viva_grades(course: Course, lesson: str, _: bool, percent: bool) -> dict[str, Points]:
+    """Return the points of each student who was asked about own functions."""
+    from proflab_course.grading.records.gradebook import Book
+    from proflab_course.viva.marks import kept_marks
+
+    marks = kept_marks(course, lesson)
+    if not marks:
+        problem = f"there are no marks of a viva of {lesson}"
+        raise CourseError(f"{problem}: run `proflab viva {lesson} --marks FILE`")
+    names: dict[str, tuple[str, ...]] = {}
+    if course.gradebook.exists():
+        with Book(course.gradebook) as book:
+            names = _other_names(book)
+    return {
+        student: Points(
+            round(100 * mark.points / mark.asked, 2) if percent else float(mark.points),
+            names.get(student, ()),
+        )
+        for student, mark in marks.items()
+    }
 
 
 def _term_grades(course: Course, _: str, essay: bool, percent: bool) -> dict[str, Points]:

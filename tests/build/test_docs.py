@@ -66,7 +66,7 @@ def copy_repository(place: Path, lessons: dict[str, str] | None = None) -> Path:
             shutil.rmtree(folder)
     for name in LATER if lessons is None else [LESSON, *LATER]:
         for room in ("modules", "source", "release"):
-            shutil.rmtree(place / "course" / room / name)
+            shutil.rmtree(place / "course" / room / name, ignore_errors=room != "modules")
     if lessons is not None:
         (place / "course/modules/tracks.toml").unlink()  # of the course's own lessons
     for name, text in (lessons or {}).items():

@@ -84,6 +84,7 @@ def test_the_policy_may_change_and_hand_ins_are_of_the_same_release(tmp_path, mo
         ('[course]\nAI = "log"\n', _KEYS),
         ("course = 1\n", _KEYS),
         ("[course\n", "cannot be read"),
+        ('[course]\nboard = "all"\n', 'board must be one of "aliases", "names", '),
         ('[course]\nlock = "yes"\n', "lock must be true or false"),
         ("[course]\nregrade = 3\n", "regrade must be true, false or a sentence"),
     ],

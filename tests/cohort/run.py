@@ -13,11 +13,9 @@ holds the solved lessons and nothing else: a fork of a test runner takes ten tim
 
 from __future__ import annotations
 
-import ast
 import importlib
 import re
 import sys
-import textwrap
 import types
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -33,6 +31,7 @@ from proflab_course.build.in_process import Case, run_cell
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import Cell, read_module
 from proflab_course.course.test_cells import TestCell, split
+from proflab_course.viva.entries import whole_code as complete  # noqa: F401
 
 ROOT = Path(__file__).parents[2]
 
@@ -133,16 +132,6 @@ def stub(solution: str) -> str:
     """The solution's code as the release has it, with nothing written."""
     region = r"^( *)### BEGIN SOLUTION.*?### END SOLUTION$"
     return re.sub(region, r"\1raise NotImplementedError()", solution, flags=re.S | re.M)
-
-
-def complete(exercise: str, code: str, solution: str) -> str:
-    """An entry's code as a whole cell: a bare body gets the solution's signature."""
-    code = textwrap.dedent(code).strip("\n")
-    if re.search(rf"^(def|class) {exercise}\b|^{exercise}\s*=", code, re.M):
-        return code
-    function = next(n for n in ast.parse(solution).body if isinstance(n, ast.FunctionDef))
-    head = ast.unparse(ast.FunctionDef(function.name, function.args, [ast.Pass()], [], lineno=1))
-    return head.replace("\n    pass", "") + "\n" + textwrap.indent(code, "    ")
 
 
 def judge(lesson: Solved, exercise: str, code: str) -> list[Case]:

@@ -6,7 +6,6 @@ import pytest
 
 from cohort.clauses import EXCUSED, untried
 from cohort.run import (
-    complete,
     earned,
     entries,
     exercises,
@@ -20,6 +19,7 @@ from cohort.run import (
 )
 from cohort.visible import GOAL, LESSON_GOAL, share
 from proflab_course.grading.points import share as share_of
+from proflab_course.viva.entries import whole_code
 
 EXERCISES = [(lesson, name) for lesson in lessons() for name in exercises(lesson)]
 # What an entry with a slip of the pen raises: it would be "caught" without testing anything.
@@ -47,7 +47,7 @@ def test_the_solution_keeps_all_points(lesson, exercise):
 def test_mutants_lose_points(lesson, exercise):
     survivors, slips = [], []
     for sentence, code in entries(lesson, "MUTANTS")[exercise].items():
-        code = complete(exercise, code, solved(lesson).solutions[exercise])
+        code = whole_code(exercise, code, solved(lesson).solutions[exercise])
         failed = failures(solved(lesson), exercise, code)
         survivors += [] if failed else [sentence]
         slips += [
@@ -61,7 +61,7 @@ def test_mutants_lose_points(lesson, exercise):
 def test_alternates_keep_points(lesson, exercise):
     lost = {}
     for sentence, code in entries(lesson, "ALTERNATES")[exercise].items():
-        code = complete(exercise, code, solved(lesson).solutions[exercise])
+        code = whole_code(exercise, code, solved(lesson).solutions[exercise])
         failed = [case for case in judge(solved(lesson), exercise, code) if not case.passed]
         if failed:
             lost[sentence] = failed

@@ -26,8 +26,9 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from cohort.run import Solved, complete, entries, failures, judge, lessons, solved
+from cohort.run import Solved, entries, failures, judge, lessons, solved
 from proflab_course.build.in_process import Case
+from proflab_course.viva.entries import whole_code
 
 GOAL, LESSON_GOAL = 0.9, 0.97
 ASIDE = "written in"
@@ -57,7 +58,7 @@ def share(lesson: str, exercise: str) -> Share:
     solution, unseen, survivors = solved(lesson).solutions[exercise], [], []
     counted = counted_mutants(lesson, exercise)
     for sentence, code in counted.items():
-        failed = failures(solved(lesson), exercise, complete(exercise, code, solution))
+        failed = failures(solved(lesson), exercise, whole_code(exercise, code, solution))
         if all(case.hidden for case in failed):
             unseen.append(sentence)
         if not failed:
@@ -96,7 +97,7 @@ def least(
         if not hidden
     }
     for sentence, code in mutants.items():
-        for case in judge(lesson, exercise, complete(exercise, code, lesson.solutions[exercise])):
+        for case in judge(lesson, exercise, whole_code(exercise, code, lesson.solutions[exercise])):
             if not (case.passed or case.hidden):
                 # A set-up that raises is no case, yet it tells students as much.
                 caught.setdefault((case.cell, case.label), {})[sentence] = None
@@ -128,7 +129,7 @@ def alike(lesson: str, exercise: str) -> list[list[str]]:
     """Return the sentences of mutants that no case tells apart, in groups of two and more."""
     solution, groups = solved(lesson).solutions[exercise], {}
     for sentence, code in entries(lesson, "MUTANTS")[exercise].items():
-        cases = judge(solved(lesson), exercise, complete(exercise, code, solution))
+        cases = judge(solved(lesson), exercise, whole_code(exercise, code, solution))
         outcome = tuple((case.cell, case.label, case.passed, case.reason) for case in cases)
         groups.setdefault(outcome, []).append(sentence)
     return [group for group in groups.values() if len(group) > 1]

@@ -4,13 +4,19 @@ import ast
 import textwrap
 
 import pytest
-from cohort import lesson_06_races, lesson_07_races
+from cohort import lesson_06_races, lesson_07_races, lesson_11_races, lesson_13
 from cohort.run import solved
 
 from proflab.lesson.race.cost import MACHINES, cost
 from proflab.lesson.race.judge import share_of
+from proflab.lesson.race.plans import judge_plan
 
-RACES = {"lesson_06": lesson_06_races, "lesson_07": lesson_07_races}
+RACES = {
+    "lesson_06": lesson_06_races,
+    "lesson_07": lesson_07_races,
+    "lesson_11": lesson_11_races,
+    "lesson_13": lesson_13,
+}
 
 
 @pytest.mark.parametrize(
@@ -32,10 +38,45 @@ def test_an_idea_is_worth_its_share_of_the_way(lesson, name, idea):
     ]
     body = textwrap.indent(textwrap.dedent(body).strip(), "    ")
     exec(f"def {name}({ast.unparse(function.args)}):\n{body}", scope)
-    [test] = lesson.tests[name]
-    step, race = test.blocks[0].steps[0], test.blocks[0].answers[0].race
+    block = lesson.tests[name][0].blocks[0]
+    step, race = block.steps[0], block.answers[0].race
+    if race is None:
+        plan = block.answers[0].plan
+        found = judge_plan(eval(step.code, scope), plan.rule, plan.parameters, plan.given)
+        assert share_of(found, plan.full) == pytest.approx(share, abs=0.01)
+        return
     paid, given = (
         cost(list(eval(code, scope)), MACHINES[race.machine], scope["op_facts"]).ms
         for code in (step.code, race.given)
     )
     assert share_of({"ms": paid, "given": given}, race.full) == pytest.approx(share, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("lesson", "name", "slow"),
+    [("lesson_07", "order", "slow_order"), ("lesson_11", "buckets", "slow_buckets")],
+)
+def test_the_given_plan_is_the_one_that_a_locked_cell_shows(lesson, name, slow):
+    lesson = solved(lesson)
+    scope = dict(lesson.scope) | {name: lesson.scope[slow]}
+    cases = [
+        (step, answer.plan)
+        for test in lesson.tests[name]
+        for block in test.blocks
+        for step, answer in zip(block.steps, block.answers, strict=True)
+        if answer is not None
+    ]
+    for step, plan in cases:
+        found = judge_plan(eval(step.code, scope), plan.rule, plan.parameters, plan.given)
+        assert found["ms"] == pytest.approx(plan.given, rel=1e-4)
+    assert len(cases) >= 3
+
+
+def test_the_order_costs_what_the_students_own_cache_counts():
+    scope = solved("lesson_07").scope
+    walk = [
+        address
+        for i, j, k in scope["order"](32, 32, 8)
+        for address in (i * 32 + k, 1024 + k * 32 + j, 2048 + i * 32 + j)
+    ]
+    assert scope["cache_misses"](walk, 8, 32) == 896

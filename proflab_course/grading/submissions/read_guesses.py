@@ -2,7 +2,8 @@
 
 A demo cell of a lesson records a reader's guess beside the answer (`proflab/lesson/guesses.py`).
 Students can edit the outputs, so only a few numbers and short texts are kept. The minutes that a
-lesson took are read from the text of the cell that asks for them, and kept beside the guesses.
+lesson took, and the alias for the board of its races, are read from the text of the cell that asks
+for them, and kept beside the guesses.
 """
 
 from __future__ import annotations
@@ -18,10 +19,14 @@ from proflab_course.grading.run.replies import text as fit_text
 
 TOOK = "the lesson took"
 _TOOK = re.compile(r"^minutes_\d\d\s*=\s*(\d{1,4}(?:\.\d{1,3})?)\s*(?:#|$)", re.MULTILINE)
+ALIAS = "race_alias"
+_ALIAS = re.compile(
+    rf"^{ALIAS}\s*=\s*(?P<q>[\"'])([^\"'\\\n]{{1,24}})(?P=q)\s*(?:#|$)", re.MULTILINE
+)
 _OVERLOOKED = re.compile(
     r"""^overlooked_(\w{1,60})[ \t]*=[ \t]*(["'])(.{1,200}?)\2[ \t]*(?:#.*)?$""", re.MULTILINE
 )
-_MOST_SEARCHED = 1_000  # characters of a cell that may say the minutes, or what was overlooked
+_MOST_SEARCHED = 1_000  # characters of a cell that may say them
 _MOST_GUESSES = 60
 _MOST_TEXT = 100
 _MOST_OUTPUTS = 200
@@ -63,7 +68,7 @@ def read_guesses(cells: list[Any]) -> list[Guess]:
             found[key] = guess
     said = dict(_overlooked(cells))
     guesses = (replace(each, overlooked=said.get(each.name, "")) for each in found.values())
-    return [*guesses, *_minutes(cells)]
+    return [*guesses, *_said(cells)]
 
 
 def _overlooked(cells: Iterable[Any]) -> Iterator[tuple[str, str]]:
@@ -80,13 +85,20 @@ def _source(cell: Any) -> str:
     return source if isinstance(source, str) else ""
 
 
-def _minutes(cells: Iterable[Any]) -> Iterator[Guess]:
-    """Yield the minutes that the lesson took, once, if the notebook says them."""
+def _said(cells: Iterable[Any]) -> Iterator[Guess]:
+    """Yield the minutes that the lesson took and the alias, each once, if they are said."""
+    due = {TOOK: _TOOK, ALIAS: _ALIAS}
     for cell in cells:
-        if match := _TOOK.search(_source(cell)[:_MOST_SEARCHED]):
-            if float(match[1]) > 0:
-                yield Guess(TOOK, None, float(match[1]), "min")
-                return
+        source = _source(cell)[:_MOST_SEARCHED]
+        for what, pattern in list(due.items()):
+            match = pattern.search(source)
+            if match and what == ALIAS and match[2].strip():
+                yield Guess(what, None, match[2].strip())
+            elif match and what == TOOK and float(match[1]) > 0:
+                yield Guess(what, None, float(match[1]), "min")
+            else:
+                continue
+            del due[what]
 
 
 def _records(cells: Iterable[Any]) -> Iterator[dict]:

@@ -1,0 +1,186 @@
+"""Write questions for other programs: CSV for mail merge, GIFT for Moodle, QTI 1.2 for Canvas.
+
+GIFT is Moodle's own text format (docs.moodle.org, "GIFT format"); QTI 1.2 is the IMS's, in the
+package that Canvas imports: a zip with imsmanifest.xml and an assessment of items of the type
+`multiple_choice_question`.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import html
+import io
+import re
+import zipfile
+from collections.abc import Iterable, Sequence
+from xml.sax.saxutils import escape, quoteattr
+
+from proflab_course.course.csv_table import harmless
+from proflab_course.viva.questions import LETTERS, Question
+from proflab_course.viva.sheet import Sheet
+
+_OPTIONS = 4
+
+
+def as_csv(sheets: Iterable[Sheet]) -> str:
+    """Return a row for each question of each sheet: student, question, stem, A to D; no key."""
+    out = io.StringIO(newline="")
+    rows = csv.writer(out)
+    rows.writerow(["student", "question", "stem", *LETTERS[:_OPTIONS]])
+    for sheet in sheets:
+        for number, q in enumerate(sheet.questions, 1):
+            stem = "\n".join(filter(None, (q.stem, q.text)))
+            options = [*q.options, *[""] * (_OPTIONS - len(q.options))]
+            cells = [sheet.student, str(number), stem, *options]
+            rows.writerow([harmless(cell) for cell in cells])
+    return out.getvalue()
+
+
+# ── GIFT ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def as_gift(lesson: str, questions: Sequence[Question]) -> str:
+    """Return the questions in GIFT, in a category of their own; texts are HTML."""
+    parts = [f"$CATEGORY: $course$/top/{lesson}", ""]
+    for number, q in enumerate(questions, 1):
+        title = _gift(f"{lesson} {number} {q.exercise}")
+        lines = [f"::{title}::[html]{_gift(_html(q))} {{"]
+        for place, option in enumerate(q.options):
+            sign = "=" if place == q.key else "~"
+            told = f"#{_gift(html.escape(q.results[place]))}" if q.results else ""
+            lines.append(f"{sign}{_gift(_preformatted(option))}{told}")
+        parts += ["\n".join([*lines, "}"]), ""]
+    return "\n".join(parts)
+
+
+def _gift(text: str) -> str:
+    r"""Return text with GIFT's own characters escaped, in one line.
+
+    >>> _gift("a = {1: 2}")
+    'a \\= \\{1\\: 2\\}'
+    """
+    return re.sub(r"([\\~=#{}:])", r"\\\1", text).replace("\n", " ")
+
+
+def _html(q: Question) -> str:
+    """Return stem and code of a question as HTML without line ends."""
+    parts = html.escape(q.stem).split("`")
+    stem = "".join(f"<code>{p}</code>" if n % 2 else p for n, p in enumerate(parts))
+    return f"<p>{stem}</p>" + (f"<pre>{_lines(q.text)}</pre>" if q.text else "")
+
+
+def _lines(code: str) -> str:
+    return "<br>".join(html.escape(line).replace(" ", "&nbsp;") for line in code.splitlines())
+
+
+def _preformatted(option: str) -> str:
+    return f"<code>{'<br>'.join(map(html.escape, option.splitlines()))}</code>"
+
+
+# ── QTI ──────────────────────────────────────────────────────────────────────────────────────
+
+_QTI = "http://www.imsglobal.org/xsd/ims_qtiasiv1p2"
+_PACKAGE = "http://www.imsglobal.org/xsd/imsccv1p1/imscp_v1p1"
+_ITEM = """\
+      <item ident="{ident}" title={title}>
+        <itemmetadata>
+          <qtimetadata>
+            <qtimetadatafield>
+              <fieldlabel>question_type</fieldlabel>
+              <fieldentry>multiple_choice_question</fieldentry>
+            </qtimetadatafield>
+            <qtimetadatafield>
+              <fieldlabel>points_possible</fieldlabel>
+              <fieldentry>1</fieldentry>
+            </qtimetadatafield>
+          </qtimetadata>
+        </itemmetadata>
+        <presentation>
+          <material><mattext texttype="text/html">{stem}</mattext></material>
+          <response_lid ident="response1" rcardinality="Single">
+            <render_choice>
+{labels}
+            </render_choice>
+          </response_lid>
+        </presentation>
+        <resprocessing>
+          <outcomes>
+            <decvar maxvalue="100" minvalue="0" varname="SCORE" vartype="Decimal"/>
+          </outcomes>
+          <respcondition continue="No">
+            <conditionvar><varequal respident="response1">{key}</varequal></conditionvar>
+            <setvar action="Set" varname="SCORE">100</setvar>
+          </respcondition>
+        </resprocessing>
+      </item>
+"""
+_LABEL = """\
+              <response_label ident="{ident}">
+                <material><mattext texttype="text/html">{text}</mattext></material>
+              </response_label>"""
+_ASSESSMENT = """\
+<?xml version="1.0" encoding="UTF-8"?>
+<questestinterop xmlns="{qti}">
+  <assessment ident="{ident}" title={title}>
+    <qtimetadata>
+      <qtimetadatafield>
+        <fieldlabel>cc_maxattempts</fieldlabel>
+        <fieldentry>1</fieldentry>
+      </qtimetadatafield>
+    </qtimetadata>
+    <section ident="root_section">
+{items}    </section>
+  </assessment>
+</questestinterop>
+"""
+_MANIFEST = """\
+<?xml version="1.0" encoding="UTF-8"?>
+<manifest identifier="{ident}_manifest" xmlns="{package}">
+  <metadata>
+    <schema>IMS Content</schema>
+    <schemaversion>1.1.3</schemaversion>
+  </metadata>
+  <organizations/>
+  <resources>
+    <resource identifier="{ident}" type="imsqti_xmlv1p2">
+      <file href="{ident}/{ident}.xml"/>
+    </resource>
+  </resources>
+</manifest>
+"""
+
+
+def as_qti(lesson: str, questions: Sequence[Question]) -> bytes:
+    """Return the questions as a QTI 1.2 package, the same bytes for the same questions."""
+    ident = f"viva_{lesson}"
+    title = quoteattr(f"{lesson}: which input tells?")
+    items = "".join(_item(f"{ident}_{n}", lesson, q) for n, q in enumerate(questions, 1))
+    files = {
+        "imsmanifest.xml": _MANIFEST.format(ident=ident, package=_PACKAGE),
+        f"{ident}/{ident}.xml": _ASSESSMENT.format(ident=ident, title=title, qti=_QTI, items=items),
+    }
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as package:
+        for name, text in files.items():
+            package.writestr(zipfile.ZipInfo(name), text.encode())
+    return out.getvalue()
+
+
+def _item(ident: str, lesson: str, q: Question) -> str:
+    """Return a question as an item; Canvas wants answers' names to be unique in the package."""
+    names = [
+        f"a{int(hashlib.sha256(f'{ident} {place}'.encode()).hexdigest()[:7], 16)}"
+        for place in range(len(q.options))
+    ]
+    labels = "\n".join(
+        _LABEL.format(ident=name, text=escape(_preformatted(option)))
+        for name, option in zip(names, q.options, strict=True)
+    )
+    return _ITEM.format(
+        ident=ident,
+        title=quoteattr(f"{lesson} {q.exercise}"),
+        stem=escape(_html(q)),
+        labels=labels,
+        key=names[q.key],
+    )

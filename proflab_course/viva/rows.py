@@ -1,0 +1,65 @@
+"""Questions of other makers, which go into the same sheet: rows of stem, options and key.
+
+Concept questions stand in modules/LESSON/concepts.toml, an array `question` of tables with `id`,
+`stem`, `options` (a list, or a table A to D) and `key` (a letter). They fill a sheet when too few
+of a student's own functions can be asked about, and the sheet says that they are not about them.
+A maker of further rows, as about a race that was run, adds a function to MAKERS.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from proflab_course.course.layout import Course, CourseError
+from proflab_course.viva.questions import LETTERS, Draws, Question
+
+
+@dataclass(frozen=True)
+class Row:
+    """A question with a key that its maker has computed. `own`: it is about the student's work."""
+
+    name: str
+    stem: str
+    options: tuple[str, ...]
+    key: int
+    note: str = ""
+    own: bool = False
+
+    def question(self) -> Question:
+        """Return the row as a question of a sheet."""
+        return Question("row", self.name, self.stem, self.options, self.key, note=self.note)
+
+
+def concept_rows(course: Course, lesson: str, student: str) -> list[Row]:
+    """Return the lesson's concept questions; none where it has no concepts.toml."""
+    path = course.module(lesson).with_name("concepts.toml")
+    if not path.exists():
+        return []
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8")).get("question", [])
+        return [_row(table) for table in tables]
+    except (tomllib.TOMLDecodeError, KeyError, ValueError, TypeError) as error:
+        raise CourseError(f"{path} cannot be read ({error}): mend it") from None
+
+
+def _row(table: dict[str, Any]) -> Row:
+    options = table["options"]
+    texts = list(options.values()) if isinstance(options, dict) else list(options)
+    place = LETTERS.index(str(table["key"]).strip().upper())
+    return Row(
+        str(table["id"]), str(table["stem"]), tuple(map(str, texts)), place, table.get("why", "")
+    )
+
+
+# Each takes course, lesson and student, and returns rows; those about own work come first.
+MAKERS: list[Callable[[Course, str, str], Sequence[Row]]] = [concept_rows]
+
+
+def rows(course: Course, lesson: str, student: str, draws: Draws) -> list[Question]:
+    """Return all rows for a student's sheet, in a drawn order."""
+    made = [row for maker in MAKERS for row in maker(course, lesson, student)]
+    mixed = draws.mixed(made, "rows")
+    return [row.question() for row in sorted(mixed, key=lambda row: not row.own)]

@@ -1,0 +1,221 @@
+"""Read the known wrong solutions of a lesson, and keep what they return.
+
+They stand in tests/cohort/lesson_NN.py of the repository, and for lessons of one's own in
+private/variants/NN.py, as dicts `MUTANTS`: exercise → sentence → code; `HELPERS` is code that all
+of them may use. They are executed in the sandbox, in the solved lesson, once for a lesson: the
+outcomes stay in .cache/viva/ under a digest of all that they depend on.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib
+import importlib.util
+import json
+import re
+import sys
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from proflab.checks.values import dumps, loads
+from proflab.lesson.names import bound_names, used_names
+from proflab_course.course.files import replace_file
+from proflab_course.course.layout import Course, CourseError
+from proflab_course.viva.entries import whole_code
+from proflab_course.viva.execute import Notebook, Run, Sandbox
+from proflab_course.viva.inputs import Input
+from proflab_course.viva.seen import Outcome
+
+MOST = 14  # of an exercise
+MOST_LINES = 18  # of a variant that is printed
+CACHE = ".cache/viva"
+_VERSION = "1"
+# Sentences of entries whose fault is form: it says nothing about what the function computes.
+_FORM = re.compile(
+    r"\bfloats? for\b|\bfor (a|an) (int|float|list|tuple)\b|overflow|\b(16|32)[- ]bit|\brounded\b|"
+    r"\bcut to\b|written in\b|looked up\b|\bby (their|its) id\b|\bid\(|\bother names\b|"
+    r"kept by the first|"
+    r"\bthe argument \w+ is changed|\bmore than \d+ are refused|\bprinted\b|\bassert\b|"
+    r"\bis returned as\b|\bas (a )?(text|string)s?\b|\brefused\b|\bnot refused\b|\bpasses for\b|"
+    r"\bcheck(ed|s)?\b|\braises?d?\b|\berror\b|\bValueError\b|\bTypeError\b|\bdtype of\b|"
+    r"\bas float",
+    re.I,
+)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A known wrong solution: its sentence, its whole code, and what a reader needs of it.
+
+    shown: the code with the helpers that it uses, without docstrings.
+    """
+
+    sentence: str
+    code: str
+    shown: str
+    form: bool = False
+
+    @property
+    def is_readable(self) -> bool:
+        """True if it is short enough to be printed."""
+        lines = self.shown.splitlines()
+        return len(lines) <= MOST_LINES and max(map(len, lines), default=0) <= 100
+
+
+def read_variants(
+    course: Course, lesson: str, solutions: Mapping[str, str]
+) -> dict[str, list[Variant]]:
+    """Return the variants of each exercise, those that are readable first.
+
+    solutions: the code of the lesson's own solutions, whose signatures short entries have.
+
+    Raises CourseError if the course has none of this lesson.
+    """
+    module = _module(course, lesson)
+    helpers = textwrap.dedent(getattr(module, "HELPERS", "")).strip()
+    marked = getattr(module, "FORM", ())
+    found: dict[str, list[Variant]] = {}
+    for exercise, entries in module.MUTANTS.items():
+        if exercise in solutions:
+            made = [
+                _variant(exercise, sentence, code, solutions[exercise], helpers, marked)
+                for sentence, code in entries.items()
+            ]
+            fit = [each for each in made if not each.form]
+            found[exercise] = sorted(fit, key=lambda v: not v.is_readable)[:MOST]
+    return found
+
+
+def _module(course: Course, lesson: str) -> ModuleType:
+    own = course.root / "private" / "variants" / f"{lesson[:2]}.py"
+    if own.exists():
+        spec = importlib.util.spec_from_file_location(f"_variants_{lesson}", own)
+        if spec is not None and spec.loader is not None:
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+            return module
+    for root in (course.root, Path(__file__).parents[2]):
+        tests = root / "tests"
+        if (tests / "cohort" / f"lesson_{lesson[:2]}.py").exists():
+            if str(tests) not in sys.path:
+                sys.path.append(str(tests))
+            return importlib.import_module(f"cohort.lesson_{lesson[:2]}")
+    raise CourseError(
+        f"viva needs wrong solutions of {lesson}: run it in a clone of the repository, which has "
+        f"tests/cohort, or write private/variants/{lesson[:2]}.py"
+    )
+
+
+def _variant(
+    exercise: str, sentence: str, body: str, solution: str, helpers: str, marked: Any
+) -> Variant:
+    code = whole_code(exercise, body, solution)
+    form = sentence in marked or bool(_FORM.search(sentence))
+    return Variant(sentence, f"{helpers}\n\n{code}".strip(), _shown(code, helpers), form)
+
+
+def _shown(code: str, helpers: str) -> str:
+    """Return the code after the helpers that it needs."""
+    nodes, needed = ast.parse(helpers).body, used_names(ast.parse(code).body)
+    kept: list[ast.stmt] = []
+    for node in reversed(nodes):
+        if bound_names([node]) & needed:
+            kept.insert(0, node)
+            needed |= used_names([node])
+    parts = [*(ast.get_source_segment(helpers, node) or "" for node in kept), code]
+    return "\n".join(without_docstrings(part) for part in parts)
+
+
+def without_docstrings(code: str) -> str:
+    """Return Python without its functions' docstrings and without empty lines."""
+    drop: set[int] = set()
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(node):
+            first = node.body[0]
+            if len(node.body) > 1:
+                drop |= {*range(first.lineno, (first.end_lineno or first.lineno) + 1)}
+    lines = code.splitlines()
+    return "\n".join(s for n, s in enumerate(lines, 1) if n not in drop and s.strip())
+
+
+# ── what they return ─────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the lesson's own solution and its variants return, input by input.
+
+    right: the solution's outcomes; wrong: for each variant its outcomes. An outcome is None where
+    there is none that can be relied on.
+    """
+
+    inputs: list[Input]
+    right: list[Outcome | None]
+    variants: list[Variant]
+    wrong: list[list[Outcome | None]]
+
+
+def known_outcomes(
+    course: Course,
+    sandbox: Sandbox,
+    solved: Notebook,
+    inputs: Sequence[Input],
+    variants: Sequence[Variant],
+) -> Known:
+    """Return what solution and variants return for those inputs that the solution can take."""
+    digest = hashlib.sha256(
+        json.dumps(
+            [_VERSION, solved.cells, [i.text for i in inputs], [v.code for v in variants]]
+        ).encode()
+    ).hexdigest()[:32]
+    path = course.root / CACHE / f"{digest}.json"
+    table = _read(path, len(inputs), len(variants) + 1)
+    if table is None:
+        table = _executed(sandbox, solved, inputs, variants)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(path, json.dumps([[_packed(o) for o in row] for row in table]).encode())
+    fit = [n for n, one in enumerate(inputs) if _takes(table[0][n], one)]
+    rows = [[row[n] for n in fit] for row in table]
+    return Known([inputs[n] for n in fit], rows[0], list(variants), rows[1:])
+
+
+def _executed(
+    sandbox: Sandbox, solved: Notebook, inputs: Sequence[Input], variants: Sequence[Variant]
+) -> list[list[Outcome | None]]:
+    right = sandbox.stable(solved, [Run(one) for one in inputs])
+    fit = [n for n, one in enumerate(inputs) if _takes(right[n], one)]
+    runs = [Run(inputs[n], variant.code) for variant in variants for n in fit]
+    found = iter(sandbox.stable(solved, runs) if runs else ())
+    table = [right]
+    for _ in variants:
+        row: list[Outcome | None] = [None] * len(inputs)
+        for n in fit:
+            row[n] = next(found)
+        table.append(row)
+    return table
+
+
+def _takes(outcome: Outcome | None, one: Input) -> bool:
+    """Return True if the solution does with an input what it is there for."""
+    return outcome is not None and bool(outcome.raised) == one.error
+
+
+def _packed(outcome: Outcome | None) -> list[str] | None:
+    return None if outcome is None else [dumps(outcome.value).decode(), outcome.raised]
+
+
+def _read(path: Path, columns: int, rows: int) -> list[list[Outcome | None]] | None:
+    """Return the outcomes in a file; None if there is none, or it is no such file."""
+    try:
+        table = [
+            [None if o is None else Outcome(loads(o[0].encode()), o[1]) for o in row]
+            for row in json.loads(path.read_bytes())
+        ]
+    except (OSError, ValueError, TypeError, LookupError):
+        return None
+    return table if len(table) == rows and all(len(row) == columns for row in table) else None

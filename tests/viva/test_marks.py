@@ -1,0 +1,45 @@
+"""Marks of a viva come back into the course."""
+
+import pytest
+
+from proflab_course.course.layout import Course, CourseError
+from proflab_course.viva.marks import Mark, keep_marks, kept_marks, read_marks, told
+
+
+def written(tmp_path, text):
+    path = tmp_path / "viva.csv"
+    path.write_text(text)
+    return path
+
+
+def test_marks_are_read_and_kept_and_added_to(tmp_path):
+    course = Course(tmp_path)
+    path = written(tmp_path, "student;q1;q2;q3;q4;remark\nada;1;1;0;1;good\nben;0;;0;1;\ncy;;;;;\n")
+    marks = read_marks(path, {"ada", "ben", "cy"})
+    assert marks == {"ada": Mark("ada", (1, 1, 0, 1)), "ben": Mark("ben", (0, None, 0, 1))}
+    assert keep_marks(course, "01_small", marks) == 2
+    assert keep_marks(course, "01_small", {"ben": Mark("ben", (1, 1, 1, 1))}) == 2
+    assert kept_marks(course, "01_small") == marks | {"ben": Mark("ben", (1, 1, 1, 1))}
+    assert kept_marks(course, "02_other") == {}
+
+
+def test_three_of_four_pass():
+    passed = [Mark("a", marks).passed for marks in ((1, 1, 1, 0), (1, 1, 0, 0), (1, None, 1, 1))]
+    assert passed == [True, False, True]
+    marks = {"a": Mark("a", (1, 1, 1, 0)), "b": Mark("b", (0, 0, 0, 0))}
+    assert told(marks) == "1 of 2 have three questions of four or more; another sheet for b"
+
+
+@pytest.mark.parametrize(
+    "text, problem",
+    [
+        ("student,q1\nzoe,1\n", "line 2: 'zoe' is no student"),
+        ("student,q1\nada,2\n", "line 2: a mark is 0, 1 or empty, not '2'"),
+        ("student,q1\nada,1\nada,0\n", "line 3: ada is there twice"),
+        ("name,mark\nada,1\n", "needs the columns student, q1, q2"),
+        ("", "needs the columns student"),
+    ],
+)
+def test_what_cannot_be_a_mark_is_refused_with_its_line(tmp_path, text, problem):
+    with pytest.raises(CourseError, match=problem):
+        read_marks(written(tmp_path, text), {"ada"})

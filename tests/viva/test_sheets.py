@@ -1,0 +1,130 @@
+"""`proflab viva` over a class in the sandbox: sheets, keys, index; no hand-in stops it."""
+
+import csv
+import os
+import re
+
+import pytest
+from viva_class import LESSON, make_course
+
+from proflab_course.cli import main
+
+ENDLESS = "def fence(w, h):\n    while True:\n        pass"
+HUGE = "def box(w, h, d):\n    return [0] * 10**8"
+EXITS = "import os\ndef tiles(length, size):\n    os._exit(0)"
+MARKUP = (
+    "def rectangle(width, height):\n"
+    "    # <script>alert(1)</script> </code>{{ 7 * 7 }}\n"
+    "    return width * height"
+)
+CLASS = {
+    "ada": {},
+    "ben": {"fence": "def fence(a, b):\n    return a + a + b + b", "rectangle": MARKUP},
+    "cy": {"fence": ENDLESS, "box": HUGE, "tiles": EXITS},
+    "dee": {"box": None, "fence": None},
+    "eve": None,
+}
+WORDS = [
+    "viva",
+    "1",
+    "--jobs",
+    "1",
+    *(["--no-sandbox"] if os.environ.get("PROFLAB_NO_SANDBOX_TESTS") else []),
+]
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    course = make_course(tmp_path_factory.mktemp("viva"), CLASS)
+    (course.root / "private" / "secret").write_bytes(bytes(32))
+    (course.root / "submitted" / "finn" / LESSON).mkdir(parents=True)
+    (course.root / "submitted" / "finn" / LESSON / f"{LESSON}.ipynb").write_text("no notebook")
+    before = os.getcwd()
+    os.chdir(course.root)
+    assert main([*WORDS, "--csv"]) == 0
+    yield course
+    os.chdir(before)
+
+
+def page(course, name, folder="viva"):
+    return (course.root / folder / LESSON / name).read_text()
+
+
+def index(course, folder="viva"):
+    rows = csv.DictReader(page(course, "index.csv", folder).splitlines())
+    return {row["student"]: row for row in rows}
+
+
+def test_each_student_has_a_sheet_and_a_key(course):
+    assert set(index(course)) == {*CLASS, "finn"}
+    assert index(course)["ada"]["kinds"] == "value tell change tell"
+    for student in (*CLASS, "finn"):
+        assert page(course, f"{student}.html")
+        assert page(course, f"{student}.key.html")
+
+
+def test_the_key_is_on_the_key_page_alone(course):
+    assert 'class="key"' in page(course, "ada.key.html")
+    sheet = page(course, "ada.html")
+    assert 'class="key"' not in sheet
+    assert "The other one:" not in sheet
+    assert "yours" not in re.sub(r"does yours", "", re.sub(r"<style>.*</style>", "", sheet))
+
+
+def test_students_with_different_code_get_different_sheets(course):
+    digests = [index(course)[name]["digest"] for name in ("ada", "ben", "cy", "dee")]
+    assert len(set(digests)) == 4
+
+
+def test_what_does_not_end_is_huge_or_exits_gives_fewer_questions_and_stops_nobody(course):
+    row = index(course)["cy"]
+    assert set(row["exercises"].split()) <= {"rectangle"}
+    assert "questions could be made from this hand-in" in page(course, "cy.html")
+    assert len(index(course)["dee"]["exercises"].split()) >= 2
+    assert index(course)["eve"]["exercises"] == ""
+    assert "There is nothing to ask" in page(course, "finn.html")
+
+
+def test_a_students_text_is_text_and_the_page_fetches_nothing(course):
+    for ending in ("html", "key.html"):
+        text = page(course, f"ben.{ending}")
+        assert "<script" not in text
+        if "rectangle" in index(course)["ben"]["exercises"]:
+            assert "&lt;script&gt;" in text
+            assert "{{ 7 * 7 }}" in text
+        assert not re.search(r"\b(?:src|href)=|url\(", text)
+
+
+def test_the_same_seed_gives_the_same_bytes_also_without_the_cache(course):
+    for path in (course.root / ".cache" / "viva").iterdir():
+        path.unlink()
+    words = [*WORDS, "--student", "ada", "--student", "ben"]
+    assert main([*words, "-o", "again"]) == 0
+    assert main([*words, "-o", "other", "--seed", "2"]) == 0
+    for student in ("ada", "ben"):
+        for ending in ("html", "key.html"):
+            name = f"{student}.{ending}"
+            assert page(course, name, "again") == page(course, name)
+    assert index(course, "other")["ada"]["digest"] != index(course)["ada"]["digest"]
+
+
+def test_the_csv_has_a_row_for_each_question_and_no_key(course):
+    rows = list(csv.DictReader(page(course, "questions.csv").splitlines(keepends=True)))
+    assert set(rows[0]) == {"student", "question", "stem", "A", "B", "C", "D"}
+    assert [row["question"] for row in rows if row["student"] == "ada"] == list("1234")
+
+
+def test_without_known_wrong_solutions_it_says_what_is_missing(course, capsys):
+    path = course.root / "private" / "variants" / "01.py"
+    kept = path.read_text()
+    path.unlink()
+    source = course.root / "source"
+    (source / LESSON).rename(source / "88_small")
+    (source / "88_small" / f"{LESSON}.ipynb").rename(source / "88_small" / "88_small.ipynb")
+    try:
+        assert main(["viva", "88"]) == 2
+        assert "private/variants/88.py" in capsys.readouterr().err
+    finally:
+        (source / "88_small" / "88_small.ipynb").rename(source / "88_small" / f"{LESSON}.ipynb")
+        (source / "88_small").rename(source / LESSON)
+        path.write_text(kept)
