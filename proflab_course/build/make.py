@@ -281,7 +281,8 @@ def _make_release(plan: Plan, lesson: Lesson, work: Path) -> NotebookNode:
     if plan.policy:
         plan.policy.write(source)
     plan.notes += lesson_notes(plan.course, lesson, plan.whole)
-    plan.notes.append(vary_sentence(lesson, plan.seed))
+    if plan.seed is not None or read_settings(plan.course.root).get("variants") == "student":
+        plan.notes.append(vary_sentence(lesson, plan.seed))
     vary_cases(lesson, plan.seed, source)
     place = plan.course.module(lesson.name).parent
     if plan.secret is not None and (place / draw.FILE).exists():
