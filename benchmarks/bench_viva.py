@@ -12,8 +12,10 @@ The table has the exercises with three questions or more for every right hand-in
 from __future__ import annotations
 
 import argparse
+import importlib
 import sys
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,7 +29,7 @@ from proflab_course.grading.answer_key import read_key  # noqa: E402
 from proflab_course.viva.command import Lesson, fill  # noqa: E402
 from proflab_course.viva.entries import whole_code  # noqa: E402
 from proflab_course.viva.execute import Notebook, Sandbox  # noqa: E402
-from proflab_course.viva.questions import Draws, Question  # noqa: E402
+from proflab_course.viva.questions import Draws  # noqa: E402
 from proflab_course.viva.sheet import Candidates, Sheet  # noqa: E402
 
 KINDS = ("value", "tell", "change")
@@ -39,7 +41,7 @@ class Figures:
     """What was found for one lesson."""
 
     found: dict[str, list[int]] = field(default_factory=dict)
-    kinds: dict[str, list[int]] = field(default_factory=dict)
+    kinds: dict[str, list[Counter[str]]] = field(default_factory=dict)
     questions: int = 0
     wrong: list[str] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
@@ -64,13 +66,18 @@ def hand_ins(lesson: Lesson, most: int) -> list[tuple[Notebook, dict[str, str]]]
                 if name in lesson.points and place < len(made):
                     code = list(made.values())[place]
                     cells[name] = whole_code(name, code, lesson.solutions[name])
-        module = sys.modules[f"cohort.{number}"]
         # As in the cohort, entries and their helpers come after all that the lesson defines.
         written = [cells[name] for name in lesson.points] if k else []
-        texts = [*lesson.solved.cells, getattr(module, "HELPERS", ""), *written]
+        texts = [*lesson.solved.cells, helpers(lesson), *written]
         notebook = Notebook(tuple(texts), lesson.solved.submission)
         found.append((notebook, {name: cells[name] for name in lesson.points}))
     return found
+
+
+def helpers(lesson: Lesson) -> str:
+    """Return the code that all entries of a lesson's cohort may use."""
+    module = importlib.import_module(f"cohort.lesson_{lesson.key.name[:2]}")
+    return getattr(module, "HELPERS", "")
 
 
 def measured(lesson: Lesson, sandbox: Sandbox, most: int, listed: bool = False) -> Figures:
@@ -84,34 +91,34 @@ def measured(lesson: Lesson, sandbox: Sandbox, most: int, listed: bool = False) 
         fill(sheet, lesson, sandbox, notebook, cells, known, draws)
         figures.seconds.append(time.perf_counter() - start)
         figures.own.append(len(sheet.questions))
-        candidates = Candidates(sandbox, notebook, cells, known, draws)
-        candidates.run_own()
-        candidates.change_lines(cells)
+        together = Candidates(sandbox, notebook, cells, known, draws)
+        together.run_own()
+        together.change_lines(together.working)
         for name in cells:
-            good: list[Question] = []
-            for kind in KINDS:
-                fit = candidates.of(name, kind)[: 2 * OF_A_KIND]
-                holds = candidates.verified(fit) if fit else []
-                good += [q for q, fine in zip(fit, holds, strict=True) if fine][:OF_A_KIND]
-                figures.kinds.setdefault(name, []).append(len(good))
+            candidates = together
+            if name not in together.working:  # another entry is in its way: alone
+                texts = (*lesson.solved.cells, helpers(lesson), cells[name])
+                alone = Notebook(texts, lesson.solved.submission)
+                candidates = Candidates(sandbox, alone, {name: cells[name]}, known, draws)
+                candidates.run_own()
+            fit = [q for kind in KINDS for q in candidates.of(name, kind)[:OF_A_KIND]]
+            holds = candidates.verified(fit) if fit else []
+            good = [q for q, fine in zip(fit, holds, strict=True) if fine]
             again = candidates.verified(good) if good else []
             figures.wrong += [
                 f"{q.kind} {name}: {q.stem}"
                 for q, fine in zip(good, again, strict=True)
                 if not fine
             ]
+            figures.kinds.setdefault(name, []).append(Counter(q.kind for q in good))
             figures.questions += len(good)
             figures.found.setdefault(name, []).append(len(good))
     if listed:
         for name, numbers in figures.found.items():
-            kinds = figures.kinds[name][:3]
+            kinds = figures.kinds[name][0]
             few = "  FEW" if name not in figures.covered else ""
-            print(
-                f"    {name:28} {numbers}  value, tell, change of the first: "
-                f"{kinds[0]}, {kinds[1] - kinds[0]}, {kinds[2] - kinds[1]}; "
-                f"inputs {len(known[name].inputs)}{few}",
-                flush=True,
-            )
+            told = ", ".join(f"{kinds[kind]} {kind}" for kind in KINDS)
+            print(f"    {name:28} {numbers}  first: {told}; {len(known[name].inputs)} inputs{few}")
     return figures
 
 

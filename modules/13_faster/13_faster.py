@@ -22,7 +22,7 @@
 #
 # `program.py`, beside this notebook, is such a program: a small language model in a hundred lines.
 # Several things in it are slow, and they are not the same ones in every class.
-# How fast you make it is worth 55 points, and how well you can explain it is worth 20.
+# How fast you make it is worth 55 points, a work log 25, and how well you explain it 20.
 #
 # **You will be able to**
 #
@@ -34,13 +34,13 @@
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import counting
-import demos
 import program
-from built import interaction, op_facts, run_order, speedup_interval
+from built import interaction, op_facts
 from program import make_model, slow
 
 import proflab
-from proflab.lesson import expect_faster, guesses, race
+from proflab.lesson import expect_faster, expect_log, guesses, race
+from proflab.lesson.race.judge import floor_of
 from proflab.nn import functional as F
 
 race.count_with(op_facts)
@@ -169,7 +169,127 @@ print(counting.table_of(faster, make_model))
 race.picture(slow, faster, "DESK", full=2.401, model=make_model, **counting.TEXTS)
 
 # %% [markdown]
-# ## 3 · Do two changes help each other?
+# ## 3 · Keep a log
+#
+# A table shows where you are, and a log shows how you got there.
+# Note each step, also one that you rejected: `log.step` asks for your guess before it counts, and then times both programs in twelve pairs.
+# `because` names the largest cost before the step, by its op or by a part of its line in backquotes; where you take another one first, `instead` says why.
+# `log.stop` names one of the two largest costs that are left and the gap to the floor, which it prints.
+#
+# Each step has a function of its own, and the last one that you keep is `faster`.
+
+# %% nbgrader={"grade": false, "grade_id": "given_log", "locked": true, "schema_version": 3, "solution": false, "task": false}
+log = race.WorkLog(
+    slow,
+    "DESK",
+    draws={"tokens": 192, "weight": "fan-in"},
+    model=make_model,
+    tokens=("int64", (8, 64)),
+)
+
+
+# %% nbgrader={"grade": false, "grade_id": "work_log", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def work_log(log):
+    """Note each step from slow to faster, and why you stopped.
+
+    For each step call log.step(program=step_1, change="all texts at once", guess_ms=9.5,
+    because="640 times `linear`, 5 µs each, are the largest cost"); for one that you did not keep,
+    add rejected="…", with the reason. Kept steps fall in cost, and at least one is not kept. At the
+    end call log.stop("…"): it names one of the two largest costs that are left, and what the cost
+    is above the floor, in ms or times the floor. Returns nothing.
+    """
+
+    ### BEGIN SOLUTION
+    def largest(program):
+        by_op = {}
+        for row in race.counted(race.traced(program, model=make_model, **texts), "DESK").rows:
+            by_op[row["op"]] = by_op.get(row["op"], 0) + row["ms"]
+        return max(by_op, key=by_op.get)
+
+    def by_halves(model, tokens):
+        return proflab.cat([faster(model, tokens[:4]), faster(model, tokens[4:])])
+
+    texts = counting.TEXTS
+    log.step(
+        program=faster,
+        change="everything that the table shows, in one step",
+        guess_ms=3.0,
+        because=f"the largest cost is {largest(slow)}",
+    )
+    log.step(
+        program=by_halves,
+        change="half of the texts at a time",
+        guess_ms=2.0,
+        because=f"smaller operands of {largest(faster)} might stay in a cache",
+        rejected="DESK has no cache, and twice as many ops cost twice the overhead",
+    )
+    floor = floor_of(log.given, race.MACHINES["DESK"])
+    times = counting.counted_ms(faster, make_model) / floor
+    log.stop(f"{largest(faster)} is the largest; the cost is {times:.2f} times the floor")
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_work_log", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+expect_log(
+    "each program costs what its row says",
+    log.data(work_log),
+    race.traced(faster, model=make_model, tokens=("int64", (8, 64))),
+    rule="costs",
+    like=slow,
+    machine="DESK",
+    draws={"tokens": 192, "weight": "fan-in"},
+)
+
+# %% nbgrader={"grade": true, "grade_id": "test_work_log_2", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+expect_log(
+    "speed-ups follow from the pairs",
+    log.data(work_log),
+    race.traced(faster, model=make_model, tokens=("int64", (8, 64))),
+    rule="times",
+    like=slow,
+    machine="DESK",
+    draws={"tokens": 192, "weight": "fan-in"},
+)
+
+# %% nbgrader={"grade": true, "grade_id": "test_work_log_3", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+expect_log(
+    "kept steps fall in cost, and one idea is not kept",
+    log.data(work_log),
+    race.traced(faster, model=make_model, tokens=("int64", (8, 64))),
+    rule="order",
+    like=slow,
+    machine="DESK",
+    draws={"tokens": 192, "weight": "fan-in"},
+)
+
+# %% nbgrader={"grade": true, "grade_id": "test_work_log_4", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+expect_log(
+    "each step names the largest cost",
+    log.data(work_log),
+    race.traced(faster, model=make_model, tokens=("int64", (8, 64))),
+    rule="largest",
+    like=slow,
+    machine="DESK",
+    draws={"tokens": 192, "weight": "fan-in"},
+)
+
+# %% nbgrader={"grade": true, "grade_id": "test_work_log_5", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+expect_log(
+    "the stop names what is left, and the gap",
+    log.data(work_log),
+    race.traced(faster, model=make_model, tokens=("int64", (8, 64))),
+    rule="stop",
+    like=slow,
+    machine="DESK",
+    draws={"tokens": 192, "weight": "fan-in"},
+)
+
+# %% nbgrader={"grade": false, "grade_id": "demo_log", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Prints the log, a line for each step.
+print(log.table())
+
+# %% [markdown]
+# ## 4 · Do two changes help each other?
 #
 # What a change is worth depends on what was changed before.
 # Mended first, a line that takes 6 % of the cost saves 6 %; mended last, when the others are gone, it may be a quarter of what is left.
@@ -185,22 +305,18 @@ costs = [counting.counted_ms(each, make_model) for each in (slow, alone, other, 
 interaction(*costs)
 
 # %% [markdown]
-# ## 4 · When to stop
+# ## 5 · When to stop
 #
 # A count has no noise, so the table always shows a next line.
 # Stop when the largest line is at its floor, or when what it could still save is less than a change costs you.
 # Name the line, its wall, and how far it is from the floor.
 #
 # `DESK` is a model without a cache, and its 5 µs are one number for every op.
-# What your processor says is another matter: here are both programs in twelve mirrored rounds.
+# What your processor says is another matter:
 
 # %% nbgrader={"grade": false, "grade_id": "demo_measured", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 # Times both programs on this machine, and prints the speed-up beside the counted one.
-times = demos.timed_rounds(slow, faster, make_model, run_order)
-found = speedup_interval(times["slow"], times["faster"])
-counted = counting.counted_ms(slow, make_model) / counting.counted_ms(faster, make_model)
-print("counted: {:.1f} times as fast; measured: {speedup:.1f}".format(counted, **found), end=" ")
-print("(95 % between {low:.1f} and {high:.1f})".format(**found))
+print(race.measure(slow, faster, "DESK", draws={"tokens": 192}, model=make_model, **counting.TEXTS))
 
 # %% [markdown]
 # **Report** (20 points, read by a person; 250 to 400 words in the next cell, with numbers from your own tables).

@@ -13,7 +13,7 @@ from typing import Any
 from proflab.checks.compare import Verdict
 from proflab.checks.values import NotPlainData, dumps, loads, to_plain_data
 from proflab.lesson.doubles import HELD
-from proflab.lesson.race.check_log import check_log, methods_in
+from proflab.lesson.race.check_log import check_log
 from proflab.lesson.race.judge import judge as race_judge
 from proflab.lesson.race.plans import judge_plan
 from proflab_course.course.hidden_doubles import DoubleSpec
@@ -72,11 +72,10 @@ def ask(step: Step, answer: Answer, scope: dict[str, Any]) -> Verdict:
             found = judge_plan(plain, plan.rule, plan.parameters, plan.given)
             return judge_race(plan, found)
         if (log := answer.log) is not None:
-            functions = methods_in(scope) | {"op_facts": scope["op_facts"]}
             (rows, tape), given = plain, list(eval(log.given, scope))
-            return judge_log(
-                log, check_log(rows, tape, given, functions, log.machine, **log.options)
-            )
+            functions = {**scope["op_facts"].__globals__, **scope}  # the notebook's own, or built's
+            found = check_log(rows, tape, given, functions, log.machine, **log.options)
+            return judge_log(log, found)
         return judge_value(answer, plain)
     except NotPlainData as error:
         return judge_raised(answer, ["NotPlainData"], str(error))

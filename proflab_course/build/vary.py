@@ -66,15 +66,21 @@ def _drawn(cell: Cell, found: Varying, secret: bytes) -> Edits:
         raise CourseError(f"{cell.where}, {error}") from None
 
 
-def vary_sentence(lesson: Lesson, seed: int | None) -> str:
-    """Return how many of the lesson's hidden `expect` cases may vary, or have been drawn."""
+def count_varying(lesson: Lesson) -> tuple[int, int, int]:
+    """Return how many hidden cases may vary, how many have a value, and how many have none."""
     tests = [split(cell.source, cell.name) for cell in lesson.named("test")]
     answers = [answer for test in tests for hidden, answer in test.answers if hidden]
     values = sum(answer.call == "expect" for answer in answers)
     vary = sum(len(found.expected) for _, found in varying_cells(lesson).values())
+    return vary, values, len(answers) - values
+
+
+def vary_sentence(lesson: Lesson, seed: int | None) -> str:
+    """Return how many of the lesson's hidden cases may vary, or have been drawn."""
+    vary, values, others = count_varying(lesson)
     how = "vary" if seed is None else "drawn"
     told = f"{lesson.name}: {vary} of {values} hidden cases {how}"
-    if others := len(answers) - values:
+    if others:
         told += f", and {others} of errors, bounds or races stay"
     if seed is None or vary:
         return told

@@ -380,7 +380,7 @@ def _given(made: ast.expr, like: ast.expr, name: str) -> str:
     if len(made.args) != 1:
         raise GrammarError(_at(name, made, "traced takes one program, and shapes by name"))
     for keyword in made.keywords:
-        if keyword.arg == "model" and isinstance(keyword.value, ast.Name):
+        if keyword.arg == "model" and _is_maker(keyword.value, name):
             continue
         if keyword.arg is None or not isinstance(_literal(keyword.value, name), (tuple, bool)):
             raise GrammarError(_at(name, made, "shapes are literal tuples: x=(1024, 8)"))
@@ -403,6 +403,15 @@ def _log_case(call: ast.Call, name: str) -> tuple[Step, Answer]:
     code = f"[{ast.unparse(log)}, {ast.unparse(made)}]"
     case = LogCase(rule, given, machine, options)
     return Step("value", code), Answer(label, "expect_log", log=case)
+
+
+def _is_maker(node: ast.expr, name: str) -> bool:
+    """Return True for what a race's model= may be: a function's name, or its call on literals."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        for value in (*node.args, *(keyword.value for keyword in node.keywords)):
+            _literal(value, name)
+        return True
+    return isinstance(node, ast.Name)
 
 
 def _plan_race(call: ast.Call, name: str) -> tuple[Step, Answer]:

@@ -29,6 +29,7 @@ from proflab_course.grading.pages.board import (
 )
 from proflab_course.grading.pages.inert import readable
 from proflab_course.grading.races import plans_of, races_of, solution_costs
+from proflab_course.regrade.log import Log
 from proflab_course.report.class_guesses import Prediction, predictions
 from proflab_course.report.minutes import minutes_taken, quartiles
 from proflab_course.viva.marks import Mark, kept_marks, told
@@ -144,7 +145,7 @@ class Misconception:
 
 @dataclass
 class Summary:
-    """All figures of the page."""
+    """All figures of the page; waiting: questions about verdicts without an answer."""
 
     lesson: str
     public: bool
@@ -162,6 +163,7 @@ class Summary:
     people: dict[str, str] = field(default_factory=dict)
     track: str = ""
     minutes: list[float] = field(default_factory=list)
+    waiting: int = 0
     races: list[RaceBoard] = field(default_factory=list)
     viva: dict[str, Mark] = field(default_factory=dict)
 
@@ -225,6 +227,8 @@ def read_summary(course: Course, lesson: str, public: bool = False, ids: bool = 
         raise CourseError(f"lesson {lesson} is not graded yet: run `proflab grade {lesson}` first")
     summary = summarise(key, outcomes, scores, list(people), public)
     summary.people = {} if public or ids else people
+    asked = Log(course.root).requests().values()
+    summary.waiting = sum(r.lesson == lesson and not r.answers for r in asked)
     choice = read_settings(course.root).get("board")
     aliases = aliases_in({student: each.guesses for student, each in outcomes.items()})
     if public:

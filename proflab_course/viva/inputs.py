@@ -87,7 +87,8 @@ def find_inputs(key: Key, exercise: str, hidden: bool = False) -> list[Input]:
 
 
 def _mentions(one: Input, exercise: str) -> bool:
-    return exercise in used_names(ast.parse(one.text).body)
+    """Return True if the call uses the exercise; of a written input, its set-up may."""
+    return exercise in used_names(ast.parse(one.text if one.written else one.call).body)
 
 
 def _written(source: str) -> Iterator[Input]:
@@ -199,9 +200,23 @@ def _needed(before: list[ast.stmt], call: ast.expr) -> list[ast.stmt]:
         touches = (used_names([node]) | bound_names([node])) & needed
         pure = isinstance(node, (ast.Assign, ast.Import, ast.ImportFrom, *_MANY_LINES[:2]))
         if bound_names([node]) & needed or (touches and not pure):
+            node = _only(node, needed)
             kept.append(node)
             needed |= used_names([node]) & own
     return kept[::-1]
+
+
+def _only(node: ast.stmt, needed: set[str]) -> ast.stmt:
+    """Return `a, b = 1, 2` as `a = 1` where only a is needed; any other statement as it is."""
+    match node:
+        case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)):
+            pairs = list(zip(names, values, strict=False))
+            plain = all(isinstance(name, ast.Name) for name in names)
+            kept = [(n, v) for n, v in pairs if isinstance(n, ast.Name) and n.id in needed]
+            starred = any(isinstance(value, ast.Starred) for value in values)
+            if plain and not starred and len(names) == len(values) and len(kept) == 1:
+                return ast.Assign([kept[0][0]], kept[0][1], lineno=1)
+    return node
 
 
 # ── draws ────────────────────────────────────────────────────────────────────────────────────

@@ -16,9 +16,10 @@ from proflab_course.grading.pages.inert import readable
 from proflab_course.viva.questions import LETTERS, Question
 from proflab_course.viva.sheet import Function, Sheet
 
-# What fits on the page, in lines of code, at each size: (name, lines in both columns, characters).
-_SIZES = (("large", 128, 62), ("middle", 164, 74), ("small", 196, 84))
-_LEAST_LINES = 12  # that stay of a function that has to be cut
+# What fits on the page at each size of letters: (name, lines of code in both columns, less what is
+# lost where a question moves to the next column; characters of a line).
+_SIZES = (("large", 122, 57), ("middle", 146, 68), ("small", 168, 77))
+_LEAST_LINES = 8  # that stay of a function that has to be cut
 _QUESTION_LINES = 4.5  # of a question without its stem, text and options
 
 

@@ -61,6 +61,11 @@ class Variant:
     form: bool = False
 
     @property
+    def wraps(self) -> bool:
+        """True if it calls the function that it replaces, which is less to think about."""
+        return "right" in self.shown
+
+    @property
     def is_readable(self) -> bool:
         """True if it is short enough to be printed."""
         lines = self.shown.splitlines()
@@ -70,7 +75,7 @@ class Variant:
 def read_variants(
     course: Course, lesson: str, solutions: Mapping[str, str]
 ) -> dict[str, list[Variant]]:
-    """Return the variants of each exercise, those that are readable first.
+    """Return the variants of each exercise, those first that can be printed and stand alone.
 
     solutions: the code of the lesson's own solutions, whose signatures short entries have.
 
@@ -87,7 +92,7 @@ def read_variants(
                 for sentence, code in entries.items()
             ]
             fit = [each for each in made if not each.form]
-            found[exercise] = sorted(fit, key=lambda v: not v.is_readable)[:MOST]
+            found[exercise] = sorted(fit, key=lambda v: (not v.is_readable, v.wraps))[:MOST]
     return found
 
 

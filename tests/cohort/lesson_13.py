@@ -63,6 +63,42 @@ def run(model, tokens, act=gelu, embed=embed, attend=attend, join=side_by_side, 
         x = cut(x + out(block, join(attend(*(parts[at] for at in order)))), block, model)
         x = x + block.narrow(act(block.wide(getattr(block, norms[1])(x))))
     return model.head(end(model, x))
+
+
+def largest(wanted):
+    by_op = {}
+    for row in race.counted(race.traced(wanted, model=make_model, **counting.TEXTS), "DESK").rows:
+        by_op[row["op"]] = by_op.get(row["op"], 0) + row["ms"]
+    return max(by_op, key=by_op.get)
+
+
+def by_halves(model, tokens):
+    return proflab.cat([faster(model, tokens[:4]), faster(model, tokens[4:])])
+
+
+def wrong(model, tokens):
+    return run(model, tokens, act=F.relu)
+
+
+def gap(log):
+    floor = floor_of(log.given, race.MACHINES["DESK"])
+    paid = counting.counted_ms(faster, make_model)
+    return {"times": paid / floor, "ms": paid - floor}
+
+
+def note(log, first=None, because="", second=by_halves, stop="", **more):
+    step = {"change": "all of it", "guess_ms": 3.0, "because": because or largest(slow)}
+    log.step(program=first or faster, **step)
+    step |= {"change": "half of the texts at a time", "because": largest(first or faster)}
+    reason = "twice as many ops cost twice the overhead"
+    log.step(program=second, **{**step, "rejected": reason, **more})
+    left = f"{largest(faster)} is the largest that is left, and the cost is "
+    log.stop(stop.format(**gap(log)) if stop else left + f"{gap(log)['times']:.2f} times the floor")
+
+
+def changed(log, **values):
+    note(log)
+    log._rows["faster"].update(values)
 """
 )
 
@@ -159,14 +195,67 @@ WRONG = {
     }
 }
 
+LOGS = {
+    "nothing is noted": "return None",
+    "no stop": """
+        log.step(program=faster, change="all", guess_ms=3.0, because=largest(slow))
+        log.step(
+            program=by_halves, change="halves", guess_ms=3.0, because=largest(faster),
+            rejected="twice as many ops cost twice the overhead",
+        )
+    """,
+    "no idea is rejected": """
+        log.step(program=faster, change="all", guess_ms=3.0, because=largest(slow))
+        log.stop(f"{largest(faster)}, {gap(log)['times']:.2f} times the floor")
+    """,
+    "a rejected idea without a reason": 'note(log, rejected="slow")',
+    "the diagnosis is a feeling": 'note(log, because="it felt slow")',
+    "the diagnosis names a small cost": 'note(log, because="the `embedding` is the largest")',
+    "the last step that is kept is slower": 'note(log, rejected="")',
+    "the last step that is kept is another program": "note(log, first=with_faults('gelu'))",
+    "a wrong step is kept": "note(log, first=wrong)",
+    "the stop has no number": 'note(log, stop="linear is the largest, and enough is enough")',
+    "the stop has another gap": 'note(log, stop="linear is left, 2.5 times the floor")',
+    "the stop names a small cost": 'note(log, stop="embedding, {times:.2f} times the floor")',
+    "the stop names nothing": 'note(log, stop="I have no time left: {times:.2f}")',
+    "no guess": "log.step(program=faster, change='all', guess_ms=None, because=largest(slow))",
+    "a count that is better than it is": "changed(log, counted_ms=1.0)",
+    "a speed-up that is better than it is": "changed(log, speedup=99.0)",
+    "an interval that is narrower than it is": "changed(log, low=9.99, high=10.01)",
+    "a verdict of one's own": "changed(log, verdict='best')",
+    "other times": "changed(log, after=[0.1] * 12)",
+    "five pairs": "changed(log, before=[20.0] * 5, after=[2.0] * 5)",
+    "the given program's tape for one's own": """
+        note(log)
+        log._rows["faster"]["tape"] = log._rows["by_halves"]["tape"]
+    """,
+}
+
 MUTANTS = {
+    "work_log": LOGS,
     "faster": {
         **{sentence: body for sentence, (_, body) in STEPS["faster"].items()},
         **WRONG["faster"],
-    }
+    },
 }
 
 ALTERNATES = {
+    "work_log": {
+        "two steps that are kept, and another cost first": """
+            step_1 = with_faults("gelu", "last")
+            log.step(
+                program=step_1, change="attention", guess_ms=9.0, because="the mask",
+                instead="all heads share one mask, which is easy to see",
+            )
+            log.step(
+                program=by_halves, change="halves", guess_ms=1.0, because=largest(step_1),
+                rejected="it is slower than all texts at once",
+            )
+            log.step(program=faster, change="all else", guess_ms=2.0, because=largest(step_1))
+            log.stop(f"{largest(faster)} is left, {gap(log)['ms']:.3f} ms above the floor")
+        """,
+        "the gap in ms": 'note(log, stop="linear is left, {ms:.2f} ms above the floor")',
+    },
     "faster": {
         "all mended but the low rank, which costs too little": _without(
             "samples", "attention", "gelu", "last"
@@ -232,5 +321,5 @@ ALTERNATES = {
                 x = x + block.narrow(gelu(block.wide(program.normalized(x, block.norm2))))
             return model.head(program.normalized(x, model.norm))
         """,
-    }
+    },
 }

@@ -23,11 +23,12 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from cohort.judging import judged
-from cohort.run import Solved, complete, entries, failures, lessons, solved
+from cohort.run import Solved, entries, failures, lessons, solved
 from proflab.checks.values import dumps, loads, to_plain_data
 from proflab_course.build.in_process import run_cell
 from proflab_course.course.test_cells import TestCell, split
 from proflab_course.course.variants import Varying, varying
+from proflab_course.viva.entries import whole_code
 
 DRAWS = 50
 SECRET = bytes(32)
@@ -84,9 +85,9 @@ def _codes(lesson: str, exercise: str) -> tuple[dict[str, str], dict[str, bool]]
     whole = solved(lesson)
     codes, caught = {}, {}
     for sentence, code in entries(lesson, "ALTERNATES").get(exercise, {}).items():
-        codes[sentence] = complete(exercise, code, whole.solutions[exercise])
+        codes[sentence] = whole_code(exercise, code, whole.solutions[exercise])
     for sentence, code in entries(lesson, "MUTANTS").get(exercise, {}).items():
-        text = complete(exercise, code, whole.solutions[exercise])
+        text = whole_code(exercise, code, whole.solutions[exercise])
         failed = failures(whole, exercise, text)
         if all(case.hidden for case in failed):
             codes[sentence], caught[sentence] = text, bool(failed)

@@ -1,7 +1,9 @@
 """Races in the grader: shares become points, and no attack earns more than its program is worth."""
 
+import json
 import re
 import shutil
+import sqlite3
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -26,6 +28,7 @@ from sandboxes import needs_sandbox
 from proflab.lesson.race.judge import BELOW_FLOOR
 from proflab_course.build.trial import Trial
 from proflab_course.course.layout import CourseError
+from proflab_course.course.release_stamp import STAMP, make_stamp
 from proflab_course.course.test_cells import GrammarError, split
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.command import grade_class
@@ -142,6 +145,38 @@ def test_a_class_gets_the_same_points_with_one_job_and_with_two(tmp_path):
     assert 0 < next(case.share for case in outcome.cases if case.label == "9 rows") < 1
 
 
+def test_a_hand_in_from_before_a_race_keeps_what_it_earned(tmp_path):
+    """The lesson had an exercise with a double of its own where it has a race now."""
+    course = course_in(tmp_path)
+    today, path = source(), course.source(LESSON)
+    before, old = source(), handed()
+    for notebook in (before, old):
+        for cell in notebook.cells:
+            name = cell.metadata.get("nbgrader", {}).get("grade_id")
+            if name in ("rows", "test_rows"):
+                cell.metadata.nbgrader.grade_id = name.replace("rows", "tiles")
+                cell.source = "def tiles(rows):\n    return 2 * rows"
+                if name == "test_rows":
+                    cell.source = 'expect("moved", tiles(3), 6)'
+    old.metadata[STAMP] = make_stamp(LESSON, old.cells)
+    folder = course.root / "submitted" / "ada" / LESSON
+    folder.mkdir(parents=True)
+    nbformat.write(old, folder / f"{LESSON}.ipynb")
+    nbformat.write(before, path)
+    [row] = grade_class(course, LESSON, warm_runner(), progress=False)
+    assert (row.status, row.score) == ("graded", 100)
+
+    nbformat.write(today, path)
+    notes: list[str] = []
+    [row] = grade_class(course, LESSON, warm_runner(), progress=False, notes=notes)
+    assert (row.status, row.score) == ("graded", 60)
+    assert any("has lost test_tiles and gained test_rows" in note for note in notes)
+    with sqlite3.connect(course.gradebook) as connection:
+        asked = "SELECT student, marks FROM proflab_former_marks WHERE kind = 'Grade'"
+        [(student, marks)] = connection.execute(asked).fetchall()
+    assert (student, json.loads(marks)["auto_score"]) == ("ada", 40)
+
+
 def test_a_lesson_that_was_not_executed_is_not_graded(key):
     notebook = source()
     del notebook.metadata[METADATA]
@@ -234,6 +269,7 @@ RACE = 'expect_faster("a", traced(f, x=(8, 8)), like=slow, machine="DESK", full=
         (RACE.replace(", full=1.7", ""), "needs full="),
         (RACE.replace("full=1.7", "full=1.7, speed=1"), "takes no argument speed"),
         (RACE.replace("like=slow", "like=lambda x: x"), "name of a function"),
+        (RACE.replace("x=(8, 8)", "model=make(n)"), "not `n`"),
         (RACE + '\nexpect("b", 1, 1)', "races have a cell of their own"),
     ],
 )
@@ -268,6 +304,12 @@ def test_a_plan_crosses_as_code_without_its_costs():
     assert block.steps[0].code == "f(4)"
     plan = block.answers[0].plan
     assert (plan.rule, plan.parameters["lines"], plan.given, plan.full) == ("cache", 2, 90, 51)
+
+
+def test_a_races_model_is_a_functions_name_or_its_call():
+    for model in ("make", "make(2, width=8)"):
+        [block] = split(RACE.replace("x=(8, 8)", f"model={model}, x=(8, 8)"), "test_f").blocks
+        assert block.answers[0].race.given == f"traced(slow, model={model}, x=(8, 8))"
 
 
 def test_a_race_crosses_as_code_without_its_threshold():

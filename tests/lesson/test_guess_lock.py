@@ -238,7 +238,7 @@ def test_every_guess_of_the_course_is_seen_by_the_lock():
         asked = {name for cell in code if "guess" in cell.tags for name in bound(cell.source)}
         compared = {name for cell in code for name in dict(_compared(ast.parse(cell.source)))}
         assert asked == compared, path.name
-    assert len(folders) == 11
+    assert len(folders) >= 11
 
 
 def bound(source):

@@ -17,6 +17,7 @@ from grading_course import LESSON, command, copy_course, grade, hand_in, solved
 
 from proflab_course.cli import main
 from proflab_course.regrade.log import Log
+from proflab_course.report.lesson_page import read_summary, render
 
 WRONG = "def linear_parameters(in_features, out_features, bias=True):\n    return 0"
 
@@ -104,8 +105,12 @@ def test_from_the_page_to_an_assistant_and_back(course):
     assert (essay["exercise"], essay["question"]) == ("essay_parameters", "'=1+1")
     page = page_of(course, "amy", "--force")
     assert "Zero is right,\nis it not? &lt;b&gt;" in page and page.count("Not yet answered.") == 2
+    waiting = "questions about verdicts wait for an answer"
+    assert f"2 {waiting}" in render(read_summary(course, LESSON))
     answered(course, "tia", {first["question"]: "No: <i>count</i> the weights."})
     assert main(["regrade", "answer"]) == 0
+    assert "1 question about a verdict waits" in render(read_summary(course, LESSON))
+    assert "about a verdict" not in render(read_summary(course, LESSON, public=True))
     page = page_of(course, "amy", "--force")
     assert "<b>Answer.</b> No: &lt;i&gt;count&lt;/i&gt; the weights." in page
     assert page.count("Not yet answered.") == 1

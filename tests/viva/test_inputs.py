@@ -37,6 +37,17 @@ def test_a_case_that_asks_for_an_error_is_known_as_such(key):
     assert [i.text for i in find_inputs(key, "rectangle") if i.error] == ["rectangle(-1, 2)"]
 
 
+def with_test_cell(key, code):
+    """Return the inputs of `fence` with this test cell."""
+    from proflab_course.course.test_cells import split
+
+    before, key.tests["test_fence"] = key.tests["test_fence"], split(code, "test_fence")
+    try:
+        return texts(find_inputs(key, "fence"))
+    finally:
+        key.tests["test_fence"] = before
+
+
 def with_test(key, code):
     """Return the inputs of `fence` after a change of its test cell."""
     cell = key.cell("test_fence")
@@ -46,6 +57,11 @@ def with_test(key, code):
         return texts(find_inputs(key, "fence"))
     finally:
         cell.master.source = before
+
+
+def test_of_a_tuple_only_what_is_needed_comes_along(key):
+    cases = "a, b, c = 1, (2, 3), 4\nexpect('x', fence(*b), 10)"
+    assert with_test_cell(key, cases) == ["b = (2, 3)\nfence(*b)"]
 
 
 def test_a_written_input_comes_first(key):

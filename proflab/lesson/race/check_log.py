@@ -104,13 +104,8 @@ def check_log(
 
 
 def methods_of(program: Callable) -> dict[str, Callable]:
-    """Return the functions of lessons 03 and 08 that there are, its own notebook's first."""
-    return methods_in(getattr(program, "__globals__", {}))
-
-
-def methods_in(own: Mapping[str, Any]) -> dict[str, Callable]:
-    """Return the functions of lessons 03 and 08 among a notebook's names, else those of `built`."""
-    places = [own]
+    """Return the functions of lessons 03 and 08 that there are, the notebook's own first."""
+    places = [getattr(program, "__globals__", {})]
     with suppress(ImportError):  # a notebook without lessons before it
         places.append(vars(importlib.import_module("built")))
     names = ("calibrate", "confidence_interval", "run_order", "speedup_interval", "gate")
