@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import sys
 from types import SimpleNamespace
 
 import nbformat
@@ -11,8 +12,9 @@ from log_course import LESSON, course_in, handed, source, support
 
 from proflab import stack
 from proflab.checks.values import dumps
-from proflab.lesson.race import traced
+from proflab.lesson.race import show, traced
 from proflab.lesson.race.log import MIME
+from proflab_course.build.in_process import run_cell
 from proflab_course.course.layout import CourseError
 from proflab_course.course.test_cells import GrammarError, split
 from proflab_course.grading.answer_key import make_key
@@ -184,3 +186,25 @@ def test_a_log_crosses_as_code_without_its_rule():
     assert block.steps[0].code == "[log.data(), traced(f, x=(8, 8))]"
     assert block.answers[0].log.given == "traced(slow, x=(8, 8))"
     assert not split(CASE, "test_f").is_race
+
+
+def test_a_cohort_judges_a_log_in_its_own_process(functions_of_lesson):
+    [case] = run_cell(functions_of_lesson["test"], functions_of_lesson["scope"])
+    assert case.passed and case.label == "stop hold"
+
+
+@pytest.fixture
+def functions_of_lesson(key, monkeypatch):
+    monkeypatch.syspath_prepend(support())
+    monkeypatch.delitem(sys.modules, "built", raising=False)
+    monkeypatch.setenv("PROFLAB_MINE", "off")
+    monkeypatch.setattr(show, "counting", {})
+    scope = {"__name__": "a_notebook"}
+    for cell in source().cells:
+        about = cell.metadata.get("nbgrader", {})
+        if cell.cell_type == "code" and about.get("grade_id", "").startswith(
+            ("log_imports", "slow_programs", "rows", "work_log")
+        ):
+            exec(cell.source, scope)
+    yield {"test": key.tests["test_work_log_5"], "scope": scope}
+    sys.modules.pop("built", None)
