@@ -11,7 +11,13 @@ DRAW = Path(__file__).parents[2] / "modules/13_faster/draw.py"
 HELPERS = (
     """
 import functools
+import sys
 
+# Times are given, and not taken: what a log does with them is tried here.
+sys.modules["proflab.lesson.race.log"].timed_pairs = lambda *pairs, **more: (
+    [20 + n / 10 for n in range(12)],
+    [2 + n / 50 for n in range(12)],
+)
 drawing = {"__name__": "draw"}
 exec("""
     + repr(DRAW.read_text(encoding="utf-8"))
