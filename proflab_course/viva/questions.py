@@ -35,7 +35,7 @@ class Question:
 
     text: code under the stem; options: code, or text for a row; key: the place of the right one;
     results: what the key page says beside each option; note: what it says of the whole; error: True
-    if the key is an error; inputs: the inputs that it shows; lines: those of the student's code
+    if the key is an error; own: True for a row about the student's own work; inputs: the inputs that it shows; lines: those of the student's code
     that its options name; runs, holds: what is executed again at last, and the verdict on that.
     """
 
@@ -48,6 +48,7 @@ class Question:
     results: tuple[str, ...] = ()
     note: str = ""
     error: bool = False
+    own: bool = False
     inputs: frozenset[str] = frozenset()
     runs: tuple[Run, ...] = ()
     holds: Callable[[Sequence[Outcome | None]], bool] = field(
@@ -62,7 +63,7 @@ class Question:
     @property
     def about_own_code(self) -> bool:
         """True if the question is about the student's function."""
-        return self.kind != "row"
+        return self.kind != "row" or self.own
 
 
 @dataclass(frozen=True)

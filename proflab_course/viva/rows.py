@@ -30,7 +30,9 @@ class Row:
 
     def question(self) -> Question:
         """Return the row as a question of a sheet."""
-        return Question("row", self.name, self.stem, self.options, self.key, note=self.note)
+        return Question(
+            "row", self.name, self.stem, self.options, self.key, note=self.note, own=self.own
+        )
 
 
 def concept_rows(course: Course, lesson: str, student: str) -> list[Row]:
