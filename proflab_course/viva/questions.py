@@ -34,9 +34,9 @@ class Question:
     """One question of a sheet.
 
     text: code under the stem; options: code, or text for a row; key: the place of the right one;
-    results: what the key page says beside each option; note: what it says of the whole; error: True
-    if the key is an error; own: True for a row about the student's own work; inputs: the inputs that it shows; lines: those of the student's code
-    that its options name; runs, holds: what is executed again at last, and the verdict on that.
+    results: what the key page says beside each option; note: what it says of the whole. error: True
+    if the key is an error; own: True for a row about the student's own work; inputs: the inputs
+    that it shows. runs, holds: what is executed again at last, and the verdict on that.
     """
 
     kind: Kind
