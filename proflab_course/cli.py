@@ -20,6 +20,8 @@ COMMANDS = {
     "assemble": ("proflab_course.assemble.command", "turn solved notebooks into one profiler file"),
     "collect": ("proflab_course.collect.command", "sort a platform's archive into submitted/"),
     "grade": ("proflab_course.grading.command", "grade the hand-ins of a lesson"),
+    "questions": ("proflab_course.questions.command", "make a lecture's pages of questions"),
+    "regrade": ("proflab_course.regrade.command", "answer students' questions about verdicts"),
     "report": ("proflab_course.report.command", "report on a lesson or the term"),
     "viva": ("proflab_course.viva.command", "write questions about students' own functions"),
     "export": ("proflab_course.export.command", "write grades for a platform, or code to compare"),

@@ -30,6 +30,16 @@ LONGEST_FIRST = (
     "test_pages.py",
     "test_formgrader.py",
     "test_hostile_pages.py",
+    "test_lesson_09_demos.py",
+    "test_windows.py",
+    "test_reader.py",
+    "test_binder.py",
+    "test_standalone.py",
+    "test_lesson_drafts.py",
+    "test_course_tracks.py",
+    "test_write_a_lesson.py",
+    "test_build_failures.py",
+    "test_run_all_in_a_browser.py",
 )
 
 

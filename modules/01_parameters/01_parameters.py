@@ -108,16 +108,19 @@ expect("768 → 3072 without bias", linear_parameters(768, 3072, bias=False), 2_
 expect("one input, one output, no bias", linear_parameters(1, 1, False), 1)
 expect("more than 2⁶³ parameters", linear_parameters(10**14, 10**6, False), 10**20)
 ### BEGIN HIDDEN TESTS
+# vary: 3072 in 2_048..4_608, 768 in 512..1_152
 expect(
     "there is one bias for each output, not for each input", linear_parameters(3072, 768), 2_360_064
 )
 # vary: 100 in 90..900, 7 in 3..80
 expect("without a bias only the weights count", linear_parameters(100, 7, False), 700)
+# vary: 90001 in 90_001..99_999, 80000 in 80_000..99_999
 expect(
     "a large count is exact to the last digit",
     linear_parameters(90_001, 80_000, bias=True),
     7_200_160_000,
 )
+# vary: 30000000000001 in 30_000_000_000_001..90_000_000_000_000, 700000 in 700_000..900_000
 expect(
     "a count beyond 64 bits is exact, too",
     linear_parameters(30_000_000_000_001, 700_000),
@@ -133,6 +136,7 @@ expect_table(
 )
 ### BEGIN HIDDEN TESTS
 expect("two inputs are two weights", linear_parameters(2, 1, bias=False), 2)
+# vary: 4 in 2..9
 expect("one input is enough", linear_parameters(1, 4, bias=False), 4)
 expect_raises("a layer needs at least one input", lambda: linear_parameters(0, 3), ValueError)
 expect_raises(
@@ -220,11 +224,13 @@ expect("more than 2⁶³", conv2d_parameters(2 * 10**9, 3 * 10**9, 2, False), 24
 ### BEGIN HIDDEN TESTS
 # vary: 256 in 20..300, 512 in 301..600
 expect("a 1 × 1 kernel has one number per input channel", conv2d_parameters(256, 512, 1), 131_584)
+# vary: 192 in 128..288, 7 in 2..14
 expect(
     "height and width may differ, in a list too",
     conv2d_parameters(192, 192, [1, 7], bias=False),
     258_048,
 )
+# vary: 4001 in 4_001..9_999, 30001 in 30_001..39_999
 expect(
     "a large count is exact to the last digit",
     conv2d_parameters(4_001, 30_001, (3, 2)),
@@ -241,14 +247,17 @@ expect_table(
     ("8 → 24, a filter for each channel and output", (8, 24, (1, 3), True, 8), 96),
 )
 ### BEGIN HIDDEN TESTS
+# vary: 96 in 32..192 by 2, 256 in 64..512 by 2, 5 in 3..9
 expect(
     "groups divide the weights, not the biases", conv2d_parameters(96, 256, 5, groups=2), 307_456
 )
+# vary: 3 in 2..9
 expect(
     "with groups there may be more outputs than inputs",
     conv2d_parameters(32, 64, 3, groups=32),
     640,
 )
+# vary: 64 in 32..96 by 16, 3 in 2..9, 2 in 2..9
 expect(
     "with groups there may be fewer outputs than inputs",
     conv2d_parameters(64, 16, (3, 2), True, 8),
@@ -265,7 +274,9 @@ expect_table(
     ("a size below 1", [(3, 8, 0), (3, 8, -3), (0, 8, 3), (3, 0, 3), (-3, -8, 3)], ValueError),
 )
 ### BEGIN HIDDEN TESTS
+# vary: 2 in 2..9
 expect("a single channel and filter", conv2d_parameters(1, 1, (1, 2), False), 2)
+# vary: 3 in 2..9
 expect("as many groups as channels", conv2d_parameters(3, 3, 1, False, 3), 3)
 expect_table(
     conv2d_parameters,
@@ -353,7 +364,9 @@ expect("more than 2³² parameters", attention_parameters(50_000), 10_000_200_00
 ### BEGIN HIDDEN TESTS
 # vary: 1600 in 70..3_000
 expect("each of the four layers has a weight and a bias", attention_parameters(1600), 10_246_400)
+# vary: 512 in 341..768
 expect("without biases only the four weights count", attention_parameters(512, False), 1_048_576)
+# vary: 50001 in 50_001..90_001
 expect("a wide layer keeps every digit", attention_parameters(50_001), 10_000_600_008)
 ### END HIDDEN TESTS
 
@@ -488,6 +501,7 @@ expect("two tensors, each of them twice", count_parameters(again), 3)
 with meta():
     gpt2 = models.gpt2("small")
 expect("a whole GPT-2 counts its tied matrix once", count_parameters(gpt2), 124_439_808)
+# vary: 4 in 2..9, 3 in 2..9, 5 in 2..10
 twins = doubles.OnlyParameters(Tensor.meta((4, 4)), Tensor.meta((4, 4)), Tensor.meta((2, 3, 5)))
 expect("two tensors of one shape are two tensors", count_parameters(twins), 62)
 equal = doubles.OnlyParameters(Tensor([0.0, 0.0]), Tensor([0.0, 0.0]), Tensor([2.5, 1.0]))
@@ -543,8 +557,10 @@ expect_raises(
     lambda: count_parameters("resnet18", trainable_only=True),
     ValueError,
 )
+# vary: 3 in 2..9, 5 in 2..10
 one = doubles.OnlyParameters(Tensor.meta((3, 5)))
 expect("whatever has .parameters() is a model", count_parameters(one), 15)
+# vary: 2 in 2..9, 7 in 2..14
 two = doubles.Weights(a=Tensor.meta((2, 7)), b=Tensor.meta((7,)))
 expect("a model may have names for its tensors", count_parameters(two), 21)
 ### END HIDDEN TESTS
@@ -660,6 +676,7 @@ expect("a ReLU", parameter_memory_mb(nn.ReLU()), 0.0)
 expect("a bare Tensor", parameter_memory_mb(Tensor([1.0, 2.0])), 0.0)
 ### BEGIN HIDDEN TESTS
 expect("one dtype for all replaces each tensor's own", parameter_memory_mb(model, np.float64), 24.0)
+# vary: 3 in 2..9
 expect("the result is not rounded", parameter_memory_mb(nn.Linear(3, 1)), 16 / 1024**2)
 expect("a dtype object of numpy's works, too", parameter_memory_mb(model, np.dtype("int8")), 3.0)
 ### END HIDDEN TESTS
@@ -713,6 +730,7 @@ expect_table(
     ("no such dtype", [(nn.Linear(2, 2), "float17")], ValueError),
 )
 ### BEGIN HIDDEN TESTS
+# vary: 1023 in 682..1_534, 2048 in 1_365..3_072
 expect("a MB has 1024² bytes", parameter_memory_mb(nn.Linear(1023, 2048), "int8"), 2.0)
 expect("a model of three megabytes", parameter_memory_mb(nn.Linear(255, 3072)), 3.0)
 expect("half of it in float16", parameter_memory_mb(nn.Linear(255, 3072), "float16"), 1.5)
@@ -814,6 +832,7 @@ expect("all twelve tensors", len(parameter_table(twelve)), 12)
 expect("a ReLU has no rows", parameter_table(nn.ReLU()), [])
 expect("a bare Tensor has no rows", parameter_table(Tensor([1.0, 2.0])), [])
 ### BEGIN HIDDEN TESTS
+# vary: 5 in 4..7
 lenet, conv = models.LeNet5(), nn.Conv2d(4, 8, (3, 5), groups=2)
 expect("every tensor of a model has a row", len(parameter_table(lenet)), 10)
 expect("the largest tensor comes first", parameter_table(lenet)[0]["count"], 48_000)
@@ -824,6 +843,7 @@ expect(
     [row["shape"] for row in parameter_table(conv)],
     [(8, 2, 3, 5), (8,)],
 )
+# vary: 9 in 5..30
 equal = doubles.Weights(b=Tensor.meta((2, 2)), c=Tensor.meta((9,)), a=Tensor.meta((4,)))
 expect(
     "rows with equal counts stay in the model's order",
@@ -844,6 +864,7 @@ expect("the model stays as it is", [p.requires_grad for p in two.parameters()], 
 two[1] = nn.Linear(2, 3, bias=False)
 expect("the same model with another layer", [row["count"] for row in parameter_table(two)], [6, 4])
 ### BEGIN HIDDEN TESTS
+# vary: 9 in 3..18, 3 in 2..9
 once = Tensor.meta((9, 3))
 both = doubles.Weights(a=once, b=Tensor.meta((5,)), c=once)
 expect(
@@ -851,6 +872,7 @@ expect(
     [row["share"] for row in parameter_table(both)],
     [27 / 32, 5 / 32],
 )
+# vary: 4 in 2..9, 2 in 2..9
 frozen = nn.Linear(4, 2)
 frozen.weight.requires_grad = False
 expect(
@@ -866,7 +888,9 @@ expect_table(
     ("a list and a shape are not models", [([1, 2],), ((10, 5),)], ValueError),
 )
 ### BEGIN HIDDEN TESTS
+# vary: 3 in 2..9, 2 in 2..9
 expect("one tensor has one row", len(parameter_table(nn.Linear(3, 2, bias=False))), 1)
+# vary: 3 in 2..9, 2 in 2..9
 expect("its share is all", parameter_table(nn.Linear(3, 2, bias=False))[0]["share"], 1.0)
 expect("a bare Tensor of any size has no rows", parameter_table(Tensor([1.0])), [])
 expect_raises("a number is not a model", lambda: parameter_table(3), ValueError)
@@ -966,6 +990,7 @@ expect(
 )
 expect("GPT-2 medium", gpt2_parameters(50257, 1024, 1024, 24), 354_823_168)
 ### BEGIN HIDDEN TESTS
+# vary: 50257 in 40_000..60_000, 1024 in 700..1_500, 1280 in 900..1_900, 36 in 24..54
 expect(
     "blocks grow with the square of the width, vectors with the width",
     gpt2_parameters(50257, 1024, 1280, 36),
@@ -988,6 +1013,7 @@ expect(
     gpt2_parameters(50257, 2048, 12288, 96),
     174_604_259_328,
 )
+# vary: 5 in 2..10, 3 in 2..9, 2 in 2..9
 expect("in a tiny model each bias and each layer norm matters", gpt2_parameters(5, 3, 2, 1), 94)
 ### END HIDDEN TESTS
 
@@ -1131,11 +1157,13 @@ expect("float16", reflect_deployment(2**30, 2, 3), {"model_mb": 2048.0, "fits": 
 expect("4 bits", reflect_deployment(5 * 2**30, 0.5, 3), {"model_mb": 2560.0, "fits": True})
 expect("not rounded", reflect_deployment(2**20 + 1, 1, 1 / 64)["model_mb"], 1 + 2**-20)
 ### BEGIN HIDDEN TESTS
+# vary: 7 in 7..20
 expect(
     "a parameter may take half a byte",
     reflect_deployment(7 * 2**30, 0.5, 3),
     {"model_mb": 3584.0, "fits": False},
 )
+# vary: 11689512 in 8_000_000..17_000_000
 expect(
     "a MB has 1024² bytes, and nothing is rounded",
     reflect_deployment(11_689_512, 1, 1 / 64)["model_mb"],
@@ -1156,6 +1184,8 @@ expect(
     [reflect_deployment(2**30 + more, 1, memory_gb=1)["fits"] for more in (0, 1)],
     [True, False],
 )
+# vary: 1050000000 in 1_010_000_000..1_070_000_000
+# vary: 1080000000 in 1_075_000_000..1_095_000_000
 expect(
     "a GB has 1024³ bytes, not 10⁹",
     [reflect_deployment(n, 1, 1)["fits"] for n in (1_050_000_000, 1_080_000_000)],
@@ -1173,6 +1203,7 @@ expect_table(
 )
 ### BEGIN HIDDEN TESTS
 expect("one parameter of 4 bytes", reflect_deployment(1, 4, 1)["model_mb"], 2**-18)
+# vary: 4 in 2..9
 little = reflect_deployment(2, 4, 2**-20)
 expect("a little memory is memory", little, {"model_mb": 2**-17, "fits": True})
 expect_table(

@@ -123,7 +123,9 @@ short = doubles.Model(clock, ms=[0.123456, 1.0, 0.000437])
 expect("not rounded", clock.run(lambda: doubles.timed(timer, short)), 0.123456, rel=1e-6)
 expect("below 1 µs", clock.run(lambda: doubles.timed(timer, short)), 0.000437, rel=1e-3)
 ### BEGIN HIDDEN TESTS
+# vary: 100 in 66..150
 clock = doubles.Clock(tick_ns=100, read_ns=0)
+# vary: 0.375 in 0.307..0.562, 6000.5 in 4000.0..7350.0, 3.0625 in 2.04..4.59
 work = doubles.Model(clock, ms=[0.375, 6000.5, 3.0625])
 expect(
     "a time of less than a millisecond is not rounded",
@@ -168,6 +170,7 @@ found = clock.run(lambda: doubles.timed(Timer(), work))
 expect("started when the clock shows 0", found, 6.25, rel=1e-6)
 ### BEGIN HIDDEN TESTS
 clock = doubles.Clock()
+# vary: 5.5 in 4.04..7.97, 2.25 in 1.69..3.38, 70.0 in 46.7..85.8
 work = doubles.Model(clock, ms=[5.5, 2.25, 70.0, 11.0, 1.0])
 again = ["start", "start", "stop"]
 expect(
@@ -197,6 +200,7 @@ expect_raises(
 )
 ### BEGIN HIDDEN TESTS
 clock = doubles.Clock()
+# vary: 3.125 in 2.08..4.69, 17.5 in 11.7..26.2
 work = doubles.Model(clock, ms=[3.125, 17.5])
 twice, late = ["start", "stop", "start", "stop"], ["start", "stop", "stop"]
 anew = ["start", "start", "stop"]
@@ -325,6 +329,7 @@ expect(
     0.0005,
     rel=1e-4,
 )
+# vary: 15625000 in 10_416_666..23_437_500
 coarse = doubles.Clock(tick_ns=15_625_000, read_ns=2_500_000)
 expect(
     "two equal readings are no step, however often they occur",
@@ -332,6 +337,7 @@ expect(
     15.625,
     rel=1e-4,
 )
+# vary: 41 in 27..61
 slow = doubles.Clock(tick_ns=1, read_ns=41)
 expect(
     "if a reading takes longer than a step, the reading is what can be seen",
@@ -415,16 +421,21 @@ expect("the same function, warm", clock.run(calibrate, short, 1.5), 16)
 expect("samples of 0.3 ms", clock.run(calibrate, short, 0.3), 4)
 ### BEGIN HIDDEN TESTS
 clock = doubles.Clock()
+# vary: 0.5 in 0.388..0.75, 0.25 in 0.194..0.362
 work = doubles.Model(clock, ms=[0.5, 0.125, 0.25], cold_ms=[30.0])
 expect("the cold first call is not part of any sample", clock.run(calibrate, work, 10.0), 64)
 expect("a shorter sample needs fewer calls", clock.run(calibrate, work, 0.8), 4)
+# vary: 20.0 in 13.3..30.0, 30.0 in 20.0..45.0
 long = doubles.Model(clock, ms=[20.0, 30.0], cold_ms=[90.0, 70.0])
+# vary: 50.0 in 33.3..69.0
 expect("if a single call is long enough, the answer is one", clock.run(calibrate, long, 50.0), 1)
+# vary: 490.0 in 327.0..735.0
 expect(
     "the calls are doubled until they take long enough together",
     clock.run(calibrate, long, 490.0),
     32,
 )
+# vary: 6000.0 in 4000.0..9000.0
 expect("a sample of seconds needs more of them", clock.run(calibrate, long, 6000.0), 256)
 ### END HIDDEN TESTS
 
@@ -459,8 +470,11 @@ expect_table(
 )
 ### BEGIN HIDDEN TESTS
 clock = doubles.Clock()
+# vary: 40.0 in 26.7..60.0
 slow = doubles.Model(clock, ms=[40.0])
+# vary: 650.0 in 433.0..975.0
 expect("samples of many calls", clock.run(calibrate, slow, 650.0), 32)
+# vary: 12000.0 in 8000.0..18000.0
 expect("samples of seconds", clock.run(calibrate, slow, 12_000.0), 512)
 expect_raises(
     "the length of a sample must be above zero", lambda: calibrate(slow, -1.0), ValueError
@@ -565,23 +579,31 @@ fine = doubles.Model(clock, ms=[0.123456])
 expect("not rounded", clock.run(measure_latency, fine, 0, 1, 1), 0.123456, rel=1e-6)
 ### BEGIN HIDDEN TESTS
 clock = doubles.Clock()
+# vary: 3.5 in 3.39..3.61, 3.25 in 3.19..3.36, 9.5 in 6.91..14.2, 3.125 in 2.56..3.18
+# vary: 3.75 in 3.64..5.62
 skewed = doubles.Model(clock, ms=[3.5, 3.25, 9.5, 3.125, 31.5, 3.75, 120.5], cold_ms=[400.5])
+# vary: 7 in 2..14
 said = clock.run(measure_latency, skewed, 0, warmup=1, iterations=7)
 expect("the median ignores the slow calls, and the warm-up is not timed", said, 3.75, rel=1e-6)
+# vary: 5.25 in 4.8..5.7, 4.25 in 3.8..4.7
 falling = doubles.Model(clock, ms=[0.5], cold_ms=[9.25, 8.25, 7.25, 6.25, 5.25, 4.25, 3.25, 2.25])
+# vary: 3 in 2..9, 4 in 2..9
 expect(
     "each call is timed by itself, right after the warm-up",
     clock.run(measure_latency, falling, 0, 3, 4),
     4.75,
     rel=1e-6,
 )
+# vary: 1250.5 in 1250.0..1880.0
 long = doubles.Model(clock, ms=[1250.5, 1250.0, 7000.0])
+# vary: 4 in 2..9, 3 in 2..9
 expect(
     "calls of more than a second are given in milliseconds, too",
     clock.run(measure_latency, long, 0, warmup=4, iterations=3),
     1250.5,
     rel=1e-6,
 )
+# vary: 6.5 in 4.33..9.75, 1.25 in 0.833..1.88, 50.5 in 33.7..75.8
 single = doubles.Model(clock, ms=[6.5, 1.25], cold_ms=[50.5])
 expect(
     "without a warm-up, a single call is the cold one",
@@ -589,13 +611,16 @@ expect(
     50.5,
     rel=1e-6,
 )
+# vary: 2 in 2..9
 expect(
     "after a warm-up, a single call is its own median",
     clock.run(measure_latency, single, 0, warmup=2, iterations=1),
     6.5,
     rel=1e-6,
 )
+# vary: 2.125 in 1.42..3.19, 2.375 in 1.58..3.56
 inner = doubles.Model(clock, ms=[2.125, 2.375])
+# vary: 7 in 2..14
 expect(
     "the median of two calls lies halfway between them",
     clock.run(measure_latency, inner, 7, warmup=1, iterations=2),
@@ -631,10 +656,12 @@ expect("without a warm-up, 3 calls", cold.calls, 3, mistakes={"0 is taken for th
 ### BEGIN HIDDEN TESTS
 clock = doubles.Clock()
 skewed = doubles.Model(clock, ms=[3.5, 3.25, 9.5, 3.125, 31.5, 3.75, 120.5], cold_ms=[400.5])
+# vary: 8 in 2..16
 clock.run(measure_latency, skewed, 0, warmup=1, iterations=8)
 expect("the model is called warmup + iterations times, not once more", skewed.calls, 9)
 single = doubles.Model(clock, ms=[6.5, 1.25], cold_ms=[50.5])
 clock.run(measure_latency, single, 0, 0, 1)
+# vary: 3 in 2..9
 clock.run(measure_latency, single, 0, 3, 1)
 expect("single calls make no more calls than asked for", single.calls, 5)
 ### END HIDDEN TESTS
@@ -654,6 +681,7 @@ expect("a model in training stays in training", module.training, True)
 clock = doubles.Clock()
 inner = doubles.Model(clock, ms=[2.125, 2.375])
 module = doubles.Logged(inner)
+# vary: 9 in 2..18
 clock.run(measure_latency, module, 9, warmup=1, iterations=2)
 expect("every call gets the input, also those that warm up", module.seen, [9, 9, 9])
 modes = [module.training]
@@ -671,9 +699,12 @@ expect_table(
 )
 ### BEGIN HIDDEN TESTS
 clock = doubles.Clock()
+# vary: 3.25 in 2.17..4.88, 4.75 in 3.17..7.12
 inner = doubles.Model(clock, ms=[3.25, 4.75])
 module = doubles.Logged(inner)
+# vary: 6.75 in 4.5..10.1
 slow = doubles.Model(clock, ms=[6.75])
+# vary: 3 in 2..9
 after = clock.run(measure_latency, slow, 0, 3, 2)
 expect("a warm-up may be longer than what is timed", after, 6.75, rel=1e-6)
 pair = clock.run(measure_latency, module, 7, 0, 2)
@@ -780,6 +811,7 @@ expect(
     [4.0078125, 2.5078125, 2.5078125, 1.0, 10.015625, 9.80515625],
 )
 ### BEGIN HIDDEN TESTS
+# vary: 401 in 267..601
 said = latency_statistics([float(n**3 % 997) for n in range(1, 401)])
 found = [said[key] for key in ("min", "median", "p50", "p95", "p99", "max")]
 expect(
@@ -793,6 +825,7 @@ expect(
     said["std"],
     np.std(np.arange(1, 401) ** 3 % 997, ddof=1),
 )
+# vary: 70.0 in 65.5..74.5, 90.0 in 85.5..110.0, 80.0 in 75.5..84.5
 fifth = latency_statistics([70.0, 50.0, 90.0, 60.0, 80.0])
 expect(
     "times may come in any order",
@@ -807,6 +840,7 @@ single = dict.fromkeys(keys, 7.5) | {"std": 0.0}
 expect("a single time has no spread", latency_statistics([7.5]) == single, True)
 expect_table(latency_statistics, ("no times", [([],), ((),)], ValueError))
 ### BEGIN HIDDEN TESTS
+# vary: 9.0 in 6.0..13.5
 pair = latency_statistics([9.0, 1.0])
 expect(
     "of two times, percentiles lie between them",
@@ -814,6 +848,7 @@ expect(
     [5.0, 5.0, 1.0, 9.0, 5.0, 8.6, 8.92],
 )
 expect("the standard deviation of two times divides by one", pair["std"], math.sqrt(32))
+# vary: 2.5 in 2.05..3.06
 same = latency_statistics([2.5, 2.5, 2.5])
 expect("equal times do not spread", [same["std"], same["p99"]], [0.0, 2.5])
 expect("the dict has these eight keys and no other", len(pair), 8)
@@ -937,6 +972,7 @@ expect("25 times", confidence_interval([float(n * 7 % 26) for n in range(1, 26)]
 expect("17 times", confidence_interval([float(n * 5 % 18) for n in range(1, 18)]), (5.0, 13.0))
 ### BEGIN HIDDEN TESTS
 hundred = [float(n * 37 % 101) for n in range(1, 101)]
+# vary: 31 in 20..46
 thirty = [float(n * 7 % 31) for n in range(1, 31)]
 expect(
     "for many times the ranks lie close to the middle", confidence_interval(hundred), (40.0, 61.0)
@@ -946,6 +982,7 @@ expect(
     confidence_interval(thirty),
     (10.0, 21.0),
 )
+# vary: 1.0 in 0.82..1.0, 7.0 in 6.55..8.57
 expect(
     "of few times the smallest and the largest are needed",
     confidence_interval([3.0, 6.0, 1.0, 4.0, 7.0, 2.0, 5.0]),
@@ -963,19 +1000,24 @@ expect("10 times, 99 %", confidence_interval(times, 0.99), (4.0, 90.0))
 expect("20 times, 99 %", confidence_interval([float(n) for n in range(1, 21)], 0.99), (4.0, 17.0))
 expect("just enough", confidence_interval([2.0, 3.0, 1.0, 4.0, 6.0, 5.0], 0.96875), (1.0, 6.0))
 ### BEGIN HIDDEN TESTS
+# vary: 101 in 67..151
 hundred = [float(n * 37 % 101) for n in range(1, 101)]
 thirty = [float(n * 7 % 31) for n in range(1, 31)]
+# vary: 0.8 in 0.533..0.9
 expect(
     "a lower confidence gives a narrower interval",
     confidence_interval(hundred, confidence=0.8),
     (44.0, 57.0),
 )
+# vary: 0.99 in 0.96..0.995
 expect("a higher confidence gives a wider interval", confidence_interval(thirty, 0.99), (8.0, 23.0))
+# vary: 7.0 in 6.55..10.5, 4.1 in 4.05..4.14
 expect(
     "at a lower confidence the rank moves only if the probability allows it",
     confidence_interval([5.0, 4.0, 90.0, 4.5, 4.2, 6.0, 4.8, 7.0, 4.1, 5.5], 0.9),
     (4.1, 7.0),
 )
+# vary: 5.0 in 3.33..5.45, 7.0 in 6.55..8.57
 expect(
     "a low confidence needs only a few times", confidence_interval([5.0, 7.0, 6.0], 0.3), (5.0, 7.0)
 )
@@ -999,6 +1041,7 @@ expect(
     confidence_interval(more),
     (712.0, 789.0),
 )
+# vary: 23 in 15..34
 expect(
     "the ranks are counted from both ends alike",
     confidence_interval([float(n * 5 % 23) for n in range(1, 23)]),
@@ -1015,7 +1058,9 @@ expect_table(
     ("a confidence of 0, below 0", [([1.0] * 20, 0.0), ([1.0] * 20, -0.5)], ValueError),
 )
 ### BEGIN HIDDEN TESTS
+# vary: 2.5 in 1.67..3.75, 1.25 in 0.833..1.88
 expect("two times reach one half", confidence_interval([2.5, 1.25], 0.5), (1.25, 2.5))
+# vary: 1.5 in 1.16..1.95, 9.0 in 6.07..11.0
 expect("three times reach three quarters", confidence_interval([2.5, 1.5, 9.0], 0.75), (1.5, 9.0))
 expect_raises(
     "if even the smallest and the largest time do not suffice, that is an error",
@@ -1237,6 +1282,7 @@ late = [10.0, 10.0, 10.0, 10.0, 10.1, 10.9, 11.3, 11.3, 11.3, 10.0]
 expect("a third has n // 3 times", measurement_warnings(late, 0.0001), ["drift"])
 odd = [20.0, 17.0, 20.0, 20.0, 20.2, 20.0, 20.0, 23.2, 20.0]
 expect("drift compares medians, not means", measurement_warnings(odd, 0.0001), [])
+# vary: 22.0 in 21.6..22.0
 down = [22.0, 22.1, 22.2, 21.0, 21.0, 21.0, 20.0, 19.9, 20.0]
 expect("drift is measured against the first third", measurement_warnings(down, 0.0001), [])
 expect(
@@ -1351,7 +1397,9 @@ expect_table(
     ("a negative batch and a negative latency", [(-8, -2.0)], ValueError),
 )
 ### BEGIN HIDDEN TESTS
+# vary: 128 in 85..192, 16.0 in 10.7..24.0
 expect("each sample of a large batch counts", throughput(128, 16.0), 8000.0)
+# vary: 64 in 42..96, 65 in 43..97, 3 in 2..9, 4500.0 in 3000.0..6750.0, 9 in 2..18
 rates = [throughput(64, 65), throughput(3, 4500.0), throughput(9, 0.125)]
 expect(
     "a short and a long latency are both turned into seconds", rates, [64_000 / 65, 2 / 3, 72_000.0]
@@ -1524,6 +1572,7 @@ expect("the sizes stay in their order", found[1], [60, 3, 120, 9, 30])
 mixed[2], taken[3] = 30_000, 6
 expect("the lists with other numbers", best_batch(mixed, taken, "latency"), 9)
 ### BEGIN HIDDEN TESTS
+# vary: 8 in 8..9
 mixed, taken = [64, 2, 128, 8, 32], [75.0, 6.5, 170.0, 11.0, 40.0]
 rules = ["throughput", "latency", "efficiency"]
 expect(
@@ -1539,6 +1588,7 @@ expect(
     [best_batch(mixed, taken, rule) for rule in rules],
     [128, 2, 128],
 )
+# vary: 3 in 2..9
 expect(
     "a single measured batch is the choice of every rule",
     [best_batch([3], [7.0], rule) for rule in rules],
@@ -1582,6 +1632,7 @@ expect(
     best_batch([10, 8, 5], [10.0, 10.0, 5.6], "efficiency"),
     10,
 )
+# vary: 10 in 10..15
 expect(
     "of two batches with the same latency the smaller one is chosen",
     best_batch([10, 9], [10.0, 10.0], "latency"),
@@ -1620,11 +1671,13 @@ expect_table(
     ),
 )
 ### BEGIN HIDDEN TESTS
+# vary: 5 in 5..6
 expect(
     "of three batches, too, neither the largest nor the fastest",
     best_batch([96, 5, 24], [60.0, 3.0, 11.0], "throughput"),
     24,
 )
+# vary: 7 in 2..7
 expect(
     "a time that is not the shortest may be that of the most samples",
     best_batch([7, 48], [2.0, 12.0], "throughput"),

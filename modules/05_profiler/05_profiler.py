@@ -136,6 +136,7 @@ expect_table(
     ("4 GB", (lambda: Tensor.meta((2**20, 1024)).exp(),), (2**32, 2**32)),
 )
 ### BEGIN HIDDEN TESTS
+# vary: 3 in 2..5, 5 in 2..10
 small, few = Tensor.meta((3, 5, 7), "float64"), Tensor.meta((2, 3))
 other = each_op(op_bytes, lambda: (small.sum((1, 2)), small + 1.5, small > 0))
 expect(
@@ -167,6 +168,7 @@ expect_table(
     ("a reshape that copies is no view", (lambda: x.mT.reshape(-1),), (32_768, 32_768)),
 )
 ### BEGIN HIDDEN TESTS
+# vary: 32 in 21..48
 small, wide = Tensor.meta((3, 5, 7), "float64"), b.expand(32, 128)
 parts = small.chunk(5, 1)
 mixed = each_op(op_bytes, lambda: (parts[1] + parts[3], small * parts[2], wide.exp()))
@@ -374,12 +376,15 @@ expect(
     facts[5]["input_shapes"],
     [(5, 4), (2, 4), (2,)],
 )
+# vary: 560 in 373..840, 48 in 32..72
 figures = {
     ("embedding", "forward"): profiled.facts(read=560, written=480),
     ("gt", "forward"): profiled.facts(read=48, written=6),
 }
 before = profiled.Before("op_facts", figures)
+# vary: 19 in 12..28
 gpt2 = models.GPT2(vocab_size=19, context=8, d_model=12, layers=2, heads=3)
+# vary: 5 in 4..7
 every = before(each_op, op_facts, lambda: gpt2(example_input(gpt2, (2, 5))).sum().backward())
 linear = [row["module"] for row in every if row["op"] == "linear"]
 expect(
@@ -433,6 +438,7 @@ expect(
     columns(third[-1:], "output_shape", "dtype"),
     [[(3, 2), "float32"]],
 )
+# vary: 3 in 2..9, 2 in 2..9, 4 in 2..9
 normed = known(each_op, op_facts, lambda: nn.BatchNorm2d(3)(Tensor.meta((2, 3, 4, 4))))
 expect("elementwise FLOPs are those of op_elementwise", normed[0]["elementwise_flops"], 768)
 ### END HIDDEN TESTS
@@ -535,6 +541,7 @@ expect_table(
         [1.0, 2.0, 3.0, 4.0],
     ),
     ("what ran apart does not matter", ([(0, 1), (2, 9), (3, 4)],), [1.0, 6.0, 1.0]),
+    # vary: 0.25 in 0.167..0.375, 0.5 in 0.333..0.75, 1.125 in 0.75..1.69
     ("times are not rounded", ([(0.25, 0.5), (0.0, 1.125)],), [0.25, 0.875]),
 )
 ### END HIDDEN TESTS
@@ -558,8 +565,10 @@ expect("fifteen, one in the other", self_times(nest), [2.0] * 14 + [12.0])
 expect("the same from inside out", self_times(nest[::-1]), [12.0] + [2.0] * 14)
 expect_table(
     self_times,
+    # vary: 4 in 2..9
     ("three equal ones hold each other in their order", ([(1, 4)] * 3,), [0.0, 0.0, 3.0]),
     ("equal ones in another", ([(1, 3), (0, 9), (1, 3)],), [0.0, 7.0, 2.0]),
+    # vary: 5 in 4..10
     (
         "spans that take no time, anywhere",
         ([(3, 3), (0, 5), (0, 0), (5, 5)],),
@@ -687,8 +696,10 @@ expect("a row keeps no result alive", results[0]() is None, True)
 from proflab.lesson.recording import columns
 
 clock = doubles.Clock()
+# vary: 0.5 in 0.333..0.75, 7.25 in 4.83..10.9, 90.0 in 60.0..135.0
 pace = doubles.Model(clock, ms=[0.5, 7.25], cold_ms=[90.0])
 tiny = nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 2, bias=False), nn.GELU())
+# vary: 2.5 in 1.67..3.75
 late = [
     lambda: clock.advance(2.5),
     lambda: profiled.paced(pace, lambda: tiny(Tensor([[1.0, 2.0, 3.0]])).tanh()),
@@ -713,12 +724,15 @@ expect(
     [["0", 0], ["1", 0], ["2", 0], ["", 0]],
 )
 results = []
+# vary: 2.0 in 1.33..3.0
 profiled.recorded(record, lambda: results.append(Tensor([2.0, 3.0]) * 2))
 expect("record returns what call() returned", results[0].tolist(), [4.0, 6.0])
 results = []
 profiled.recorded(record, lambda: results.append(weakref.ref(Tensor([1.0]).exp())))
 expect("rows hold no tensors", results[0]() is None, True)
+# vary: 1.5 in 1.0..2.25
 quick = doubles.Model(clock, ms=[1.5])
+# vary: 40 in 26..60
 waits = profiled.Around(quick, wait=lambda: clock.advance(40))
 apart = clock.run(profiled.recorded, record, waits)
 times = columns(apart, "start_ms", "ms")
@@ -765,6 +779,7 @@ expect("an op without a rule is refused", refused.error, "NotImplementedError")
 import contextlib
 
 clock = doubles.Clock()
+# vary: 5.0 in 3.33..7.5
 pace = doubles.Model(clock, ms=[2.0, 5.0])
 
 
@@ -772,6 +787,7 @@ def attempts():
     with region("a"), contextlib.suppress(ValueError):
         x.exp()
         with region("b"):
+            # vary: 0.5 in 0.333..0.75
             clock.advance(0.5)
             epoch()
             x @ x
@@ -793,6 +809,7 @@ expect(
     [1, 3, 3, 2, 2, 1, 0, 0],
 )
 watch = doubles.Clock()
+# vary: 1.5 in 1.0..2.25, 4.0 in 2.67..6.0
 turns = doubles.Model(watch, ms=[1.5, 4.0])
 calls = profiled.Around(turns), profiled.Around(turns, profiled.Around(turns))
 several = watch.run(profiled.recorded, record, profiled.Around(turns, *calls))
@@ -931,6 +948,7 @@ expect("the rows stay as they are", column(rows, "self_ms"), [4.0, 3.0, 1.000457
 ### BEGIN HIDDEN TESTS
 from proflab.lesson.recording import columns
 
+# vary: 6.0 in 4.0..9.0, 0.5 in 0.333..0.75
 some = doubles.made_up(
     "op ms self_ms matmul_flops bytes_read",
     ("region data", 9.0, 6.0, 0, 0),
@@ -939,6 +957,7 @@ some = doubles.made_up(
     ("tanh", 1.0, 1.0, 0, 0),
     ("module m", 0.5, 0.5, 70, 0),
 )
+# vary: 99 in 70..148
 every = columns(top_operations(some, 99), "name", "ms")
 expect(
     "names with equal shares stay in their order",
@@ -951,6 +970,7 @@ expect(
     by_bytes,
     [{"name": "tanh", "ms": 2.0, "share": 0.5}],
 )
+# vary: 9 in 5..18
 nothing = top_operations(some, 9, "bytes_written")
 expect("shares are 0.0 where the sum is 0", column(nothing, "share"), [0.0] * 4)
 expect("the rows are not changed", column(some, "self_ms"), [6.0, 1.0, 2.0, 1.0, 0.5])
@@ -975,6 +995,7 @@ expect_table(
     ("a negative n is refused", [(rows, -2)], ValueError),
 )
 expect("n of 1 is fine", column(top_operations(rows, 1), "name"), ["exp"])
+# vary: 9 in 2..18
 expect("a single row is fine", column(top_operations(rows[1:], 9), "ms"), [3.0])
 ### END HIDDEN TESTS
 
@@ -1086,6 +1107,7 @@ expect_table(chrome_trace, ("no rows", [([],)], ValueError))
 ### BEGIN HIDDEN TESTS
 from proflab.lesson.recording import columns
 
+# vary: 0.25 in 0.167..0.375, 0.125 in 0.0833..0.188
 nested = doubles.made_up(
     "op start_ms ms self_ms depth phase",
     ("exp", 0.25, 0.125, 0.125, 2, "forward"),
@@ -1121,6 +1143,7 @@ expect(
 )
 again = json.loads(json.dumps(chrome_trace(nested)))
 expect("a trace can be written as JSON", len(again["traceEvents"]), 6)
+# vary: 12 in 8..18
 expect("a trace has every row, however many", len(chrome_trace(nested * 12)["traceEvents"]), 72)
 expect(
     "rows are not sorted in place",
@@ -1221,7 +1244,9 @@ expect_table(
     ("negative FLOPs with negative bytes are refused", [(-1, -9, machine)], ValueError),
 )
 expect("FLOPs alone are work", find_bottleneck(1, 0, machine), "compute")
+# vary: 7 in 2..14
 expect("and bytes alone", find_bottleneck(0, 7, machine), "memory")
+# vary: 3 in 3..9
 expect("a machine with a lower ridge", find_bottleneck(3, 2, Hardware(1.0, 1.0)), "compute")
 ### END HIDDEN TESTS
 
@@ -1283,11 +1308,16 @@ expect_table(
 ### BEGIN HIDDEN TESTS
 expect_table(
     rows_at_ridge,
+    # vary: 16384 in 10_922..24_576, 53248 in 35_498..79_872, 2 in 2..9
     ("a wide layer: fewer rows are enough", (16_384, 53_248, h100, 2), 303),
+    # vary: 256 in 170..384, 512 in 341..768
     ("what is moved for each row may be too much: None", (256, 512, h100, 2), None),
+    # vary: 2e11 in 1.33e11..3e11, 2e10 in 1.33e10..3e10
     ("a small layer on another machine", (768, 3072, Hardware(2e11, 2e10)), 21),
+    # vary: 4096 in 2_730..6_144
     ("a machine that moves faster than it calculates", (4096, 4096, Hardware(1e9, 1e12)), 1),
     ("8 to 8 is too small for any number of rows", (8, 8, Hardware(2e11, 2e10)), None),
+    # vary: 4096 in 2_730..6_144
     ("numbers of 8 bytes need more rows", (4096, 4096, t4, 8), 107),
     ("from wide to narrow, and from narrow to wide, is the same", (512, 2048, t4), 58),
     ("the same, the other way round", (2048, 512, t4), 58),
@@ -1310,6 +1340,7 @@ expect_table(
     ("no inputs are refused", [(0, 4096, machine, 2)], ValueError),
 )
 expect("a wide layer with small numbers", rows_at_ridge(4096, 4096, machine, 1), 6)
+# vary: 8 in 2..16
 expect("with larger ones", rows_at_ridge(4096, 4096, machine, 8), 41)
 ### END HIDDEN TESTS
 
@@ -1409,6 +1440,7 @@ expect_table(
 )
 ### BEGIN HIDDEN TESTS
 others = pstats.Stats()
+# vary: 0.1254 in 0.0836..0.188, 2 in 2..4, 9.5 in 6.33..14.2
 others.stats = {
     ("/a/util.py", 3, "read"): (1, 1, 0.1254, 0.1254, {}),
     ("/b/util.py", 3, "read"): (2, 2, 0.0001, 9.5, {}),
@@ -1422,6 +1454,7 @@ expect(
     column(every, "function"),
     ["util.py:3(read)", "util.py:80(read)", "util.py:3(read)", "<string>:1(<module>)"],
 )
+# vary: 9 in 5..18
 expect(
     "calls count recursive ones", column(hot_functions(others, 9, "calls"), "calls"), [6, 2, 1, 1]
 )
@@ -1515,10 +1548,14 @@ expect(
 expect("11 rounds, and one before", [plain.calls, watched.calls], [12, 12])
 ### BEGIN HIDDEN TESTS
 scripted = doubles.Clock()
+# vary: 1.0 in 0.82..1.0, 2.0 in 1.55..2.9, 100.0 in 66.7..150.0
 cold = doubles.Model(scripted, ms=[1.0, 2.0, 4.0], cold_ms=[100.0])
+# vary: 3.0 in 2.33..3.67, 100.0 in 66.7..150.0
 warm = doubles.Model(scripted, ms=[3.0, 1.5, 4.5], cold_ms=[100.0])
+# vary: 3 in 2..9
 three = scripted.run(profiling_overhead, cold, warm, rounds=3)
 expect("the ratio of medians, not the median of ratios", three, 1.5, rel=1e-6)
+# vary: 8.0 in 5.33..12.0, 2.0 in 1.33..3.0
 pair = doubles.Model(scripted, ms=[8.0], cold_ms=[2.0, 2.0])
 once = scripted.run(profiling_overhead, pair, lambda: (pair(0), pair(0)), 1)
 expect("one round is measured after one that warms up", once, 2.0, rel=1e-6)
@@ -1543,8 +1580,10 @@ pair = doubles.Model(clock, ms=[8.0]), doubles.Model(clock, ms=[9.0])
 expect("one round", clock.run(profiling_overhead, *pair, 1), 1.125, rel=1e-6)
 ### BEGIN HIDDEN TESTS
 scripted = doubles.Clock()
+# vary: 100 in 66..150
 # A machine that gets slower and slower, in the order of the calls: 100, 101, 102, … ms
 drift = doubles.Model(scripted, ms=100 + np.arange(40))
+# vary: 50 in 33..75
 slow = scripted.run(profiling_overhead, drift, lambda: [drift(0), scripted.advance(50)], 15)
 expect("runs in pairs feel the same drift of the machine", slow, 167 / 116, rel=1e-6)
 expect("15 rounds and one that warms up are 32 calls", drift.calls, 32)
@@ -1562,9 +1601,11 @@ expect_table(
     ("far below 1 they are refused, too", [(-100,)], ValueError),
 )
 scripted = doubles.Clock()
+# vary: 2.0 in 1.33..3.0
 again = doubles.Model(scripted, ms=[2.0])
 once = scripted.run(profiling_overhead, again, again, 1)
 expect("one round is enough", once, 1.0, rel=1e-6)
+# vary: 2 in 2..9
 half = scripted.run(profiling_overhead, lambda: (again(0), again(0)), again, 2)
 expect("less than 1 is a result", half, 0.5, rel=1e-6)
 ### END HIDDEN TESTS
@@ -1634,8 +1675,10 @@ expect_table(
     samples_needed,
     ("a third, within 2 points", (1 / 3, 0.02), 2135),
     ("two thirds take as many as a third", (2 / 3, 0.02), 2135),
+    # vary: 0.001 in 6.67e-4..0.0015, 0.01 in 0.00667..0.015
     ("a rare function takes few samples for a wide interval", (0.001, 0.01), 39),
     ("a tenth of the error takes a hundred times as many", (0.001, 0.001), 3838),
+    # vary: 0.3 in 0.2..0.45, 0.07 in 0.0467..0.105
     ("the number is rounded up, never down", (0.3, 0.07), 165),
 )
 ### END HIDDEN TESTS
@@ -1655,7 +1698,9 @@ expect_table(
     ("an error in percent is refused", [(0.05, 1.0)], ValueError),
     ("a negative share is refused, also with a negative error", [(-0.5, -0.5)], ValueError),
 )
+# vary: 0.004 in 0.00267..0.006, 5e-4 in 3.33e-4..7.5e-4
 expect("a share and an error near 0 are fine", samples_needed(0.004, 0.0005), 61_220)
+# vary: 0.996 in 0.99..0.998, 0.02 in 0.0133..0.03
 expect("a share near 1 is fine", samples_needed(0.996, 0.02), 39)
 ### END HIDDEN TESTS
 
@@ -1802,6 +1847,7 @@ known = profiled.Before(
 )
 machine = Hardware(2e11, 2e10)
 two = nn.Sequential(nn.Linear(8, 8), nn.Dropout(0.0), nn.ReLU(), nn.Linear(8, 8))
+# vary: 4 in 2..9
 few, wide = Tensor(np.ones((4, 8))), Tensor(np.zeros((512, 1024)))
 found = known(profile_forward_pass, two, few, Hardware(0.84, 1.0), 0, 1)
 expect(
@@ -1834,9 +1880,11 @@ expect(
 )
 alone = known(profile_forward_pass, two, few, None, 0, 1)
 expect("without a machine there is no bottleneck", alone["bottleneck"], None)
+# vary: 11 in 7..16, 6 in 2..12
 other = doubles.Allocating(parameters_mb=1, graph_mb=11, output_mb=6, scratch_mb=0)
 top = known(profile_forward_pass, other, wide, None, 0, 1)
 expect("peak_memory_mb is the peak of measure_memory", top["peak_memory_mb"], 18.0, rel=0.01)
+# vary: 0.02 in 0.0133..0.03, 0.015 in 0.01..0.0225, 0.01 in 0.00667..0.015, 0.06 in 0.04..0.09
 greedy = doubles.Allocating(parameters_mb=0.02, graph_mb=0.015, output_mb=0.01, scratch_mb=0.06)
 fine = known(profile_forward_pass, greedy, wide, None, 0, 1)
 expect("MB are not rounded", fine["peak_memory_mb"], 0.105, abs=0.003)
@@ -1865,6 +1913,7 @@ even = watch.run(known, profile_forward_pass, profiled.Paced(twice, nn.ReLU()), 
 expect(
     "the median of an even number lies between the middle two", even["latency_ms"], 4.25, rel=1e-6
 )
+# vary: 1e9 in 7e8..1.5e9
 relu = known(profile_forward_pass, nn.ReLU(), x, Hardware(1e9, 1e9), 0, 1)
 rates = columns([relu], "flops", "gflops_per_second", "bottleneck")
 expect("a pass without FLOPs still has a rate and a bottleneck", rates, [[0, 0.0, "memory"]])
@@ -2087,7 +2136,9 @@ expect(
     columns([alone], "gradient_memory_mb", "flops", "bottleneck"),
     [[0.0, 256, "memory"]],
 )
+# vary: 1024 in 682..1_536
 pair = nn.Sequential(nn.Linear(512, 1024, bias=False), nn.ReLU())
+# vary: 256 in 170..384
 whole = known(profile_backward_pass, pair, Tensor(np.ones((256, 512))), None, 0, 1)
 parts = [whole["forward_memory_mb"], whole["gradient_memory_mb"], whole["total_memory_mb"]]
 expect("forward at its peak, the gradients, and their sum", parts, [4.0, 2.0, 6.0], rel=0.01)
@@ -2176,6 +2227,7 @@ expect_table(
     ("one too many, one too few", [(a, {"a": x, "b": x}), (a | b, {"a": x})], ValueError),
 )
 ### BEGIN HIDDEN TESTS
+# vary: 512 in 341..768
 before, linear, relu = profiled.Before("compare_architectures"), nn.Linear(256, 512), nn.ReLU()
 several = {"slow": linear, "fast": relu}
 shapes = {"fast": (4, 8), "slow": Tensor(np.ones((1024, 256)))}

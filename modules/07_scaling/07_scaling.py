@@ -21,7 +21,6 @@
 # A program runs in a second today.
 # Next year it will get ten times as much data.
 # Will it need ten seconds or a hundred?
-# You are usually asked before the data exists.
 #
 # The lesson has two parts, and each can be done on its own.
 # *Prediction* fits costs, tests the fits, and predicts a model that you would rather not load; you draw this picture for your own machine.
@@ -45,7 +44,7 @@ import numpy as np
 from built import count_flops, count_parameters, measure_latency, saved_activations
 
 from proflab import example_input, meta, models, no_grad
-from proflab.lesson import doubles, expect, expect_table, guesses, measuring, noise, plot
+from proflab.lesson import doubles, expect, expect_table, guesses, noise, plot
 from proflab.lesson.demo import demo_size
 from proflab.lesson.hardware import Hardware
 
@@ -59,8 +58,7 @@ from proflab.lesson.hardware import Hardware
 #     v₂ / v₁ = (s₂ / s₁)ᵖ        so        p = ln(v₂ / v₁) / ln(s₂ / s₁)
 #
 # A text of 128 tokens takes 2 ms and one of 256 tokens takes 4.5 ms: 2.25 times the time for twice the size, and p = ln 2.25 / ln 2 = 1.17.
-# On a plot with two logarithmic axes, p is the slope between the two points.
-# It is a *local exponent*: a cost such as 3 + 0.5 n + 0.01 n² has another one everywhere, near 0 where the constant dominates and near 2 where the square does.
+# It is a *local exponent*, the slope on two logarithmic axes: a cost such as 3 + 0.5 n + 0.01 n² has another one everywhere, near 0 where the constant dominates and near 2 where the square does.
 #
 # **Predict.** "Attention is quadratic in the length of the text."
 # A block of GPT-2 small has attention and a feed-forward part.
@@ -120,7 +118,9 @@ found = local_exponents(sizes=sizes, values=values)
 expect("the arguments by their names", found, [1.0, 0.0])
 expect("the arguments stay as they are", [sizes, values], [[2, 4, 8], [3.0, 6.0, 6.0]])
 ### BEGIN HIDDEN TESTS
+# vary: 0.5 in 0.333..0.75, 1.5 in 1.0..2.25, 0.25 in 0.167..0.375, 6.75 in 4.5..10.1
 expect("other sizes, not whole numbers", local_exponents([0.5, 1.5], [0.25, 6.75]), [3.0])
+# vary: 24 in 16..36, 4 in 2..9
 block = [24 * s * 768**2 + 4 * s**2 * 768 for s in (128, 256, 512)]
 found = local_exponents([128, 256, 512], block)
 expect(
@@ -135,6 +135,7 @@ expect(
     local_exponents([2, 5, 9], [1.0, 1.001, 1.002]),
     [0.0010908113531, 0.001698749545],
 )
+# vary: 4 in 4..5, 8.0 in 6.2..11.6, 16.0 in 12.4..19.6, 2.0 in 1.55..2.9
 expect(
     "the same sizes with other values", local_exponents([1, 2, 4], [8.0, 16.0, 2.0]), [1.0, -3.0]
 )
@@ -164,6 +165,7 @@ expect_table(
 expect_table(
     local_exponents,
     ("two sizes have one exponent", ([5, 10], [3.0, 24.0]), [3.0]),
+    # vary: 0.001 in 6.67e-4..0.0015, 0.004 in 0.00267..0.006
     ("sizes and values may be far below 1", ([0.001, 0.004], [0.002, 0.004]), [0.5]),
     ("a negative size comes first", ([-2, 2], [1.0, 2.0]), ValueError),
     ("no sizes for a value", ([], [1.0]), ValueError),
@@ -184,12 +186,11 @@ title = "A block of GPT-2 small: the exponent of its FLOPs, from half as many to
 plot.curves(lines, x="tokens", y="local exponent", log="x", title=title)
 
 # %% [markdown]
-# "Quadratic" is a limit, not a fact.
 # At the 1,024 tokens for which GPT-2 was built its block is still nearly linear: 24·s·d² FLOPs of linear layers stand beside 4·s²·d of attention.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_growth", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 # Prints by which power four costs of three models grow; the last one is measured.
-from demos import growing
+from demos import growing, on_threads
 
 print(f"{'from → to':<36}{'parameters':>11}{'FLOPs':>7}{'saved':>7}{'ms':>7}")
 for name, sizes, make, shape in growing():
@@ -198,7 +199,7 @@ for name, sizes, make, shape in growing():
         costs["parameters"].append(count_parameters(model))
         costs["FLOPs"].append(count_flops(model, x))
         costs["saved"].append(saved_activations(model, x))
-        with no_grad(), measuring.on_threads(1):
+        with no_grad(), on_threads(1):
             costs["ms"].append(measure_latency(model, example_input(model, x), 1, 5))
     powers = [local_exponents(sizes, values)[0] for values in costs.values()]
     print(f"{name:<36}" + "{:>11.2f}{:>7.2f}{:>7.2f}{:>7.2f}".format(*powers))
@@ -206,7 +207,6 @@ noise.show_load()
 
 # %% [markdown]
 # No single count says how time grows.
-# FLOPs come closest where a pass is limited by computing, bytes where it mostly reads weights.
 # With its s × s scores, what the block saves for its backward pass turns quadratic long before its FLOPs do.
 #
 # ## 2 · A cost as a sum of powers
@@ -323,13 +323,18 @@ expect_table(
 found = fit_cost(sizes=[4], times_ms=[8], powers=(1,))
 expect("one size, one power, by their names", found, [2], rel=1e-6)
 ### BEGIN HIDDEN TESTS
+# vary: 128 in 110..213, 1024 in 769..1_279, 512 in 407..767, 10.0 in 6.67..15.0
+# vary: 300.0 in 223.0..395.0
 found = fit_cost([128, 1024, 512], [10.0, 300.0, 90.0], (1,))
 expect("one price for three measurements", found, [0.1053729564], rel=1e-6)
+# vary: 12 in 12..15, 24 in 22..29, 7 in 7..8, 11 in 10..11, 19 in 16..21
 found = fit_cost([3, 6, 12, 24], [5, 7, 11, 19], (-0.5, 1))
 expect("a power may be below 0", found, [4.8230610516, 0.7814833894], rel=1e-6)
 expect_table(
     fit_cost,
+    # vary: 7 in 2..14, 3.5 in 2.33..5.25, 0.5 in 0.333..0.75
     ("one point gives one price", ([7], [3.5], (0.5,)), [1.3228756555]),
+    # vary: 9 in 9..11
     ("a third point is fitted, too", ([3, 8, 9], [2, 5, 7], (1,)), [0.6785815782]),
     rel=1e-6,
 )
@@ -361,6 +366,7 @@ expect_table(
 expect_table(
     fit_cost,
     ("two points give two prices", ([3, 8], [2, 5], (2, 1)), [-0.0083333333, 0.6916666667]),
+    # vary: 6 in 6..7, 9 in 8..11
     ("three points, two prices", ([1, 2, 4], [5, 6, 9], (0, 1)), [3.5881188119, 1.3128712871]),
     (
         "two equal powers have no single pair of prices",
@@ -455,6 +461,7 @@ found = holdout_error([10, 20, 40, 80], [9, 17, 39, 107], (0, 1, 2))
 expect("the right powers", found, 0.0, abs=1e-6)
 expect("the lists stay as they are", [shuffled, took], [[40, 10, 20], [46.0, 8.0, 13.0]])
 ### BEGIN HIDDEN TESTS
+# vary: 3 in 3..4, 30 in 30..37, 6 in 5..8, 11.0 in 8.75..13.7, 29.0 in 23.6..29.4
 found = holdout_error([3, 30, 6], [11.0, 29.0, 17.0], (1, 0))
 expect("the largest size in the middle, the powers in reverse", found, 65 / 29 - 1, rel=1e-6)
 expect(
@@ -463,8 +470,10 @@ expect(
     4.0,
     rel=1e-6,
 )
+# vary: 4 in 4..5, 10 in 10..11, 12.5 in 11.4..15.3
 found = holdout_error([1, 2, 4], [10, 8, 12.5], (-1, 1))
 expect("one of the powers is below 0", found, -0.2, rel=1e-6)
+# vary: 164 in 109..246
 found = holdout_error([*range(1, 41)], [n + 1 for n in range(1, 40)] + [164], (0, 1))
 expect("the last of forty sizes is left out", found, -0.75, rel=1e-6)
 kept, took = [7, 3, 5], [50.0, 6.0, 12.0]
@@ -507,10 +516,12 @@ expect_table(
 
 # %% nbgrader={"grade": false, "grade_id": "demo_holdout", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 # Prints how far four fits are off at the largest size, which they have not seen.
+from demos import on_threads
+
 block = models.transformers.Block(768, heads=12, causal=True).eval()
 lengths = demo_size([64, 128, 256, 512, 1024], [8, 16, 32, 64])
 taken = {n: [] for n in lengths}
-with no_grad(), measuring.on_threads(1):
+with no_grad(), on_threads(1):
     for n in [*lengths, *reversed(lengths)]:  # there and back, so that a steady drift cancels
         x = example_input(block, (1, n, 768))
         taken[n].append(measure_latency(block, x, warmup=1, iterations=5))
@@ -604,6 +615,7 @@ expect(
     0.0,
     abs=1e-6,
 )
+# vary: 3 in 2..3, 1.0 in 0.667..1.0, 7.0 in 5.0..10.5
 expect(
     "an overhead below 0 is not cut off",
     batch_cost([1, 3], [1.0, 7.0])["overhead_ms"],
@@ -635,6 +647,7 @@ expect(
 )
 expect("half the rate", found["half_batch"], 4.218302, rel=1e-6)
 ### BEGIN HIDDEN TESTS
+# vary: 4 in 4..5, 16 in 12..19, 64 in 44..72, 256 in 169..319, 2.1 in 1.6..2.46
 found = batch_cost([1, 4, 16, 64, 256], [2.1, 2.9, 6.4, 22.5, 81.0])
 expect("the price is fitted to all batches", found["per_sample_ms"], 0.3091444686, rel=1e-6)
 expect("and so is the overhead", found["overhead_ms"], 1.7329604590, rel=1e-6)
@@ -747,8 +760,10 @@ expect("the rows stay as they are", used, [1_000_000, 4_000_000])
 ### BEGIN HIDDEN TESTS
 other = Hardware(peak_flops=4e12, bandwidth=1e11)
 conv = op(matmul=10**10, elementwise=2 * 10**9, read=10**7, written=10**7)
+# vary: 3 in 2..9
 norm = op(elementwise=10**8, read=3 * 10**8, written=10**8)
 expect("both kinds of FLOPs count on another machine", predict_ms([conv], other, 0.0), 3.0)
+# vary: 3 in 2..9
 expect("both kinds of bytes count on another machine", predict_ms([norm] * 3, other, 0.0), 12.0)
 expect("a small time is not rounded", predict_ms([tiny], other, 0.0), 1.2e-7)
 ### END HIDDEN TESTS
@@ -780,22 +795,29 @@ expect_table(
 found = predict_ms(rows=[view], hardware=machine, overhead_ms=0.5)
 expect("a view alone, the arguments by their names", found, 0.0)
 ### BEGIN HIDDEN TESTS
+# vary: 4e12 in 2.67e12..6e12, 1e11 in 6.67e10..1.5e11
 other = Hardware(peak_flops=4e12, bandwidth=1e11)
+# vary: 2 in 2..9
 conv = op(matmul=10**10, elementwise=2 * 10**9, read=10**7, written=10**7)
+# vary: 3 in 2..9
 norm = op(elementwise=10**8, read=3 * 10**8, written=10**8)
+# vary: 50 in 33..75, 0.01 in 0.00667..0.015
 expect(
     "a long pass pays the overhead for each operation",
     predict_ms([conv, norm] * 50, other, 0.01),
     351.0,
 )
+# vary: 1.0 in 0.667..1.0
 expect("the order of the rows does not matter", predict_ms([norm, view, conv], other, 1.0), 9.0)
 back = conv | {"phase": "backward", "self_ms": 77.0, "ms": 80.0, "depth": 3}
+# vary: 0.5 in 0.333..0.75
 expect("times in a row, its phase and its depth are not used", predict_ms([back], other, 0.5), 3.5)
 expect("views alone take no time", predict_ms([view, view], other, 3.0), 0.0)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "rows_on_meta", "locked": true, "schema_version": 3, "solution": false, "task": false}
 from built import OpRecorder, measure_bandwidth, measure_peak_flops, op_facts
+from demos import on_threads
 
 from proflab.lesson.tensor_memory import each_op
 
@@ -863,6 +885,7 @@ expect_table(
 expect_table(
     predict_ms,
     ("two copies without overhead", ([copy, copy], slow, 0), 2.0),
+    # vary: 0.125 in 0.0833..0.188
     ("two copies and a view", ([copy, view, copy], slow, 0.125), 2.25),
     ("an overhead below 0 is refused for several rows", ([copy, view], slow, -1e-6), ValueError),
 )
@@ -891,7 +914,7 @@ guesses.compare("GPT-2 XL on a T4, one token", guess_xl_one_token, round(one, 1)
 # So 32 tokens cost hardly more than one, and so do 32 users who have just begun.
 # With 1,024 tokens behind each user, reading their keys and values (the *KV cache*) takes 62.9 ms more.
 #
-# Test it where you can measure: three models at five sizes, on one thread.
+# Test it on three models at five sizes, on one thread.
 # The bound says how long they take *at least*; a GELU may go over its data several times.
 # So the cell also records one size of each model, takes the factor between measured and predicted for each kind of operation, and carries it to the other four sizes.
 
@@ -899,7 +922,7 @@ guesses.compare("GPT-2 XL on a T4, one token", guess_xl_one_token, round(one, 1)
 # Draws predicted against measured times of three models, five sizes each; predicts GPT-2 XL here.
 from demos import diagonal, models_at_sizes, own_machine, prediction_lines, recorded_rows
 
-with no_grad(), measuring.on_threads(1):
+with no_grad(), on_threads(1):
     mine, points = own_machine(measure_peak_flops, measure_bandwidth, measure_latency), []
     for name, model, make, shapes in models_at_sizes():
         factors = op_factors(recorded_rows(OpRecorder, model, shapes[2]), *mine)
@@ -930,8 +953,7 @@ diagonal(points)
 #
 # Memory is one long row of numbers; matrices are stored row by row (*row-major*).
 # Here A begins at address 0, B at n², C at 2 n², so A[i, k] is at i·n + k.
-# The processor fetches *cache lines* of neighbouring numbers, 64 bytes at a time.
-# A walk along a row uses all of a line; a walk down a column uses one number of each.
+# The processor fetches *cache lines* of 64 bytes: a walk along a row uses all of a line, one down a column one number of each.
 #
 # ![The walks of the innermost loop. Loop j: A stands still, B and C along a row. Loop k: A along a row, B down a column, C stands still. Loop i: A and C down a column, B stands still.](walks.png)
 #
@@ -1018,8 +1040,11 @@ expect(
     matmul_addresses(3, "jik")[6:18],
     [2, 15, 18, 3, 9, 21, 4, 12, 21, 5, 15, 21],
 )
+# vary: 4 in 2..9
 expect("the order kji, at its end", matmul_addresses(4, "kji")[-6:], [11, 31, 43, 15, 31, 47])
+# vary: 7 in 2..14
 expect("three addresses for each multiply-add", len(matmul_addresses(7, "jki")), 3 * 7**3)
+# vary: 5 in 4..10
 expect("each number of A is used n times", matmul_addresses(5, "kij").count(13), 5)
 expect_table(
     matmul_addresses,
@@ -1081,8 +1106,7 @@ expect(
 # ## 7 · A cache of your own
 #
 # A cache holds a few lines.
-# If a number's line is there when the processor asks for it, that is a *hit*.
-# Otherwise it is a *miss*: the line is fetched, and if the cache is full, another one has to go.
+# If a number's line is there, that is a *hit*; otherwise a *miss*: the line is fetched, and if the cache is full, another one has to go.
 # The usual rule is *LRU*: the least recently used line goes.
 # A hit makes its line the most recent one again.
 #
@@ -1135,7 +1159,7 @@ def cache_misses(addresses, line, lines):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_cache_misses", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_cache_misses", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 rows = [32 * i + j for i in range(32) for j in range(32)]
 expect_table(
     cache_misses,
@@ -1150,13 +1174,15 @@ found = cache_misses(addresses=[0, 9, 1], line=8, lines=3)
 expect("the arguments by their names", found, 2)
 expect("the addresses stay as they are", rows == list(range(1024)), True)
 ### BEGIN HIDDEN TESTS
+# vary: 8 in 7..8, 4 in 2..9
 expect("a cache of one line", cache_misses([9, 8, 1, 9, 1, 0, 8], 4, 1), 5)
 expect("large addresses", cache_misses([10**12, 10**12 + 7, 10**12 + 8, 10**12], 8, 2), 2)
+# vary: 50 in 33..75, 16 in 10..24
 expect("lines of three numbers", cache_misses([*range(50), 0, 49], 3, 16), 18)
 expect("a line that holds all of it", cache_misses(list(range(99)), 99, 1), 1)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_cache_misses_2", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_cache_misses_2", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 twice = list(range(64)) * 2
 expect_table(
     cache_misses,
@@ -1176,14 +1202,18 @@ expect_table(
     ("used often, and long ago", ([0, 0, 0, 8, 16, 0], 8, 2), 4, {"the rarest line goes": 3}),
 )
 ### BEGIN HIDDEN TESTS
+# vary: 8 in 6..11, 16 in 13..19, 24 in 21..29, 3 in 2..9
 expect("a line that was used goes last", cache_misses([0, 8, 16, 0, 24, 8, 0], 8, 3), 5)
+# vary: 4 in 2..9, 3 in 2..9
 expect("used twice, then let go", cache_misses([5, 5, 9, 13, 5, 17, 9], 4, 3), 5)
+# vary: 47 in 31..70
 back = [*range(48), *range(47, -1, -1)]
 expect("there and back again: what is near is still there", cache_misses(back, 4, 5), 19)
+# vary: 4 in 2..9
 expect("the same addresses with more room", cache_misses(back, 4, 12), 12)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_cache_misses_3", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_cache_misses_3", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 columns = [32 * i + j for j in range(32) for i in range(32)]
 eight = [(i, j, k) for i in range(8) for j in range(8) for k in range(8)]
 ijk = [a for i, j, k in eight for a in (8 * i + k, 64 + 8 * k + j, 128 + 8 * i + j)]
@@ -1201,14 +1231,20 @@ expect_table(
 ### BEGIN HIDDEN TESTS
 space = [(i, j, k) for i in range(32) for j in range(32) for k in range(32)]
 trace = [a for i, j, k in space for a in (32 * i + k, 1024 + 32 * k + j, 2048 + 32 * i + j)]
+# vary: 8 in 2..16, 32 in 21..48
 expect("a product in the order ijk", cache_misses(trace, 8, 32), 33_024)
 trace = [a for i, k, j in space for a in (32 * i + k, 1024 + 32 * k + j, 2048 + 32 * i + j)]
+# vary: 8 in 2..16
 expect("a product in the order ikj", cache_misses(trace, 8, 32), 4_352)
+# vary: 8 in 7..16
 expect("all of it fits: each line is fetched once", cache_misses(trace, 8, 500), 384)
 trace = [a for j, k, i in space for a in (32 * i + k, 1024 + 32 * k + j, 2048 + 32 * i + j)]
+# vary: 8 in 2..16
 expect("a product in the order jki", cache_misses(trace, 8, 32), 66_560)
 trace = [a for k in range(64) for a in (k, 1024 + 32 * (k % 32), 2048)]
+# vary: 8 in 2..16, 40 in 36..60
 expect("a row, a column, and one number", cache_misses(trace, 8, 40), 41)
+# vary: 8 in 2..16
 expect("with too few lines for the column", cache_misses(trace, 8, 20), 73)
 ### END HIDDEN TESTS
 
@@ -1280,14 +1316,13 @@ plot.curves(lines, x="KB", y="ns a read", log="xy", title="Reads at random place
 # What comes on top is memory and, at random places, the look-up of each page's address (the *TLB*, a table of recent ones, is small).
 # *Little's law* connects latency with lesson 06's bandwidth: under way = latency × throughput, as in any queue.
 # A memory of 100 ns that is to deliver 20 GB/s must have 2,000 bytes, 31 lines, in flight; one line at a time gives 0.6 GB/s.
-# If the cell finds 100 lines or more: no core has so many misses of its own under way, but a stream is *prefetched* before anyone asks.
+# Where the cell finds more: no core has so many misses of its own under way, but a stream is *prefetched*.
 #
 # ## 8 · The least that must move
 #
 # The best order fetches 4,352 lines, and 384 would do if all fitted.
-# How far can one go with a cache of 256 numbers?
 # [Hong and Kung](https://doi.org/10.1145/800076.802486) showed in 1981 that there is a floor for every order of the multiply-adds.
-# Its sharpest form (Smith and others, [2019](https://arxiv.org/abs/1702.02017)) is, for a cache of M numbers,
+# Its sharpest form ([2019](https://arxiv.org/abs/1702.02017)) is, for a cache of M numbers,
 #
 #     numbers moved  ≥  2 n³ / √M − 2 M
 #
@@ -1338,10 +1373,12 @@ expect_table(
 )
 expect("the arguments by their names", traffic_bound(n=32, capacity=64), 8064.0)
 ### BEGIN HIDDEN TESTS
+# vary: 7 in 2..14
 expect("a cache of one number", traffic_bound(7, 1), 684.0)
 expect(
     "four times the cache, half the traffic, less what it holds", traffic_bound(64, 1024), 14_336.0
 )
+# vary: 11 in 7..16, 50 in 33..75
 expect("the bound is not rounded", traffic_bound(11, 50), 2662 / math.sqrt(50) - 100)
 expect(
     "where the bound reaches 0",
@@ -1368,7 +1405,143 @@ plot.bars(found, unit="lines fetched", title=title, show="{:,.0f}".format)
 
 # %% [markdown]
 # Three tiles of 8 × 8 fill 192 of the 256 numbers; three of 16 × 16 do not fit.
+# But a tile need not be a cube, and any order of the multiply-adds is allowed.
+# Find one that fetches fewer lines, for the share of the way from `slow_order`, as in lesson 06, section 7.
 #
+# <details><summary>Hint 1: what is fetched most?</summary>
+#
+# Count A, B and C apart: tiles of 8 fetch each line of A and of B four times, of C once.
+#
+# </details>
+#
+# <details><summary>Hint 2: what can stay?</summary>
+#
+# A block of C, while k runs from 0 to n.
+# A high block spares lines of B, a wide one lines of A.
+#
+# </details>
+
+# %% nbgrader={"grade": false, "grade_id": "scaling_orders", "locked": true, "schema_version": 3, "solution": false, "task": false}
+from proflab.lesson import expect_cheaper
+
+
+def slow_order(n, lines, line):
+    """Return every (i, j, k) below n once, (n³, 3), in the order ijk."""
+    return np.indices((n, n, n)).reshape(3, -1).T
+
+
+# %% nbgrader={"grade": false, "grade_id": "order", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def order(n, lines, line):
+    """Return every (i, j, k) below n once, (n³, 3), in an order that fetches few lines.
+
+    In this order multiply-adds C[i, j] += A[i, k] · B[k, j] run, stored and touched as in
+    matmul_addresses. The cache holds `lines` lines of `line` numbers, as in cache_misses.
+    n is a multiple of line, which is at least 2; lines is at least 3.
+    Returns an array or a list of whole numbers, within a second.
+
+    >>> len(order(4, 8, 2))
+    64
+    """
+    ### BEGIN SOLUTION
+    # A block of C stays while k runs, beside a column of A and two rows of B as high and wide.
+    fit = [
+        (rows, columns)
+        for rows, columns in itertools.product(range(1, n + 1), range(line, n + 1, line))
+        if rows + (rows + 2) * columns // line <= lines
+    ]
+    rows, columns = min(
+        fit or [(1, line)],
+        key=lambda block: math.ceil(n / block[0]) + math.ceil(n / block[1]),
+    )
+    return [
+        (i, j, k)
+        for top, left in itertools.product(range(0, n, rows), range(0, n, columns))
+        for k in range(n)
+        for i in range(top, min(top + rows, n))
+        for j in range(left, min(left + columns, n))
+    ]
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_order", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+expect_cheaper(
+    "32 × 32, a cache of 32 lines of 8",
+    order(32, 32, 8),
+    rule="cache",
+    n=32,
+    lines=32,
+    line=8,
+    given=33_024,
+    full=914,
+)
+### BEGIN HIDDEN TESTS
+# about: a smaller cache has room for another block
+expect_cheaper(
+    "fewer lines",
+    order(32, 24, 8),
+    rule="cache",
+    n=32,
+    lines=24,
+    line=8,
+    given=36_992,
+    full=1044,
+)
+# about: what fits follows from the number of lines and their length
+expect_cheaper(
+    "a smaller product, a smaller cache",
+    order(20, 24, 4),
+    rule="cache",
+    n=20,
+    lines=24,
+    line=4,
+    given=8200,
+    full=816,
+)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_order_2", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+expect_cheaper(
+    "30 × 30, a cache of 36 lines of 3",
+    order(30, 36, 3),
+    rule="cache",
+    n=30,
+    lines=36,
+    line=3,
+    given=36_300,
+    full=2754,
+)
+### BEGIN HIDDEN TESTS
+expect_cheaper(
+    "more lines, and shorter ones",
+    order(32, 64, 4),
+    rule="cache",
+    n=32,
+    lines=64,
+    line=4,
+    given=8704,
+    full=1567,
+)
+expect_cheaper(
+    "sizes that are no powers of two",
+    order(30, 44, 5),
+    rule="cache",
+    n=30,
+    lines=44,
+    line=5,
+    given=5760,
+    full=1285,
+)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_order", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draws where your order stands between the one that is given and the bound.
+from proflab.lesson import race
+
+cache = {"n": 32, "lines": 32, "line": 8}
+bound = traffic_bound(32, 256) / 8
+race.plan_picture(order(**cache), "cache", full=914, floor=bound, **cache)
+
+# %% [markdown]
 # **Optional: why sizes of 2ᵏ are slow.** A real cache is *set-associative*: a line may stand only in one *set* of a few *ways*, its number modulo the number of sets.
 # A column of a matrix with rows of 64 numbers jumps 8 lines at each step: with 8 sets, all its lines want the same one.
 
@@ -1409,9 +1582,11 @@ expect_table(
 expect("the addresses stay as they are", column == [64 * i for i in range(64)] * 2, True)
 ### BEGIN HIDDEN TESTS
 expect("sets that are no power of two", set_misses([3 * i for i in range(40)] * 2, 4, 3, 5), 60)
+# vary: 8 in 2..16
 expect(
     "rows of 65 are spread over the sets", set_misses([65 * i for i in range(64)] * 2, 8, 8, 8), 64
 )
+# vary: 5 in 4..5, 13 in 11..16, 8 in 2..16
 found = set_misses(addresses=[5, 6, 5, 13, 5], line=1, sets=8, ways=1)
 expect("one way of one number", found, 4)
 expect("no addresses, no misses", set_misses([], 8, 8, 8), 0)
@@ -1494,6 +1669,7 @@ slower = speedup_steps({"x": 1, "y": 4})
 expect("slower in the end", slower, [{"name": "y", "step": 0.25, "total": 0.25, "share": 1.0}])
 expect("the times stay as they are", ladder, {"loops": 12.0, "tiles": 6.0, "threads": 2.0})
 ### BEGIN HIDDEN TESTS
+# vary: 0.1 in 0.0667..0.15
 ladder = speedup_steps({"slow": 1000.0, "z": 100.0, "b": 10.0, "m": 0.1})
 expect(
     "programs keep the order in which they were made",
@@ -1502,6 +1678,7 @@ expect(
 )
 expect("each step over the program before it", [row["step"] for row in ladder], [10.0, 10.0, 100.0])
 expect("totals multiply the steps", [row["total"] for row in ladder], [10.0, 100.0, 10_000.0])
+# vary: 7 in 2..14, 3 in 2..9
 expect("a step is not rounded", speedup_steps({"a": 7, "b": 3, "c": 1})[0]["step"], 7 / 3)
 ### END HIDDEN TESTS
 
@@ -1529,6 +1706,7 @@ expect_table(
 ### BEGIN HIDDEN TESTS
 expect_table(
     lambda seconds: [row["share"] for row in speedup_steps(seconds)],
+    # vary: 0.1 in 0.0667..0.15
     (
         "shares are of the logarithm of the whole",
         ({"slow": 1000.0, "z": 100.0, "b": 10.0, "m": 0.1},),
@@ -1550,6 +1728,7 @@ expect_table(
 ### BEGIN HIDDEN TESTS
 expect_table(
     lambda seconds: [row["total"] for row in speedup_steps(seconds)],
+    # vary: 0.0013 in 8.67e-4..0.00195, 9e-4 in 6e-4..0.00135
     ("two programs make one step", ({"p": 0.0013, "q": 0.0009},), [13 / 9]),
     ("slower, then faster, but slower in the end", ({"p": 1, "q": 5, "r": 2},), [0.2, 0.5]),
     ("no programs", ({},), ValueError),
@@ -1559,7 +1738,7 @@ expect_table(
 
 # %% [markdown]
 # **Predict.** How many times as fast as three Python loops does numpy's library (BLAS) multiply two 256 × 256 matrices here, on all threads?
-# MIT's ladder comes first (lecture 1, slides "Version 1" to "Version 9").
+# MIT's ladder (lecture 1) comes first.
 
 # %% tags=["guess"]
 guess_blas_speedup = None  # your guess: times as fast
@@ -1599,7 +1778,6 @@ ladder(rows, title=f"Here, {n} × {n}")
 # | threads | work for each core | cores |
 #
 # The order of two Python loops hardly matters, for the interpreter hides the cache; in C it was worth a factor of 6.5.
-# So a share belongs to a ladder, not to a cause.
 #
 # ### In torch
 #
@@ -1630,8 +1808,7 @@ ladder(rows, title=f"Here, {n} × {n}")
 #
 # ## 10 · Another order, less to do
 #
-# All five leave the additions and multiplications as they are.
-# Another order may need fewer: with n × n matrices and one column x, (AB)x grows as n³, A(Bx) as n².
+# Another order may need fewer additions and multiplications: with n × n matrices and one column x, (AB)x grows as n³, A(Bx) as n².
 #
 # Make two slow programs faster, as in lesson 06, section 7: counted on `DESK` (100 GFLOP/s, 10 GB/s, 5 µs an operation), for the share of the way in logarithms.
 # Write beside each line the size of its result.
@@ -1670,7 +1847,7 @@ def path(a, b, c, d):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_path", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_path", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 expect_faster(
     "sizes of 96, and 8",
     race.traced(path, a=(96, 96, 96), b=(96, 96), c=(96, 8), d=(96, 8)),
@@ -1699,6 +1876,10 @@ expect_faster(
 # viva: path(*[proflab.full(s, 3.0) for s in ((1, 1, 1), (1, 4), (4, 2), (1, 1))]).tolist()
 # viva: path(*[proflab.full(s, 1.0) for s in ((2, 3, 1), (1, 5), (5, 1), (3, 1))]).tolist()
 ### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_path_measured", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Times both programs on this machine, and prints the speed-up beside the counted one.
+print(race.measure(slow_path, path, a=(96, 96, 96), b=(96, 96), c=(96, 8), d=(96, 8)))
 
 # %% [markdown]
 # <details><summary>Hint 1: where is a product of matrices in a distance?</summary>
@@ -1732,7 +1913,7 @@ def distances(x, y):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_distances", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_distances", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 expect_faster(
     "256 rows and 512 others",
     race.traced(distances, x=(256, 64), y=(512, 64)),
@@ -1766,6 +1947,10 @@ expect_faster(
 # Prints what each line costs, of the given program and of yours.
 print(race.table(slow_distances, distances, "DESK", x=(256, 64), y=(512, 64)))
 
+# %% nbgrader={"grade": false, "grade_id": "demo_distances_measured", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Times both programs on this machine, and prints the speed-up beside the counted one.
+print(race.measure(slow_distances, distances, x=(256, 64), y=(512, 64)))
+
 # %% [markdown]
 # ## Reflect
 #
@@ -1792,7 +1977,7 @@ def reflect_crossover_tokens(d_model, share=0.5):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_reflect_crossover_tokens", "locked": true, "points": 7, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_reflect_crossover_tokens", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     reflect_crossover_tokens,
     (
@@ -1814,13 +1999,18 @@ expect_table(
 found = reflect_crossover_tokens(d_model=1, share=0.9)
 expect("a width of 1, the arguments by their names", found, 54.0)
 ### BEGIN HIDDEN TESTS
+# vary: 1600 in 1_066..2_400
 expect("a wider model has its half later", reflect_crossover_tokens(1600), 9600.0)
+# vary: 1024 in 682..1_536
 expect("a fifth of the FLOPs", reflect_crossover_tokens(1024, 0.2), 1536.0)
+# vary: 100 in 66..150
 expect("four fifths of the FLOPs", reflect_crossover_tokens(100, 0.8), 2400.0)
+# vary: 7 in 2..14
 expect("a length is not rounded", reflect_crossover_tokens(7, 1e-4), 42 / 9999)
 expect_table(
     reflect_crossover_tokens,
     ("a width of 1, a third of the FLOPs", (1, 1 / 3), 3.0),
+    # vary: 2 in 2..9, 0.99 in 0.95..0.995
     ("nearly all of it", (2, 0.99), 1188.0),
     ("a negative width", (-1600, 0.3), ValueError),
     ("more than all", (768, 2), ValueError),

@@ -141,6 +141,7 @@ alone = fake.run_lines(fma_lines(1), a0=1.0, x=10.0, y=0.5)
 expect("a single accumulator", alone, {"a0": 10.5})
 expect_table(fma_lines, ("no accumulators, or fewer", [(0,), (-1,)], ValueError))
 ### BEGIN HIDDEN TESTS
+# vary: 3.0 in 2.0..4.5, 2.0 in 1.33..3.0, 7.0 in 4.67..10.5
 one = fake.run_lines(fma_lines(1), a0=3.0, x=2.0, y=7.0)
 expect("one accumulator is a0", one, {"a0": 13.0})
 values = {f"a{n}": float(n) for n in range(12)}
@@ -195,6 +196,7 @@ expect_table(
     ("two negative numbers", [(-4, -5, 2)], ValueError),
 )
 ### BEGIN HIDDEN TESTS
+# vary: 3 in 2..9, 5 in 2..10, 7 in 2..14
 expect("threads, FMAs and accumulators are multiplied", fma_flops(3, 5, 7), 210)
 large = fma_flops(10**9 + 9, 10**10 + 1, 7)
 expect("a large count keeps every digit", large, 140_000_001_274_000_000_126)
@@ -318,8 +320,11 @@ expect_table(
     ("two below 0", [(-10, 1, 1, -4)], ValueError),
 )
 ### BEGIN HIDDEN TESTS
+# vary: 1000 in 666..1_500, 4 in 2..9, 2 in 2..9
 expect("all buffers count, read or written", stream_bytes(1000, 4, 2, 2), 12_000)
+# vary: 77 in 51..115
 expect("a double has eight bytes", stream_bytes(77, 1, 0, 8), 616)
+# vary: 77 in 51..115, 8 in 2..16
 expect("a fill only writes", stream_bytes(77, 0, 1, 8), 616)
 large = stream_bytes(10**18 + 1, 10, 1, 8)
 expect("a large count keeps every digit", large, 88_000_000_000_000_000_088)
@@ -399,6 +404,7 @@ moved = by_rows(softmax_row, logs, 8)
 expect("bytes read", moved["read"], 24, mistakes={"x is read twice": 48, "three times": 72})
 expect("bytes written", moved["written"], 24)
 ### BEGIN HIDDEN TESTS
+# vary: 50 in 33..75, 4 in 2..9, 2 in 2..9, 8 in 2..16
 logs = [[math.log(n) - 50 * sign for n in (4, 1, 2, 1, 8)] for sign in (1, -1, 0)]
 found = by_rows(softmax_row, logs, 8)
 expect(
@@ -492,6 +498,7 @@ expect("the addresses stay", addresses, [96, 0, 4])
 ### BEGIN HIDDEN TESTS
 few = [warp_sectors([7], 1), warp_sectors(list(range(30, 34)), 1), warp_sectors([1008, 0, 16], 16)]
 expect("a warp may be part idle, and bytes may lie in two sectors", few, [1, 2, 2])
+# vary: 37 in 24..55, 101 in 67..151
 random = [4 * ((i * 37) % 101) for i in range(32)]
 expect("what counts is where addresses are, not in which order", warp_sectors(random, 4), 13)
 ### END HIDDEN TESTS
@@ -507,6 +514,7 @@ expect_table(
 ### BEGIN HIDDEN TESTS
 expect_raises("a double begins at a multiple of 8", lambda: warp_sectors([4], 8), ValueError)
 expect_raises("no address is below 0", lambda: warp_sectors([0, -4], 4), ValueError)
+# vary: 16 in 10..24
 expect("32 addresses are not too many", warp_sectors([96 * (i % 16) for i in range(32)], 8), 16)
 expect("three items may lie in three sectors", warp_sectors([0, 32, 64], 16), 3)
 ### END HIDDEN TESTS
@@ -546,6 +554,7 @@ expect_table(
     ("a single thread", ([7],), 1),
 )
 ### BEGIN HIDDEN TESTS
+# vary: 48 in 24..72 by 8
 found = [bank_conflicts([stride * i for i in range(32)]) for stride in (0, 3, 4, 48)]
 expect("what a stride shares with 32 is its conflict", found, [1, 1, 4, 16])
 found = bank_conflicts([24 * i for i in range(32)])
@@ -564,6 +573,7 @@ expect_table(
 bank_conflicts(words)
 expect("the words stay", words, [64, 0, 0, 0, 32])
 ### BEGIN HIDDEN TESTS
+# vary: 32 in 19..47, 64 in 49..79, 96 in 81..119
 found = bank_conflicts([0, 32, 32, 64, 64, 64, 96, 5])
 expect("a word is handed out once, however many want it", found, 4)
 expect("the fullest bank counts, not the last", bank_conflicts([1, 33, 65, 97, 129, 2, 34, 3]), 5)
@@ -577,7 +587,9 @@ expect_table(
 )
 ### BEGIN HIDDEN TESTS
 expect_raises("a word's number is not below 0", lambda: bank_conflicts([-32]), ValueError)
+# vary: 128 in 85..192
 expect("32 words are not too many", bank_conflicts([128 * (i % 16) for i in range(32)]), 16)
+# vary: 96 in 64..144
 expect("the first word may be 0", bank_conflicts([96 * i for i in range(6)]), 6)
 ### END HIDDEN TESTS
 
@@ -634,8 +646,10 @@ expect_table(
     ("shared memory for not one block", (64, 8, 65_537, t4), 0.0),
 )
 ### BEGIN HIDDEN TESTS
+# vary: 128 in 85..192
 found = [occupancy(256, registers, 0, t4) for registers in (64, 128)]
 expect("more registers, fewer blocks", found, [1.0, 0.5])
+# vary: 128 in 85..192
 found = [occupancy(128, registers, 0, t4) for registers in (73, 104)]
 expect("a thread's registers are rounded up to a multiple of 8", found, [0.75, 0.5])
 found = [occupancy(100, 41, 0, t4), occupancy(1, 1, 0, t4), occupancy(992, 24, 0, t4)]
@@ -663,6 +677,7 @@ expect("256 threads of 66 registers are 3 blocks", occupancy(256, 66, 0, t4), 0.
 other = {"threads": 2048, "registers": 65_536, "shared": 98_304, "blocks": 32}
 found = [occupancy(*block, other) for block in ((256, 32, 0), (256, 33, 0), (128, 255, 0))]
 expect("another card has other limits", found, [1.0, 0.75, 0.125])
+# vary: 1024 in 682..1_024
 found = [occupancy(*block, other) for block in ((64, 8, 8192), (1024, 32, 49_152), (32, 8, 0))]
 expect("the scarcest of four decides", found, [0.375, 1.0, 0.5])
 ### END HIDDEN TESTS
@@ -676,7 +691,9 @@ expect_table(
 )
 ### BEGIN HIDDEN TESTS
 expect_raises("a block has a thread", lambda: occupancy(-32, -8, 0, t4), ValueError)
+# vary: 352 in 234..528
 expect("no shared memory is not too little", occupancy(352, 8, 0, t4), 0.6875)
+# vary: 224 in 149..336
 expect("a byte of shared memory is enough", occupancy(224, 8, 1, t4), 0.875)
 ### END HIDDEN TESTS
 
@@ -755,6 +772,7 @@ expect_table(
 five = fake.events(0.125, 3.0, 4.0, 5.0, 7.0)
 expect("one pair of five is dropped", events_to_ms(five, "best"), 3.0)
 expect("a pair is dropped even if it is fast", events_to_ms(five, "median"), 4.5)
+# vary: 1.0 in 0.667..1.0, 5.0 in 3.33..7.5
 twelve = fake.events(1.0, 1.0, 1.0, 6.0, 2.0, 4.0, 3.0, 9.0, 8.0, 7.0, 5.0, 10.0)
 both = [events_to_ms(twelve, "best"), events_to_ms(twelve, "median")]
 expect("three pairs of twelve are dropped", both, [2.0, 6.0])
@@ -773,10 +791,14 @@ expect_table(
 events_to_ms(sixty, "best")
 expect("the pairs stay", sixty[59], [59, 60])
 ### BEGIN HIDDEN TESTS
+# vary: 5 in 4..6, 9 in 9..12
 expect("of three pairs, by name", events_to_ms(reduce="best", events=[(0, 1), (2, 5), (7, 9)]), 2.0)
 expect("the best of sixty is the last", events_to_ms(sixty, "best"), 1.0)
+# vary: 7 in 6..8
 expect("pairs may be tuples", events_to_ms([(1, 5), (7, 9), (10, 13)], "median"), 2.5)
+# vary: 4.0 in 3.6..4.0, 4.5 in 4.1..4.95
 expect("of two pairs one is left", events_to_ms([[0.0, 1.0], [4.0, 4.5]], "best"), 0.5)
+# vary: 0.125 in 0.0833..0.188, 3.0 in 2.0..4.5, 4.0 in 2.67..6.0
 five = fake.events(0.125, 3.0, 4.0, 5.0, 7.0)
 events_to_ms(five, "median")
 expect("the pairs that were given stay as they are", five[2], [4.625, 8.625])
@@ -791,6 +813,7 @@ expect_table(
     ("a warm-up that ends before it starts", [(late, "median")], ValueError),
 )
 ### BEGIN HIDDEN TESTS
+# vary: 0.125 in 0.0833..0.188, 3.0 in 2.0..4.5
 five = fake.events(0.125, 3.0, 4.0, 5.0, 7.0)
 expect_raises("there must be a pair", lambda: events_to_ms([], "median"), ValueError)
 expect_raises("the longest is no way to reduce", lambda: events_to_ms(five, "max"), ValueError)
@@ -954,11 +977,14 @@ expect("half of the cache, four times the cache", found["bandwidth"], {"l2": 250
 less = fake.document(1_000_001, stream=[half, four], gemm=works)
 expect_raises("all rows move less than four times the cache", lambda: ceilings(less), ValueError)
 ### BEGIN HIDDEN TESTS
+# vary: 0.75 in 0.5..0.875, 900 in 600..1_350, 500 in 333..750, 800 in 533..1_200
 document["rows"]["gemm"].append(fake.gemm([1.0, 0.75], 900, 500, 800, dtype="tf32"))
 expect("a document may get one more row", ceilings(document)["flops"]["tf32"], 9.6e11)
+# vary: 0.25 in 0.205..0.362, 0.5 in 0.388..0.725, 8000000 in 5_333_333..12_000_000, 2 in 2..9
 triad = fake.stream([0.25, 0.5, 1.0], elements=8_000_000, reads=2, kernel="triad")
 fast = [fake.stream([4.0, 0.03125], elements=n, passes=9) for n in (126_000, 255_000, 999_999)]
 small = fake.gemm([1.0, 0.5, 0.125], 200, 100, 400)
+# vary: 1.0 in 0.82..1.0
 large = fake.gemm([1.0, 4.0, 8.0], 3000, 2000, 1000)
 rows = {"stream": [lucky, triad, *fast, copy], "gemm": [product, large, small], "fma": [chains]}
 mixed = ceilings(fake.document(2_000_000, **rows))
@@ -993,12 +1019,15 @@ expect("the same document with another row", ceilings(kept)["flops"], {"bfloat16
 peakless, in_cache = fake.document(2_000_000, stream=[again]), fake.document(2_000_000, **small)
 expect_table(ceilings, ("no peak; only the cache", [(peakless,), (in_cache,)], ValueError))
 ### BEGIN HIDDEN TESTS
+# vary: 1.0 in 0.82..1.0, 640 in 426..960, 1000 in 666..1_500, 8 in 7..10
 twice = fake.fma([9.0, 2.0, 1.0], 640, 1000, 8, dtype="float64")
+# vary: 2.0 in 1.64..2.9, 640 in 426..960, 4000 in 2_666..6_000
 other = fake.fma([9.0, 2.0, 4.0], 640, 4000, 2, dtype="float32")
 moved = fake.stream([9.0, 2.0, 1.0], elements=2_000_000, passes=5)
 found = ceilings(fake.document(3_000_000, fma=[other, twice], stream=[moved]))
 expect("each pass over a large buffer counts", found["bandwidth"], {"dram": 80e9})
 expect("each data type has its own roof", found["flops"], {"float32": 5.12e9, "float64": 10.24e9})
+# vary: 1.0 in 0.775..1.0, 1000 in 666..1_500, 500 in 333..750, 200 in 133..300
 warm = fake.gemm([0.5, 1.0, 2.0], 1000, 500, 200)
 found = ceilings(fake.document(2_000_000, gemm=[warm], stream=[moved]))
 expect("a fast warm-up is no roof", found["flops"], {"float32": 2e11})
@@ -1123,6 +1152,7 @@ expect_table(
     ("an intensity of 5 beyond a ridge of 2", (slope, narrow, "wall"), "compute"),
 )
 ### BEGIN HIDDEN TESTS
+# vary: 5.0 in 4.5..5.5
 half = {"flops": 8 * 10**10, "bytes": 16 * 10**8, "dtype": "float16", "ms": 5.0}
 expect(
     "a workload stands under the ceiling of its dtype",
@@ -1135,6 +1165,7 @@ expect(
         "wall": "memory",
     },
 )
+# vary: 250.0 in 225.0..275.0
 dense = {"flops": 8 * 10**12, "bytes": 10**9, "dtype": "float16", "ms": 250.0}
 expect(
     "right of the ridge the peak is attainable",
@@ -1147,14 +1178,19 @@ expect(
         "wall": "compute",
     },
 )
+# vary: 16 in 10..24
 too_fast = {"flops": 16 * 10**10, "bytes": 10**8, "dtype": "float16", "ms": 1.0}
 expect("an efficiency above 1 is not cut", place(too_fast, roofs)["efficiency"], 4.0)
+# vary: 3 in 2..9
 thin = place({"flops": 10**6, "bytes": 3 * 10**9, "dtype": "float16", "ms": 9.0}, roofs)
 expect("intensity is FLOPs over bytes, not bytes over FLOPs", thin["intensity"], 1 / 3000)
+# vary: 4e11 in 2.7e11..5.9e11
 uncached = {**roofs, "bandwidth": {"dram": 4e11}}
 expect("the roof needs no cache", place(moved, uncached)["wall"], "memory")
+# vary: 6e11 in 4e11..9e11
 again = place(workload=moved, roofs={**roofs, "bandwidth": {"dram": 6e11}})
 expect("the same work on another card, by name", again["attainable"], 1.5e12)
+# vary: 3 in 2..9, 7 in 2..14, 16.0 in 10.7..24.0
 few = place({**moved, "flops": 3, "bytes": 7 * 10**6, "ms": 16.0}, roofs)
 expect("every digit", [few["intensity"], few["efficiency"]], [3 / 7e6, 17.5 / 16_000])
 # viva: w = dict(flops=900, bytes=90, ms=5, dtype='x'); place(w, {'flops': {'x': 4e5},
@@ -1226,6 +1262,7 @@ expect(
 sums = {"flops": 12 * 10**12, "bytes": 10**12, "dtype": "float32"}
 both = [place({**sums, "ms": ms}, card)["wall"] for ms in (48_000, 48_001)]
 expect("both limits are at most, not less than", both, ["ridge", "overhead"])
+# vary: 1.0 in 0.9..1.9
 type_of = {"flops": 10**9, "bytes": 10**8, "ms": 1.0, "dtype": "tf32"}
 expect("each dtype has a ceiling of its own", place(type_of, card)["attainable"], 1e12)
 at = {"flops": 8 * 10**9, "bytes": 4 * 10**8, "dtype": "float32", "ms": 1.25}
@@ -1244,6 +1281,7 @@ expect_table(
 )
 ### BEGIN HIDDEN TESTS
 card = {"flops": {"float32": 1e12, "tf32": 5e12}, "bandwidth": {"l2": 9e12, "dram": 1e11}}
+# vary: 1.0 in 0.9..1.9
 type_of = {"flops": 10**9, "bytes": 10**8, "ms": 1.0, "dtype": "tf32"}
 expect("a number just above 0 is enough", place({**type_of, "ms": 0.5}, card)["efficiency"], 2.0)
 expect("FLOPs may be few", place({**type_of, "flops": 1}, card)["intensity"], 1e-8)
@@ -1583,17 +1621,24 @@ expect_table(
     ),
 )
 ### BEGIN HIDDEN TESTS
+# vary: 4 in 4..5, 8 in 7..11, 16 in 13..23, 32 in 25..39
 twice = crossover([2, 4, 8, 16, 32], [1, 4, 1, 2, 16], [2, 1, 4, 8, 4])
 expect("of several crossings the last counts", twice, 16 * math.sqrt(2), rel=1e-9)
+# vary: 8 in 7..19
 expect("a lead that is lost again is none", crossover([2, 4, 8], [1, 4, 1], [2, 1, 4]), None)
+# vary: 64 in 42..96, 512 in 341..768, 0.5 in 0.333..0.6, 32.0 in 21.3..48.0, 1.0 in 0.667..1.0
 curve = crossover([64, 512], [0.5, 32.0], [1.0, 4.0])
 expect("both times may grow", curve, 64 * 8**0.25, rel=1e-9)
 found = crossover([1, 2, 3], [4.0, 1.0, 4.0], [4.0, 2.0, 4.0])
 expect("as fast as the CPU is not slower", found, 3.0)
+# vary: 2 in 2..9, 4.0 in 2.7..6.0
 expect("equal everywhere is never slower", crossover([1, 2], [4.0, 1.0], [4.0, 1.0]), None)
+# vary: 0.5 in 0.333..0.75, 2.0 in 1.33..3.0, 1.0 in 0.667..1.0, 9.0 in 6.0..13.5, 3.0 in 2.0..4.5
 expect("sizes need not be ints", crossover([0.5, 2.0], [1.0, 9.0], [3.0, 3.0]), 1.0)
+# vary: 3.0 in 2.0..4.5, 300.0 in 200.0..450.0
 found = crossover(np.array([3.0, 300.0]), np.array([2e-6, 9e-6]), np.array([4e-6, 4.5e-6]))
 expect("arrays, and times far below a ms", found, 30.0, rel=1e-9)
+# vary: 70 in 46..74, 700 in 391..874, 2.0 in 1.33..3.0, 80.0 in 53.3..120.0, 20.0 in 13.3..30.0
 found = crossover([7, 70, 700], (0.5, 2.0, 80.0), (5.0, 20.0, 8.0))
 expect("tuples", found, 70 * math.sqrt(10), rel=1e-9)
 lists = [10, 2560], [1.0, 8.0], [2.0, 4.0]
@@ -1701,10 +1746,12 @@ document["rows"]["trial"].pop(1)
 expect("one trial fewer", gpu_mistakes(document), ["cold: first call"])
 expect("no trials", gpu_mistakes(fake.document(**roofs)), [])
 ### BEGIN HIDDEN TESTS
+# vary: 9.0 in 6.0..13.5
 slower = fake.stream([9.0, 1.0, 1.0], elements=4_000_000)  # 32 GB/s
 weaker = fake.gemm([4.0, 1.0, 1.0], 1000, 500, 500)  # 0.5 TFLOP/s
 under = {"gemm": [weaker], "stream": [slower]}
 work = {"flops": 2 * 10**9, "bytes": 24 * 10**6}
+# vary: 5.0 in 4.78..5.4, 4.5 in 4.4..4.7
 fine = fake.trial("fine", [5.0, 4.5, 4.5], [6.0, 4.0, 4.25], **work)
 none = fake.trial("none", [0.04, 0.02, 0.02], [0.015, 0.015, 0.015], **work)
 full = fake.trial("full", [1.0, 1.0, 1.0], [0.5, 0.5, 0.5], 10**7, 4 * 10**7)
@@ -1872,10 +1919,12 @@ expect_table(
     ("a time more", [([1, 2], [1.0, 2.0, 4.0])], ValueError),
 )
 ### BEGIN HIDDEN TESTS
+# vary: 10 in 8..14, 20 in 16..24, 1.0 in 0.667..1.0, 4.0 in 2.67..6.0
 found = reflect_launch([0, 10, 20], [1.0, 4.0, 4.0])
 expect("every measurement moves the line", found, 150.0, rel=1e-6)
 found = reflect_launch([1000, 10, 100], [2.25, 0.27, 0.45])
 expect("the order does not matter", found, 2.0, rel=1e-6)
+# vary: 1000 in 503..1_249, 1.0 in 0.667..1.0, 4.0 in 3.1..6.0
 found = reflect_launch([1, 2, 1000], [0.0, 1.0, 4.0])
 expect("counts may be far apart", found, 3.5060075, rel=1e-6)
 lengths = [5, 6, 7, 8], [1.0, 2.0, 3.0]
@@ -1919,9 +1968,11 @@ expect_table(
     ("two below 0", [(-3, -8e12, 4e11)], ValueError),
 )
 ### BEGIN HIDDEN TESTS
+# vary: 267 in 178..400, 1.95e13 in 1.3e13..2.92e13, 1.5e12 in 1e12..2.25e12
 found = reflect_speedup(267, 19.5e12, 1.5e12)
 expect("the GPU is at its peak at most", found, 13 / 267, rel=1e-9)
 expect("no CPU is above its peak", reflect_speedup(0.5, 1e12, 1e12), 1.0)
+# vary: 8 in 2..16, 1e12 in 6.67e11..1.3e12, 2e12 in 1.33e12..3e12
 expect("a GPU's peak may be the smaller one", reflect_speedup(8, 1e12, 2e12), 0.0625)
 expect_raises("the CPU's peak must be above 0", lambda: reflect_speedup(3, 1e12, 0.0), ValueError)
 expect_raises("the GPU's peak must be above 0", lambda: reflect_speedup(3, -1e12, 1e12), ValueError)

@@ -30,12 +30,14 @@ class Verdict:
     """Outcome of a case; if it failed, why (`reason`), and the misconception that it points to.
 
     share: of a race, the share of the way that it has gone; `reason` then tells its cost
+    cost: of a race, the number that the class is compared by
     """
 
     passed: bool
     reason: str = ""
     diagnosis: str = ""
     share: float | None = field(default=None, repr=False)
+    cost: float | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The five calls of a test cell. Each prints a line when it passes and explains when it fails.
+"""The seven calls of a test cell. Each prints a line when it passes and explains when it fails.
 
 In a notebook they compare where they stand. The grader never runs them: it reads them, evaluates
 only what is to be tested in the student's process, and compares outside (`course/test_cells.py`).
@@ -21,10 +21,19 @@ from proflab.checks.compare import (
 from proflab.checks.diagnose import counts_flops
 from proflab.checks.values import NotPlainData, to_plain_data
 
-__all__ = ["expect", "expect_between", "expect_faster", "expect_raises", "expect_table"]
+__all__ = [
+    "expect",
+    "expect_between",
+    "expect_cheaper",
+    "expect_faster",
+    "expect_log",
+    "expect_raises",
+    "expect_table",
+]
 
 # Of the races in each test cell, when it was last run: the share of the way by label.
 shares: dict[str, dict[str, float]] = {}
+RACES = ("expect_faster(", "expect_cheaper(")  # how a race begins in a test cell's text
 _ROW = "(label, arguments, result) or (label, arguments, result, mistakes)"
 
 
@@ -64,6 +73,37 @@ def expect_between(label: str, actual: float, low: float, high: float) -> None:
     _tell(label, compare_between(actual, low, high), _shown(actual, show_passed))
 
 
+def expect_cheaper(
+    label: str,
+    plan: Any,
+    *,
+    rule: str,
+    given: float,
+    full: float,
+    **parameters: Any,
+) -> None:
+    """Check that a plan is valid by its rule, and show what it costs beside the given plan.
+
+    plan: plain data, as the rule's simulator takes it (`proflab.lesson.race.plans`).
+    rule: "cache", "buckets" or "loader". parameters: the rule's, by name.
+    given, full: what the given plan costs, and the cost that earns full marks, in the rule's unit.
+    Raises AssertionError where the plan is not valid; one that is valid and dear passes, and earns
+    the share of the way that it has gone from `given` to `full`.
+    """
+    from proflab.lesson.race import judge, plans
+
+    try:
+        found = plans.judge_plan(to_plain_data(plan), rule, parameters, given)
+    except NotPlainData as error:
+        found = {"refused": str(error)}
+    if refused := found.get("refused"):
+        _tell(label, Verdict(False, refused), "")
+    share = shares.setdefault(running_cell(), {})[label] = judge.share_of(found, full)
+    print(f"🏁 {label}: {plans.told(found, rule, full)}{_earned(share)}")
+    if (hint := plans.hint(found)) and share < 1:
+        print(f"   {hint}")
+
+
 def expect_faster(
     label: str,
     actual: Any,
@@ -77,11 +117,12 @@ def expect_faster(
 
     actual: `traced(program, …)` of proflab.lesson.race. like: the given, slow program.
     machine: the declared machine's name, such as "DESK". full: the ms that earn full marks.
-    options: within, floor, draws, state and fast, as `race.judge.judge` takes them.
+    options: within, floor, draws, state, fast and memory, as `race.judge.judge` takes them.
     Raises AssertionError where the program is refused or its results are wrong; one that is right
     and slow passes, and earns the share of the way that it has gone from `like` to `full`.
     """
-    from proflab.lesson.race import Tape, judge, show
+    from proflab.lesson.race import judge, show
+    from proflab.lesson.race.trace import Tape
 
     if not isinstance(actual, Tape):
         raise TypeError("expect_faster takes what `traced(program, …)` returns")
@@ -95,9 +136,41 @@ def expect_faster(
         return
     told = judge.told(found, machine, full, options.get("fast"))
     share = shares.setdefault(running_cell(), {})[label] = judge.share_of(found, full)
-    print(f"🏁 {label}: same results; {told}")
+    print(f"🏁 {label}: same results; {told}{_earned(share)}")
     if (hint := judge.hint(found)) and share < 1:
         print(f"   {hint}: {show.line_of(actual, found['largest']['at'])}")
+
+
+def expect_log(
+    label: str,
+    log: Any,
+    handed: Any,
+    *,
+    rule: str,
+    like: Callable,
+    machine: str,
+    **options: Any,
+) -> None:
+    """Check one thing about a work log: "costs", "times", "order", "largest" or "stop".
+
+    log: plain data, as `log.data()` of a race's WorkLog returns it. handed: `traced(program, …)` of
+    the program that is handed in. rule: a key of `proflab.lesson.race.check_log.RULES`, which says
+    what it asks. like: the given, slow program. machine: the declared machine's name.
+    options: within, draws and state, as for expect_faster.
+    Raises AssertionError with a sentence on what is not consistent.
+    """
+    from proflab.lesson.race import show
+    from proflab.lesson.race.check_log import RULES, check_log, methods_of
+    from proflab.lesson.race.trace import Tape
+
+    if not isinstance(handed, Tape):
+        raise TypeError("expect_log takes a log and what `traced(program, …)` returns")
+    given, functions = handed.traced_with(like), methods_of(like) | show.counting
+    try:
+        found = check_log(to_plain_data(log), list(handed), given, functions, machine, **options)
+    except NotPlainData as error:
+        found = {rule: str(error)}
+    _tell(label, Verdict(not found[rule], found[rule]), RULES[rule])
 
 
 def expect_raises(label: str, action: Callable[[], Any], exception: type[Exception]) -> None:
@@ -168,6 +241,16 @@ class CaseFailed(AssertionError):
 def running_cell() -> str:
     """Return the name of the test cell that runs; `run_all.install` puts a notebook's in place."""
     return ""
+
+
+def race_points() -> float:
+    """Return the points of each visible race in the test cell that runs; as `running_cell`."""
+    return 0.0
+
+
+def _earned(share: float) -> str:
+    points = race_points()
+    return f", {round(share * points, 2):g} of {points:g} points" if points else ""
 
 
 def _flops(label: str, mistakes: dict[str, Any] | None) -> bool:

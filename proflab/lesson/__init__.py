@@ -1,4 +1,4 @@
-"""Give lessons the five test calls, and whatever else two or more of them use.
+"""Give lessons the calls of a test cell, and whatever else two or more of them use.
 
 What one lesson uses lies beside that lesson, in its folder. For cells:
 
@@ -19,6 +19,7 @@ cuda:          measure a CUDA device, and keep what was measured
 
 For a notebook on its way, and for the course's commands:
 
+guess_lock:    keep a reader's first guesses
 run_all:       let Run All go to a notebook's end
 errors:        explain a cell's error in a sentence
 progress:      show where a student is in a lesson
@@ -32,12 +33,22 @@ moved:         find what earlier releases had here
 from proflab.checks.expect import (
     expect,
     expect_between,
+    expect_cheaper,
     expect_faster,
+    expect_log,
     expect_raises,
     expect_table,
 )
 from proflab.lesson.run_all import install
 
-__all__ = ["expect", "expect_between", "expect_faster", "expect_raises", "expect_table"]
+__all__ = [
+    "expect",
+    "expect_between",
+    "expect_cheaper",
+    "expect_faster",
+    "expect_log",
+    "expect_raises",
+    "expect_table",
+]
 
 install()

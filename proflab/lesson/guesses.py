@@ -1,23 +1,26 @@
-"""Compare a reader's guess with the answer, in a sentence, and keep the pair for later.
+"""Compare a reader's first guess with the answer, in a sentence, and keep the pair for later.
 
 The pair travels in the cell's output, beside the sentence, under a MIME type of its own. So it is
 saved with the notebook, and `proflab check` and `proflab report` can read it there. A guess is
 judged no more exactly than the answer was measured, and not at all by what nobody measured.
+Which guess was the first one is known to guess_lock.py.
 """
 
 from __future__ import annotations
 
 import math
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
+from proflab.lesson.guess_lock import MIME, PREFIX, SKIP, Kept, as_meant, lock
 from proflab.lesson.noise import TOO_NOISY, Measured, shown
-from proflab.lesson.run_all import current_record
+from proflab.lesson.run_all import current_record, kernel_shell
 
-MIME = "application/vnd.proflab.guess+json"
+__all__ = ["MIME", "compare", "lock", "sentences", "told"]
+
+OVERLOOKED = "overlooked_"
 _COMPARED: dict[str, str] = {}  # in this process: the sentence on each quantity that was guessed
 
 
@@ -28,16 +31,21 @@ def compare(
     unit: str = "",
     *,
     document: Mapping | None = None,
+    name: str = "",
 ) -> None:
-    """Print the answer, and how far the guess is from it.
+    """Print the answer, and how far the first guess is from it.
 
     what: names the quantity, e.g. "parameters of the layer"; one name a guess.
-    guess: a number or a string; None where the reader made no guess.
+    guess: a number or a string; None where the reader made no guess, "skip" to make none.
     answer: a Measured (proflab.lesson.noise) where it has an interval.
     unit: of both, e.g. "ms"; printed after each number.
     document: the measurements that the answer comes from; of a constructed one it is an assumption.
+    name: of the guess, such as "guess_layer"; in a notebook the lock gives it.
     """
+    kept = _kept(name, what, guess, unit)
+    guess = as_meant(guess, unit) if kept is None else kept.now
     record: dict[str, Any] = {"what": what, "guess": _plain(guess), "answer": _plain(answer)}
+    record |= _about(kept) if kept else {}
     record["unit"] = unit
     if isinstance(answer, Measured):
         record |= {"low": _plain(answer.low), "high": _plain(answer.high), "busy": answer.busy}
@@ -46,8 +54,9 @@ def compare(
     if failing := _failing():
         record["failing"] = failing
     sentence = f"{what}: {_verdict(record, guess, answer)}"
-    if guess is not None and guess is not ...:
+    if guess is not None or kept is not None:
         _COMPARED[what] = sentence
+    sentence += _asked_what_was_overlooked(record, answer)
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     if shell is None:
         print(sentence)
@@ -75,6 +84,40 @@ def told(record: Mapping, failing: Sequence[str] = ()) -> str:
     return f"{record.get('what')}: {_verdict(record, guess, answer)}"
 
 
+def _kept(name: str, what: str, guess: object, unit: str) -> Kept | None:
+    """Return what is known of a guess; before the cell ran, the lock has seen one with a name."""
+    record = current_record()
+    if record is not None and name in record.guesses:
+        return record.guesses[name]
+    return lock(name or what, guess, unit)
+
+
+def _about(kept: Kept) -> dict[str, Any]:
+    found: dict[str, Any] = {"name": kept.name, "first": kept.first, "n": kept.n}
+    found |= {"edited": True} if kept.edited else {}
+    return found if kept.meant else found | {"meant": False}
+
+
+def _asked_what_was_overlooked(record: Mapping, answer: object) -> str:
+    """Return a line that asks what a guess left out that is far off; empty for any other.
+
+    The reader answers below the guess, in its own cell, so that no lesson needs a cell for it.
+    """
+    name, guess, shell = record.get("name", ""), record.get("first"), kernel_shell()
+    judged = not record.get("assumed") and not record.get("failing")
+    if shell is None or not judged or guess == SKIP or not str(name).startswith(PREFIX):
+        return ""
+    if _is_number(answer) and _is_number(guess):
+        low, high = getattr(answer, "low", answer), getattr(answer, "high", answer)
+        far = low > 0 and not low / 2 < guess < 2 * high
+    else:
+        far = not _is_number(answer) and not _same(guess, answer)
+    asked = name.replace(PREFIX, OVERLOOKED, 1)
+    if not far or shell.user_ns.get(asked):
+        return ""
+    return f'\nWhat did your guess leave out? Add a line below it: {asked} = "…"'
+
+
 def _failing() -> list[str]:
     """Return the exercises that the running cell needs and that do not pass their checks."""
     record = current_record()
@@ -83,8 +126,13 @@ def _failing() -> list[str]:
 
 def _verdict(record: Mapping, guess: object, answer: object) -> str:
     after = f" {record['unit']}" if record.get("unit") else ""
-    made = guess is not None and guess is not ...
-    yours = f"you guessed {_shown(guess)}{after if _is_number(guess) else ''}"
+    first = record.get("first", guess)
+    skipped = first == SKIP
+    made = first is not None and first is not ... and not skipped
+    yours = f"you guessed {_with_unit(first, after)}"
+    if made and guess != first:
+        now = "" if guess is None or guess is ... else f"; now {_with_unit(guess, after)}"
+        yours = f"your first guess was {_with_unit(first, after)}{now}"
     if record.get("assumed"):
         rests = f"the document assumes {_shown(answer)}{after}, nobody measured it"
         return f"{rests}; {yours}" if made else rests
@@ -95,43 +143,37 @@ def _verdict(record: Mapping, guess: object, answer: object) -> str:
         rests = f"{result}, but {own} does not pass its checks"
         return f"{rests}: your guess is judged when it does" if made else rests
     if not made:
-        return f"{result} (you made no guess)"
+        return f"{result} (you {'skipped the' if skipped else 'made no'} guess)"
     if not _is_number(answer):
-        right = str(guess).strip().lower() == str(answer).strip().lower()
-        return f"{result}, as you guessed" if right else f"{result}; {yours}"
-    if slip := _slip(guess, float(answer), record.get("unit", "")):
+        return f"{result}, as you guessed" if _same(first, answer) else f"{result}; {yours}"
+    if slip := _slip(first, float(answer), record):
         return f"{result}; {slip}"
     if measured:
-        return f"{result}; {yours}{_judged(float(guess), answer)}"
-    if guess == answer:
+        return f"{result}; {yours}{_judged(float(first), answer)}"
+    if first == answer and guess == first:
         return f"{result}, exactly your guess"
-    return f"{result}; {yours}{_how_far(float(guess), float(answer))}"
+    return f"{result}; {yours}{_how_far(float(first), float(answer))}"
 
 
-def _slip(guess: object, answer: float, unit: str) -> str:
+def _same(guess: object, answer: object) -> bool:
+    return str(guess).strip().lower() == str(answer).strip().lower()
+
+
+def _slip(guess: object, answer: float, record: Mapping) -> str:
     """Return a sentence on a guess that was not written as a number is; empty if it was."""
     if not _is_number(guess):
-        meant = _meant(guess, unit)
-        return f"your guess, {guess!r}, is not a number" + (f": write {meant}" if meant else "")
-    share = unit == "%" and 0 <= answer <= 100
-    if share and 0 < guess <= 1 and answer > 10 * guess:
-        return f"you guessed {_shown(guess)} %: did you mean {_shown(100 * guess)}?"
+        return f"your guess, {guess!r}, is not a number"
+    share = record.get("unit", "")[:1] == "%" and 0 <= answer <= 100
+    unclear = record.get("meant") is False or "first" not in record
+    if share and unclear and 0 < guess <= 1 and answer > 10 * guess:
+        meant = _shown(100 * guess)
+        asked = f"you guessed {_shown(guess)} %: did you mean {meant}?"
+        return f"{asked} Write it, or run the cell again if not." if "first" in record else asked
     if share and not 0 <= guess <= 100:
         return f"your guess, {_shown(guess)} %, does not lie between 0 and 100"
     if guess < 0 < answer:
         return f"your guess, {_shown(guess)}, is below 0, which this never is"
     return ""
-
-
-def _meant(guess: object, unit: str) -> str:
-    """Return the number that was meant by "50%", "3 ms" or 2,362,368; empty if none is seen."""
-    if isinstance(guess, Sequence) and not isinstance(guess, str) and len(guess) > 1:
-        whole = all(isinstance(part, int) and 0 <= part < 1000 for part in guess[1:])
-        if whole and isinstance(guess[0], int):
-            return "_".join([str(guess[0]), *(f"{part:03d}" for part in guess[1:])])
-    found = re.fullmatch(r"([-+]?[\d,_]*\.?\d+(?:e[-+]?\d+)?)\s*(\S*)", str(guess).strip())
-    known = found and found[2] in ("", "%", "x", "×", unit)
-    return found[1].replace(",", "_") if known else ""
 
 
 def _judged(guess: float, answer: Measured) -> str:
@@ -154,6 +196,10 @@ def _how_far(guess: float, answer: float, least: str = "", digits: int = 3) -> s
         return f", {least}{100 * abs(guess / answer - 1):.{decimals}f} % too {side}"
     times = f"{factor:,.{digits}g}" if factor < 10**digits else f"{factor:,.0f}"
     return f", {least}{times} times too {side}"
+
+
+def _with_unit(guess: object, after: str) -> str:
+    return f"{_shown(guess)}{after if _is_number(guess) else ''}"
 
 
 def _is_number(value: object) -> bool:

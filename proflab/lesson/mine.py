@@ -62,12 +62,17 @@ def place(folder: Path | None = None) -> Path | None:
     which instructors work there is none.
     """
     folder = (folder or Path.cwd()).resolve()
-    if _INSTRUCTORS & {parent.name for parent in folder.parents[:2]}:
+    if is_instructors(folder):
         return None
     if not _LESSON_NAME.fullmatch(folder.name):
         return folder / FILE
     colab = "google.colab" in sys.modules and len(folder.parents) > 2
     return (folder.parents[2] if colab else folder.parent) / FILE
+
+
+def is_instructors(folder: Path) -> bool:
+    """Return True for a lesson's folder in which instructors work, not the lesson's reader."""
+    return bool(_INSTRUCTORS & {parent.name for parent in folder.resolve().parents[:2]})
 
 
 # ── writing it ───────────────────────────────────────────────────────────────────────────────

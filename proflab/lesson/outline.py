@@ -61,6 +61,7 @@ class Outline:
     track: the title of a track other than the published one; given: the exercises whose code the
     lesson gives; more: how many exercises the published lesson has more, those given included.
     milestone: what can be done when all passes, as a sentence, and an expression that does it.
+    lock: whether a demo cell waits for its reader's guess.
     """
 
     lesson: str
@@ -71,6 +72,7 @@ class Outline:
     given: tuple[str, ...] = ()
     more: int = 0
     milestone: tuple[str, str] = ("", "")
+    lock: bool = False
 
     @classmethod
     def read(cls, folder: Path) -> Outline | None:
@@ -88,7 +90,9 @@ class Outline:
                 track = {**track, "given": tuple(track["given"])}
             reached = tuple(data.get("milestone", ("", "")))
             essay = tuple(data["essay"])
-            return cls(str(data["lesson"]), named, cells, essay, milestone=reached, **track)
+            lock = data.get("lock") is True
+            lesson = str(data["lesson"])
+            return cls(lesson, named, cells, essay, milestone=reached, lock=lock, **track)
         except (OSError, ValueError, TypeError, KeyError):
             return None
 
@@ -99,6 +103,8 @@ class Outline:
         entries: dict[str, object] = {"lesson": self.lesson, "essay": self.essay}
         if self.milestone[0]:
             entries["milestone"] = self.milestone
+        if self.lock:
+            entries["lock"] = True
         if self.track or self.given:
             entries["track"] = {"track": self.track, "given": self.given, "more": self.more}
         lines = [f"{_json(key)}: {_json(value)}" for key, value in entries.items()]

@@ -46,6 +46,7 @@ class Record:
 
     cells: the text of each cell that ran without an error, and the same as plain Python, in the
     order of their last runs; tests: how each test cell ended, since its exercise was last run.
+    guesses, tried, saved_guesses: what guess_lock.py knows of guesses, by their names.
     """
 
     outline: Outline | None = None
@@ -53,6 +54,9 @@ class Record:
     cells: dict[str, str] = field(default_factory=dict)
     tests: dict[str, TestRun] = field(default_factory=dict)
     current: LessonCell | None = None
+    guesses: dict[str, Any] = field(default_factory=dict)
+    tried: dict[str, list] = field(default_factory=dict)
+    saved_guesses: dict[str, Any] | None = None
 
     def note_cell(self, text: str, code: str) -> None:
         """Note that a cell ran; `code` is its text as Python."""
@@ -136,7 +140,11 @@ def install() -> None:
     record = Record(Outline.read(Path.cwd()))
     setattr(shell, _ATTRIBUTE, record)
     expect.running_cell = lambda: record.current.name if record.current else ""
+    from proflab.lesson.guess_lock import GuessCells  # it reads the record
+
+    shell.ast_transformers.append(GuessCells())
     hooks = _Hooks(shell, record)
+    expect.race_points = hooks.race_points
     shell.events.register("pre_run_cell", hooks.before_cell)
     shell.events.register("post_run_cell", hooks.after_cell)
     hooks.show_normally = shell.InteractiveTB.structured_traceback
@@ -158,6 +166,13 @@ class _Hooks:
         self.record.current = outline.cell(self.text) if outline else None
         if self.record.current is not None:
             expect.shares.pop(self.record.current.name, None)
+
+    def race_points(self) -> float:
+        """Return the running test cell's points, in equal parts for its races."""
+        outline, cell = self.record.outline, self.record.current
+        exercises = outline.exercises.values() if outline and cell else ()
+        points = next((e.tests[cell.name] for e in exercises if cell.name in e.tests), 0.0)
+        return points / max(1, sum(self.text.count(call) for call in expect.RACES))
 
     def show(self, etype: type, evalue: BaseException, tb: Any, *args: Any, **kwargs: Any):
         record = self.record

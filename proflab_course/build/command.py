@@ -13,7 +13,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from proflab.lesson.mine import FILE as MINE
+from proflab_course.build.by_student import students_of, write_students
 from proflab_course.build.class_tree import class_tree, extension_notes
+from proflab_course.build.draw import secret_of
 from proflab_course.build.limits import excess_lines, sizes_table
 from proflab_course.build.make import IGNORED, STEPS, Audit, Plan, make, workplace
 from proflab_course.build.policy import policy_notes
@@ -53,6 +55,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="draw other inputs for the hidden cases that a lesson lets vary",
     )
     parser.add_argument(
+        "--per-student",
+        type=Path,
+        metavar="ROSTER",
+        help="draw a program for each student of a class list, for a lesson with a draw.py",
+    )
+    parser.add_argument(
         "--sizes",
         action="store_true",
         help="build nothing; list what lessons ask of their readers",
@@ -90,6 +98,8 @@ def run(arguments: argparse.Namespace) -> int:
         for sentence in [*notes, *extension_notes(course, lessons), *policy_notes(course)]:
             print(f"note: {sentence}")
         return 0
+    if arguments.per_student is not None:
+        return _per_student(course, arguments)
     if arguments.check:
         differences = check(course, arguments.lessons, arguments.audit, arguments.seed)
         return _report_check(differences)
@@ -100,6 +110,22 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"note: {sentence}")
     for path in strangers(course):
         print(f"note: {path} does not come from modules/; delete it if it is no longer needed")
+    return 0
+
+
+def _per_student(course: Course, arguments: argparse.Namespace) -> int:
+    """Build a lesson and, for each student of a class list, a folder with files of their own."""
+    if len(arguments.lessons) != 1:
+        raise CourseError("--per-student ROSTER takes one lesson: name it before the option")
+    name = course.lesson(arguments.lessons[0])
+    students = students_of(course, name, arguments.per_student)
+    secret, notes = secret_of(course.root, arguments.seed), list[str]()
+    build(course, [name], arguments.audit, arguments.seed, notes, secret)
+    write_students(course, name, students, secret)
+    print(f"source/{name} and release/{name} are made from modules/{name}")
+    print(f"private/by_student: a folder with {name} for each of {len(students)} students")
+    for sentence in [*notes, *policy_notes(course)]:
+        print(f"note: {sentence}")
     return 0
 
 
@@ -147,13 +173,15 @@ def build(
     audit: Audit = "full",
     seed: int | None = None,
     notes: list[str] | None = None,
+    secret: bytes | None = None,
 ) -> list[str]:
     """Make source/ and release/ of the lessons (all, if none is named); returns their names.
 
     seed: draw other inputs for the hidden cases that may vary; None: as they are written.
+    secret: what a lesson's draw.py draws from; by default it follows from the seed.
     notes: gets sentences for the instructor that stop nothing.
     """
-    plan = Plan.read(course, lessons, seed)
+    plan = Plan.read(course, lessons, seed, secret=secret)
     with workplace(course.root) as work:
         failed = make(plan, work, audit)
         if notes is not None:

@@ -13,12 +13,14 @@ from typing import Any
 from proflab.checks.compare import Verdict
 from proflab.checks.values import NotPlainData, dumps, loads, to_plain_data
 from proflab.lesson.doubles import HELD
+from proflab.lesson.race.check_log import check_log
 from proflab.lesson.race.judge import judge as race_judge
+from proflab.lesson.race.plans import judge_plan
 from proflab_course.course.hidden_doubles import DoubleSpec
 from proflab_course.course.test_cells import Answer, Race, Step, TestCell
-from proflab_course.grading.verdict import judge_race, judge_raised, judge_value
+from proflab_course.grading.verdict import judge_log, judge_race, judge_raised, judge_value
 
-_WHOLE = 0.98  # the share of the way from which a race counts as passed here
+WHOLE = 0.98  # the share of the way from which a race counts as passed here
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ def run_cell(cell: TestCell, scope: dict[str, Any]) -> Iterator[Case]:
                     return
             else:
                 said = ask(step, answer, scope)
-                fine = said.passed and (said.share is None or said.share >= _WHOLE)
+                fine = said.passed and (said.share is None or said.share >= WHOLE)
                 told = said.reason, said.diagnosis
                 yield Case(cell.name, answer.label, fine, *told, hidden=block.hidden)
 
@@ -66,6 +68,14 @@ def ask(step: Step, answer: Answer, scope: dict[str, Any]) -> Verdict:
         plain = loads(dumps(to_plain_data(value)))
         if answer.race is not None:
             return judge_race(answer.race, _raced(answer.race, plain, scope))
+        if (plan := answer.plan) is not None:
+            found = judge_plan(plain, plan.rule, plan.parameters, plan.given)
+            return judge_race(plan, found)
+        if (log := answer.log) is not None:
+            (rows, tape), given = plain, list(eval(log.given, scope))
+            functions = {**scope["op_facts"].__globals__, **scope}  # the notebook's own, or built's
+            found = check_log(rows, tape, given, functions, log.machine, **log.options)
+            return judge_log(log, found)
         return judge_value(answer, plain)
     except NotPlainData as error:
         return judge_raised(answer, ["NotPlainData"], str(error))

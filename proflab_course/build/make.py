@@ -23,6 +23,7 @@ from tqdm import tqdm
 from proflab.lesson import outline
 from proflab_course.assemble.command import MADE_BY, render
 from proflab_course.assemble.gather import Collection, gather
+from proflab_course.build import draw
 from proflab_course.build.audit import (
     course_mistakes,
     delimiter_mistakes,
@@ -50,16 +51,17 @@ from proflab_course.build.tracks import (
     with_track,
 )
 from proflab_course.build.trial import Trial, execute, keep_outputs
-from proflab_course.build.vary import drawn_sentence, vary_cases
+from proflab_course.build.vary import vary_cases, vary_sentence
 from proflab_course.course.files import what_is_wrong
 from proflab_course.course.jobs import default_jobs
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import Lesson, notebook_text, read_module, read_notebook
 from proflab_course.course.release_stamp import STAMP, make_stamp
+from proflab_course.course.settings import read_settings
 from proflab_course.course.tracks import DEFAULT, Track, Tracks
 from proflab_course.course.tracks import PUBLIC as TRACKS
 from proflab_course.grading.answer_key import released_from
-from proflab_course.grading.races import METADATA
+from proflab_course.grading.races import COSTS, METADATA
 
 STEPS = ("source", "release")
 IGNORED = {"__pycache__", ".ipynb_checkpoints"}
@@ -88,6 +90,7 @@ class Plan:
 
     taken: the track's lessons; whole: all of the course, as they are written.
     figures: what the wanted lessons ask of their readers, before the build adds to them.
+    lock: whether a demo cell waits for its reader's guess.
     notes: sentences for the instructor, which stop nothing.
     """
 
@@ -102,7 +105,9 @@ class Plan:
     figures: dict[str, list[Measured]] = field(default_factory=dict)
     beyond_limits: dict[str, list[str]] = field(default_factory=dict)
     policy: Policy | None = None
+    lock: bool = False
     seed: int | None = None
+    secret: bytes | None = None
     notes: list[str] = field(default_factory=list)
 
     @classmethod
@@ -112,11 +117,13 @@ class Plan:
         wanted: Iterable[str] = (),
         seed: int | None = None,
         track: str | None = None,
+        secret: bytes | None = None,
     ) -> Plan:
         """Read every lesson: names are unique over the course, and later ones must not leak.
 
         seed: hidden cases vary by it where a lesson allows that; None: they are as written.
-        track: its name; None: the track that the course takes.
+        track: its name; None: the track that the course takes, or one like it that has the wanted.
+        secret: what a lesson's draw.py draws from; by default it follows from the seed.
         """
         names = course.lessons()
         if not names:
@@ -134,13 +141,20 @@ class Plan:
         if tracks is None and track is not None:
             raise CourseError(f"--track {track}: the course declares no tracks in {TRACKS}")
         taken_track = tracks.track(track) if tracks else None
+        chosen = sorted({course.lesson(name) for name in wanted})
+        if tracks and track is None:
+            taken_track = tracks.with_all(chosen)
         in_track = [name for name in names if not tracks or name in taken_track.lessons]
-        chosen = sorted({course.lesson(name) for name in wanted}) or in_track
+        chosen = chosen or in_track
         if other := [name for name in chosen if name not in in_track]:
             what = f"the track {taken_track.name} does not have {other[0]}"
             raise CourseError(f"{what} (it has {', '.join(taken_track.lessons)})")
         plan = cls(course, {}, lessons, chosen, taken_track, tracks, milestones, seed=seed)
+        plan.secret = (
+            draw.secret_of(course.root, seed) if secret is None and seed is not None else secret
+        )
         plan.policy = chosen_policy(course.root)
+        plan.lock = read_settings(course.root).get("lock", False)
         plan._take_and_stamp(published=track in (None, tracks.use if tracks else None))
         return plan
 
@@ -176,7 +190,8 @@ class Plan:
                 taken.gone,
                 line,
             )
-            stamp(taken.lesson, address, place, published, self.policy)
+            own = not (self.course.module(name).parent / draw.FILE).exists()
+            stamp(taken.lesson, address, place, published and own, self.policy)
             stamp_durations(taken.lesson, durations)
 
     def _limit(self, lesson: Lesson) -> None:
@@ -221,8 +236,8 @@ def make(plan: Plan, work: Path, audit: Audit = "full") -> _Failed:
         if audit == "static" and (former := plan.course.source(lesson.name)).exists():
             executed = read_notebook(former, lesson.name).notebook
             keep_outputs(lesson.notebook, executed)
-            if METADATA in executed.metadata:  # traced when the lesson was last executed
-                lesson.notebook.metadata[METADATA] = executed.metadata[METADATA]
+            for name in {METADATA, COSTS} & executed.metadata.keys():  # of its last execution
+                lesson.notebook.metadata[name] = executed.metadata[name]
         path = work / "source" / lesson.name / f"{lesson.name}.ipynb"
         _write(path, notebook_text(lesson.notebook))
     return failed
@@ -266,15 +281,20 @@ def _make_release(plan: Plan, lesson: Lesson, work: Path) -> NotebookNode:
     if plan.policy:
         plan.policy.write(source)
     plan.notes += lesson_notes(plan.course, lesson, plan.whole)
-    drawn = vary_cases(lesson, plan.seed, source)
-    if plan.seed is not None:
-        plan.notes.append(drawn_sentence(lesson, drawn))
+    if plan.seed is not None or read_settings(plan.course.root).get("variants") == "student":
+        plan.notes.append(vary_sentence(lesson, plan.seed))
+    vary_cases(lesson, plan.seed, source)
+    place = plan.course.module(lesson.name).parent
+    if plan.secret is not None and (place / draw.FILE).exists():
+        races = draw.draw_lesson(lesson, place, source, plan.secret)
+        plan.notes.append(f"{lesson.name}: its program and {races} of its cases drawn")
     released = released_from(lesson.notebook)
     taken = plan.taken[lesson.name]
     lesson.notebook.metadata[STAMP] = make_stamp(lesson.name, released.cells, taken.title)
     reached = plan.milestones[lesson.name]
     described = with_track(lesson_outline(lesson, released), taken)
-    described = replace(described, milestone=(reached.sentence, reached.expression))
+    milestone = reached.sentence, reached.expression
+    described = replace(described, milestone=milestone, lock=plan.lock)
     _write(source / outline.FILE, described.text())
     _write(source / f"{lesson.name}.ipynb", notebook_text(lesson.notebook))
     generate_release(plan.course.root, work, lesson.name)
@@ -310,6 +330,7 @@ def _try_lessons(
             keep_outputs(trial.lesson.notebook, trial.executed())
             if races := trial.races():
                 trial.lesson.notebook.metadata[METADATA] = races
+                trial.lesson.notebook.metadata[COSTS] = trial.costs()
     _raise(mistakes)
     _raise(_stand_ins(failed, failed.others(lessons), work))
 
@@ -346,11 +367,12 @@ def _copy_support_files(plan: Plan, name: str, target: Path) -> None:
 
 
 def support_files(folder: Path) -> Iterator[Path]:
-    """Yield the files of a lesson's folder but its text; hidden ones and caches are left out."""
+    """Yield the files of a lesson's folder but its text and draw.py, hidden ones and caches."""
+    left_out = (folder / f"{folder.name}.py", folder / draw.FILE)
     for path in sorted(folder.rglob("*")):
         parts = path.relative_to(folder).parts
         hidden = any(part.startswith(".") or part in IGNORED for part in parts)
-        if path.is_file() and not hidden and path != folder / f"{folder.name}.py":
+        if path.is_file() and not hidden and path not in left_out:
             yield path
 
 

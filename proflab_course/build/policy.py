@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.settings import SETTINGS, chosen_of, read_settings
 
-SETTINGS = "private/course.toml"
 FILES = ("AGENTS.md", "CLAUDE.md")  # the names under which assistants look for it
 PAGE = "docs/ai.md"
 _TEXTS = Path(__file__).with_name("policies.toml")
@@ -61,24 +61,9 @@ def chosen_policy(root: Path) -> Policy | None:
 
     Raises CourseError, one sentence, for a file with a mistake.
     """
-    path = root / SETTINGS
-    if not path.exists():
-        return None
-    try:
-        settings = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise CourseError(f"{SETTINGS} cannot be read: {error}") from None
-    course = settings.get("course", {})
-    known = isinstance(course, dict) and set(settings) <= {"course"} and set(course) <= {"ai"}
-    if not known:
-        raise CourseError(f"{SETTINGS} may hold a table [course] with the key ai, and no more")
-    name, there = course.get("ai"), policies()
-    if name is None:
-        return None
-    if not isinstance(name, str) or name not in there:
-        choices = ", ".join(f'"{each}"' for each in there)
-        raise CourseError(f"{SETTINGS}: ai must be one of {choices}, not {name!r}")
-    return there[name]
+    there = policies()
+    name = chosen_of(read_settings(root), "ai", tuple(there))
+    return None if name is None else there[name]
 
 
 def policy_notes(course: Course) -> list[str]:

@@ -13,6 +13,7 @@ from string import Template
 import nbformat
 from nbformat import NotebookNode
 
+from proflab.checks.expect import RACES
 from proflab_course.build.fold import fold
 from proflab_course.build.map_cell import Place, map_cell, take_paragraphs
 from proflab_course.build.policy import Policy
@@ -48,6 +49,12 @@ if "google.colab" in sys.modules and os.path.basename(os.getcwd()) != "$lesson":
 _ASKED_MINUTES = """\
 # How many minutes did this lesson take you, without breaks? It is not graded: the course shows a
 # class's median, and corrects its estimates by it.
+"""
+_ASKED_ALIAS = """
+
+# The board of your class shows the lowest costs of this lesson's races, without names. Beside yours
+# it can show a name that you choose.
+race_alias = None  # such as "Ada"\
 """
 LAST_CELL = "where_am_i"
 _LAST_CELL = """\
@@ -144,14 +151,18 @@ def stamp(
     if published:
         cells.insert(2, _colab_cell(lesson.name, address))
     fold(lesson)
-    cells += [_minutes_cell(lesson.name), _last_cell()]
+    races = any(call in cell.source for cell in lesson.named("test") for call in RACES)
+    cells += [_minutes_cell(lesson.name, races), _last_cell()]
     set_cell_ids(lesson.notebook)
 
 
-def _minutes_cell(lesson: str) -> NotebookNode:
-    """Return the cell that asks how long the lesson took, which `proflab report` reads."""
+def _minutes_cell(lesson: str, races: bool) -> NotebookNode:
+    """Return the cell that asks how long the lesson took, and for an alias in its races.
+
+    `proflab report` reads both.
+    """
     source = f"{_ASKED_MINUTES}minutes_{lesson[:2]} = None  # such as 150"
-    return nbformat.v4.new_code_cell(source)
+    return nbformat.v4.new_code_cell(source + (_ASKED_ALIAS if races else ""))
 
 
 def _last_cell() -> NotebookNode:

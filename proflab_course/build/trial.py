@@ -18,9 +18,11 @@ import nbformat
 from nbformat import NotebookNode
 
 from proflab.lesson import guesses
+from proflab.lesson.race.plans import given_cost
 from proflab_course.build.claims import Claims, Milestone
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import Lesson, set_cell_ids
+from proflab_course.course.test_cells import PlanRace
 from proflab_course.grading.answer_key import Key, make_key
 from proflab_course.grading.grade_notebook import Graded, conclude, make_plan
 from proflab_course.grading.limits import Limits
@@ -28,11 +30,13 @@ from proflab_course.grading.match_cells import Aligned, Slot, align, copy_cell
 from proflab_course.grading.plan import Reply, Result, Runner, Submission
 from proflab_course.grading.races import (
     Name,
-    Raced,
     as_metadata,
+    check_logs,
     given_block,
+    plans_of,
     race,
     races_of,
+    simulated,
     taped,
 )
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner
@@ -55,7 +59,7 @@ class Run:
         self.plan, self.places = make_plan(aligned, key, full)
         self.races = list(races_of(key))
         self.given: dict[Name, Any] = {}  # the tapes of the given programs
-        self.raced: Raced = {}
+        self.raced: dict[Name, Any] = {}
         if self.races:
             self.plan += (given_block(key),)
         if claims is not None:
@@ -69,6 +73,9 @@ class Run:
             self.outcome = runner.run(submission, self.plan)
             if self.races:
                 self._race(self.outcome, runner, submission)
+            self.raced |= simulated(self.aligned, self.key, self.outcome, self.places)
+            own = runner, submission, self.given
+            self.raced |= check_logs(self.aligned, self.key, self.outcome, self.places, *own)
         except Exception as error:
             self.outcome = error
 
@@ -98,6 +105,15 @@ class Run:
         return self.outcome.replies[-1] if isinstance(self.outcome, Result) else []
 
 
+def solved_run(lesson: Lesson, folder: Path) -> Run:
+    """Return a run of a lesson with its solutions, graded as a hand-in is.
+
+    folder: the files beside the notebook
+    """
+    key = make_key(lesson.name, lesson.notebook)
+    return Run(align(lesson.notebook, key), key, folder, full=False)
+
+
 class Trial:
     """A lesson's runs, and what they bring to light.
 
@@ -112,10 +128,10 @@ class Trial:
         folder: Path,
         milestone: Milestone | None = None,
     ) -> None:
-        key = make_key(lesson.name, lesson.notebook)
+        self.graded = solved_run(lesson, folder)
+        key = self.graded.key
         filled = Aligned([Slot(cell) for cell in _filled_in(lesson, release)])
         self.lesson = lesson
-        self.graded = Run(align(lesson.notebook, key), key, folder, full=False)
         self.claims = Claims(lesson, milestone or Milestone())
         self.released = Run(filled, key, folder, full=True, claims=self.claims)
         self.empty = Run(align(release, key), key, folder, full=True)
@@ -145,10 +161,16 @@ class Trial:
         """Return what the grader needs of the lesson's races, for the source's metadata."""
         return as_metadata(self.graded.given)
 
+    def costs(self) -> list[tuple[str, str, float]]:
+        """Return what the lesson's own solutions cost in its races, for the source's metadata."""
+        cases = self.graded.conclude().cases
+        return [(c.cell, c.label, c.cost) for c in cases if c.cost is not None]
+
     def _race_mistakes(self) -> Iterator[str]:
-        """Yield a sentence for each race whose thresholds do not fit its own programs."""
+        """Yield a sentence for each race whose thresholds do not fit its own programs or plans."""
         places = {cell.name: cell.where for cell in self.lesson.named("test")}
-        for name, each in races_of(self.graded.key).items():
+        key = self.graded.key
+        for name, each in (races_of(key) | plans_of(key)).items():
             found, where = self.graded.raced.get(name, {}), f"{places[name[0]]}, {name[1]!r}"
             if "ms" not in found:
                 continue  # its solution fails, which is told elsewhere
@@ -156,6 +178,10 @@ class Trial:
             if not 1 <= each.full / paid <= 1.05:
                 costs = f"the solution costs {paid:.4g}, and full is {each.full:.4g}"
                 yield f"{where}: {costs}: write full={1.02 * paid:.4g}"
+            if isinstance(each, PlanRace):
+                given = given_cost(each.rule, each.parameters)
+                if abs(each.given / given - 1) > 1e-4:
+                    yield f"{where}: the given plan costs {given:.7g}: write given={given:.7g}"
             if not each.full < given:
                 yield f"{where}: the given program costs {given:.4g}, no more than full marks"
             if found["floor"] > paid:

@@ -7,6 +7,7 @@ cell shows. Only visible cases count here; what it says is no grade.
 from __future__ import annotations
 
 import argparse
+import contextlib
 from pathlib import Path
 
 from proflab_course.assemble.command import find_lessons
@@ -30,10 +31,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="POINTS",
         help="exit with 1 if a lesson has fewer points by the visible checks, for use in CI",
     )
+    parser.add_argument(
+        "--policy",
+        nargs="?",
+        const="",
+        metavar="NAME",
+        help="print what your course asks of AI assistants, or ProfLab's policy of this name",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the table of each lesson; 0 whatever it says, but for --fail-under."""
+    if arguments.policy is not None:
+        print(_policy(arguments.policy, arguments.lesson), end="")
+        return 0
     chosen = find_notebooks(arguments.lesson)
     too_few = False
     for path in chosen:
@@ -48,6 +59,28 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"{points:g} points are fewer than {arguments.fail_under:g}\n", flush=True)
             too_few = True
     return 1 if too_few else 0
+
+
+def _policy(name: str, given: str | None) -> str:
+    """Return a policy's page for assistants: the one of this name, else what the course wrote.
+
+    Raises CourseError if there is no such policy, or no page beside the lessons.
+    """
+    from proflab_course.build.policy import FILES, policies
+
+    there = policies()
+    if name in there:
+        return there[name].agents
+    choices = ", ".join(there)
+    if name:
+        raise CourseError(f"there is no policy {name!r}: choose one of {choices}")
+    with contextlib.suppress(CourseError):
+        folders = [Path(), *(path.parent for path in find_notebooks(given)), Path("..")]
+        for folder in folders:
+            if (folder / FILES[0]).is_file():
+                return (folder / FILES[0]).read_text(encoding="utf-8", errors="replace")
+    problem = f"your course has no page {FILES[0]} on AI assistants: ask who teaches it"
+    raise CourseError(f"{problem}, or see one of ProfLab's, --policy {choices.replace(', ', '|')}")
 
 
 def find_notebooks(given: str | None) -> list[Path]:

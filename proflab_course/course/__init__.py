@@ -1,6 +1,7 @@
 """Provide what several commands need; import none of them.
 
 layout.py          a course's folders
+settings.py        what an instructor chose for the course, in private/course.toml
 database.py        the one gradebook that a course may have
 notebook.py        a lesson's cells and their marks
 prose.py           the sentences of a paragraph, one a line in a lesson's source
@@ -8,6 +9,7 @@ exercises.py       the exercise that a test cell belongs to
 asserts.py         an assertion of a test cell
 test_cells.py      a test cell, split into steps and expected values
 explanations.py    explanations of hidden cases, for after the deadline
+variants.py        inputs of hidden cases that may vary, and what is drawn for them
 hidden_doubles.py  doubles in hidden tests, held by the grader
 tracks.py          the exercises that a class writes in the time that it has
 release_stamp.py   the release that a notebook comes from

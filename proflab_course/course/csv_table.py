@@ -56,6 +56,16 @@ def harmless(cell: str, is_text: bool = False) -> str:
     return f"'{cell}" if cell.startswith(_FORMULA) and not number else cell
 
 
+def as_typed(cell: str) -> str:
+    """Return a cell's text without the apostrophe that `harmless` put before it.
+
+    >>> as_typed("'=3"), as_typed("'tis")
+    ('=3', "'tis")
+    """
+    text = cell.strip()
+    return text[1:] if text[:1] == "'" and text[1:2] in _FORMULA else text
+
+
 def _text(path: Path) -> str:
     try:
         data = path.read_bytes()

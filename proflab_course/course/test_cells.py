@@ -5,10 +5,13 @@ The grammar: top-level statements, each either set-up (any Python without an exp
 `expect_raises(label, lambda: …, ValueError)` and `expect_table(function, row, …)`, which is a case
 for each row, or for each tuple of arguments where several have to raise; or races alone,
 `expect_faster(label, traced(program, x=(8, 8)), like=slow, machine="DESK", full=1.7)`, whose case
-yields a tape that is run and counted elsewhere (`grading/races.py`). A `Step` holds code only,
-without comments; an `Answer` holds label, expected value and tolerance. Blocks between
-`### BEGIN HIDDEN TESTS` and `### END HIDDEN TESTS` are hidden, their set-up included, and doubles
-that they declare are held by the grader (`hidden_doubles.py`).
+yields a tape that is run and counted elsewhere (`grading/races.py`), or
+`expect_cheaper(label, order(4), rule="cache", n=4, lines=2, line=4, given=90, full=50)`, whose case
+yields a plan that the grader simulates; or `expect_log(label, log.data(), traced(program, …),
+rule="costs", like=slow, machine="DESK")`, whose case yields a work log and the tape it ends with.
+A `Step` holds code only, without comments; an `Answer` holds label, expected value and tolerance.
+Blocks between `### BEGIN HIDDEN TESTS` and `### END HIDDEN TESTS` are hidden, their set-up
+included, and doubles that they declare are held by the grader (`hidden_doubles.py`).
 """
 
 from __future__ import annotations
@@ -28,7 +31,10 @@ from proflab.checks.diagnose import counts_flops
 from proflab.checks.expect import row_labels
 from proflab.checks.values import NotPlainData, to_plain_data
 from proflab.lesson.names import bound_names, used_names
+from proflab.lesson.race.check_log import RULES as RULES_OF_A_LOG
 from proflab.lesson.race.cost import MACHINES
+from proflab.lesson.race.judge import unit_of
+from proflab.lesson.race.plans import RULES, WORKLOADS
 from proflab_course.course.asserts import assertion
 from proflab_course.course.explanations import MisplacedExplanation, explanations
 from proflab_course.course.hidden_doubles import (
@@ -41,11 +47,19 @@ from proflab_course.course.hidden_doubles import (
 
 BEGIN_HIDDEN = "### BEGIN HIDDEN TESTS"
 _END_HIDDEN = "### END HIDDEN TESTS"
-CALLS = ("expect", "expect_between", "expect_faster", "expect_raises", "expect_table")
+CALLS = (
+    "expect",
+    "expect_between",
+    "expect_cheaper",
+    "expect_faster",
+    "expect_log",
+    "expect_raises",
+    "expect_table",
+)
 
 
 # What a race may say besides, as race.judge takes it.
-_RACE_OPTIONS = {"within", "floor", "draws", "state", "fast"}
+_RACE_OPTIONS = {"within", "floor", "draws", "state", "fast", "memory"}
 
 
 class GrammarError(ValueError):
@@ -68,12 +82,48 @@ class Step:
 class Race:
     """Hold what a race's grader keeps: the code that traces the given program, machine, full marks.
 
-    full: the ms that earn all; options: within, floor, draws, state and fast, where they are said
+    full: the ms that earn all; options: within, floor, draws, state, fast and memory, where said
     """
 
     given: str
     machine: str
     full: float
+    options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def unit(self) -> str:
+        """Return what its costs are counted in."""
+        return unit_of(self.machine, self.options.get("fast"))
+
+
+@dataclass(frozen=True)
+class PlanRace:
+    """Hold what the grader keeps of `expect_cheaper`: the rule, its parameters, two costs.
+
+    given: what the given plan costs; full: the cost that earns all
+    """
+
+    rule: str
+    parameters: dict[str, Any]
+    given: float
+    full: float
+
+    @property
+    def unit(self) -> str:
+        """Return what its costs are counted in."""
+        return RULES[self.rule].unit
+
+
+@dataclass(frozen=True)
+class LogCase:
+    """Hold what the grader keeps of `expect_log`: what is asked of the log, and its given program.
+
+    rule: of check_log.RULES; given: the code that traces the given program, as a race has it
+    """
+
+    rule: str
+    given: str
+    machine: str
     options: dict[str, Any] = field(default_factory=dict)
 
 
@@ -92,6 +142,8 @@ class Answer:
     exception: str = ""
     flops: bool = False
     race: Race | None = None
+    plan: PlanRace | None = None
+    log: LogCase | None = None
 
 
 @dataclass(frozen=True)
@@ -134,7 +186,7 @@ class TestCell:
     @property
     def is_race(self) -> bool:
         """True if its cases are races, which earn shares."""
-        return any(answer.race for _, answer in self.answers)
+        return any(answer.race or answer.plan for _, answer in self.answers)
 
 
 def split(source: str, name: str, points: float = 0.0) -> TestCell:
@@ -263,6 +315,10 @@ def _case(call: ast.Call, name: str) -> tuple[Step, Answer]:
     kind = call.func.id
     if kind == "expect_faster":
         return _race(call, name)
+    if kind == "expect_cheaper":
+        return _plan_race(call, name)
+    if kind == "expect_log":
+        return _log_case(call, name)
     counts = {"expect": 3, "expect_between": 4, "expect_raises": 3}
     if len(call.args) != counts[kind] or any(isinstance(a, ast.Starred) for a in call.args):
         raise GrammarError(_at(name, call, f"{kind} takes {counts[kind]} positional arguments"))
@@ -290,12 +346,32 @@ def _race(call: ast.Call, name: str) -> tuple[Step, Answer]:
     """Return the case of `expect_faster(label, traced(program, x=(8, 8), …), like=…, …)`."""
     if len(call.args) != 2:
         raise GrammarError(_at(name, call, "expect_faster takes a label and traced(program, …)"))
-    needed = {"like", "machine", "full"}
-    _refuse_unknown(call, needed | _RACE_OPTIONS, name)
+    said = _said(call, {"like", "machine", "full"}, _RACE_OPTIONS, name)
+    label, made = _label(call.args[0], name), call.args[1]
+    given = _given(made, said.pop("like"), name)
+    options = {key: _literal(value, name) for key, value in said.items()}
+    machine, full = options.pop("machine"), options.pop("full")
+    if machine not in MACHINES or not isinstance(full, (int, float)) or full <= 0:
+        known_machines = ", ".join(MACHINES)
+        problem = f"machine is one of {known_machines}, and full a positive number of ms"
+        raise GrammarError(_at(name, call, problem))
+    race = Race(given, machine, float(full), options)
+    return Step("value", ast.unparse(made)), Answer(label, "expect_faster", race=race)
+
+
+def _said(
+    call: ast.Call, needed: set[str], options: set[str], name: str
+) -> dict[str | None, ast.expr]:
+    """Return what a call says by keyword; all that is needed, and nothing unknown."""
+    _refuse_unknown(call, needed | options, name)
     said = {keyword.arg: keyword.value for keyword in call.keywords}
-    if missing := sorted(needed - said.keys()):
-        raise GrammarError(_at(name, call, f"expect_faster needs {missing[0]}="))
-    label, made, like = _label(call.args[0], name), call.args[1], said.pop("like")
+    if missing := sorted(needed - {str(key) for key in said}):
+        raise GrammarError(_at(name, call, f"{call.func.id} needs {missing[0]}="))
+    return said
+
+
+def _given(made: ast.expr, like: ast.expr, name: str) -> str:
+    """Return the code that traces the given program as `made` traces the student's."""
     if not isinstance(like, ast.Name):
         raise GrammarError(_at(name, like, "like is the name of a function in a locked cell"))
     known = isinstance(made, ast.Call) and ast.unparse(made.func) in ("traced", "race.traced")
@@ -304,19 +380,62 @@ def _race(call: ast.Call, name: str) -> tuple[Step, Answer]:
     if len(made.args) != 1:
         raise GrammarError(_at(name, made, "traced takes one program, and shapes by name"))
     for keyword in made.keywords:
-        if keyword.arg == "model" and isinstance(keyword.value, ast.Name):
+        if keyword.arg == "model" and _is_maker(keyword.value, name):
             continue
         if keyword.arg is None or not isinstance(_literal(keyword.value, name), (tuple, bool)):
             raise GrammarError(_at(name, made, "shapes are literal tuples: x=(1024, 8)"))
-    options = {key: _literal(value, name) for key, value in said.items()}
-    machine, full = options.pop("machine"), options.pop("full")
-    if machine not in MACHINES or not isinstance(full, (int, float)) or full <= 0:
-        known_machines = ", ".join(MACHINES)
-        problem = f"machine is one of {known_machines}, and full a positive number of ms"
+    return ast.unparse(ast.Call(made.func, [like], made.keywords))
+
+
+def _log_case(call: ast.Call, name: str) -> tuple[Step, Answer]:
+    """Return the case of `expect_log(label, log.data(), traced(program, …), rule=…, like=…, …)`."""
+    if len(call.args) != 3 or any(isinstance(a, ast.Starred) for a in call.args):
+        problem = "expect_log takes a label, a log and traced(program, …)"
         raise GrammarError(_at(name, call, problem))
-    given = ast.unparse(ast.Call(made.func, [like], made.keywords))
-    race = Race(given, machine, float(full), options)
-    return Step("value", ast.unparse(made)), Answer(label, "expect_faster", race=race)
+    said = _said(call, {"like", "machine", "rule"}, {"within", "draws", "state"}, name)
+    label, log, made = _label(call.args[0], name), *call.args[1:]
+    given = _given(made, said.pop("like"), name)
+    options = {key: _literal(value, name) for key, value in said.items()}
+    machine, rule = options.pop("machine"), options.pop("rule")
+    if machine not in [*MACHINES] or rule not in [*RULES_OF_A_LOG]:
+        known = f"machine is one of {', '.join(MACHINES)}, and rule of {', '.join(RULES_OF_A_LOG)}"
+        raise GrammarError(_at(name, call, known))
+    code = f"[{ast.unparse(log)}, {ast.unparse(made)}]"
+    case = LogCase(rule, given, machine, options)
+    return Step("value", code), Answer(label, "expect_log", log=case)
+
+
+def _is_maker(node: ast.expr, name: str) -> bool:
+    """Return True for what a race's model= may be: a function's name, or its call on literals."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        for value in (*node.args, *(keyword.value for keyword in node.keywords)):
+            _literal(value, name)
+        return True
+    return isinstance(node, ast.Name)
+
+
+def _plan_race(call: ast.Call, name: str) -> tuple[Step, Answer]:
+    """Return the case of `expect_cheaper(label, call, rule=…, …, given=…, full=…)`."""
+    if len(call.args) != 2 or any(isinstance(a, ast.Starred) for a in call.args):
+        raise GrammarError(_at(name, call, "expect_cheaper takes a label and a plan"))
+    if any(keyword.arg is None for keyword in call.keywords):
+        raise GrammarError(_at(name, call, "expect_cheaper takes no argument **"))
+    said = {keyword.arg: _literal(keyword.value, name) for keyword in call.keywords}
+    if (rule := said.pop("rule", None)) not in RULES:
+        raise GrammarError(_at(name, call, f"rule is one of {', '.join(RULES)}"))
+    needed = {*RULES[rule].parameters, "given", "full"}
+    _refuse_unknown(call, needed | {"rule"}, name)
+    if missing := sorted(needed - said.keys()):
+        raise GrammarError(_at(name, call, f"the rule {rule!r} needs {missing[0]}="))
+    costs = given, full = said.pop("given"), said.pop("full")
+    if not all(isinstance(cost, (int, float)) for cost in costs) or not 0 < full < given:
+        raise GrammarError(_at(name, call, "given and full are costs, and full is the lower one"))
+    if unknown := [v for v in said.values() if isinstance(v, str) and v not in WORKLOADS]:
+        problem = f"there is no {unknown[0]!r} in race.WORKLOADS"
+        raise GrammarError(_at(name, call, problem))
+    plan = PlanRace(rule, said, float(given), float(full))
+    label = _label(call.args[0], name)
+    return Step("value", ast.unparse(call.args[1])), Answer(label, "expect_cheaper", plan=plan)
 
 
 def _table(call: ast.Call, name: str) -> list[tuple[Step, Answer]]:
@@ -460,7 +579,7 @@ def _check_labels(cell: TestCell) -> None:
     labels = [answer.label for _, answer in cell.answers]
     if not labels:
         raise GrammarError(f"cell {cell.name}: a graded cell needs at least one expect")
-    if cell.is_race and not all(answer.race for _, answer in cell.answers):
+    if cell.is_race and not all(answer.race or answer.plan for _, answer in cell.answers):
         raise GrammarError(f"cell {cell.name}: races have a cell of their own: they earn shares")
     for label in labels:
         if labels.count(label) > 1:

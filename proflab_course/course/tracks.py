@@ -26,6 +26,7 @@ _KINDS: dict[str, type | tuple[type, ...]] = {
     "essays": list,
     "show": dict,
     "except": dict,
+    "like": str,
     "weight": str,
 }
 WEIGHTS = ("points", "minutes")
@@ -62,6 +63,7 @@ class Track:
     essay is written; summary: whether lessons keep their Summary.
     whole: declared by what it leaves out, so that every section and essay stays.
     weight: what a lesson counts by in a grade of all lessons, its points or its minutes.
+    like: the track that this one has all of, and adds to.
     """
 
     name: str
@@ -75,6 +77,7 @@ class Track:
     whole: bool = False
     file: str = PUBLIC
     weight: str = WEIGHTS[0]
+    like: str = ""
 
     @property
     def lessons(self) -> list[str]:
@@ -108,7 +111,7 @@ class Tracks:
         tracks: dict[str, Track] = {}
         for file, data in ((PUBLIC, public), (PRIVATE, private or {})):
             for name, entry in _table(data, "track", file).items():
-                tracks[name] = _track(name, entry, times, file)
+                tracks[name] = _track(name, entry, times, file, tracks)
         use = (private or {}).get("use", DEFAULT)
         if use not in tracks:
             file = PRIVATE if "use" in (private or {}) else PUBLIC
@@ -123,6 +126,18 @@ class Tracks:
         if name not in self.tracks:
             raise CourseError(f"there is no track {name!r} ({_listed(self.tracks)})")
         return self.tracks[name]
+
+    def with_all(self, lessons: Iterable[str]) -> Track:
+        """Return the course's own track or, where it lacks some of these lessons, one like it.
+
+        A track that is made to be `like` the course's own and adds lessons to it is taken in its
+        place when such a lesson is asked for by name.
+        """
+        own = self.track()
+        missing = [name for name in lessons if not self.has(own, name)]
+        more = [track for track in self.tracks.values() if missing and track.like == own.name]
+        fitting = (track for track in more if all(self.has(track, name) for name in missing))
+        return next(fitting, own)
 
     def with_lessons(self, exercises: Mapping[str, Iterable[str]]) -> Tracks:
         """Return the tracks with the lessons that no table lists, a course's own as a rule.
@@ -231,7 +246,13 @@ def _is_minutes(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-def _track(name: str, entry: dict[str, Any], times: Mapping[str, LessonTimes], file: str) -> Track:
+def _track(
+    name: str,
+    entry: dict[str, Any],
+    times: Mapping[str, LessonTimes],
+    file: str,
+    above: Mapping[str, Track],
+) -> Track:
     where = f"{file}, track {name}"
     if not _NAME.fullmatch(name):
         raise CourseError(f"{where}: its name may have small letters, digits, - and _ only")
@@ -250,12 +271,17 @@ def _track(name: str, entry: dict[str, Any], times: Mapping[str, LessonTimes], f
     if (left_out is None) == (not chosen):
         what = "lists exercises by lesson or what it leaves out (`except = {}`)"
         raise CourseError(f"{where}: a track {what}, one of the two")
+    like = settings.get("like", name)
+    if "like" in settings and (like not in above or left_out is not None):
+        raise CourseError(f"{where}: `like` names a track above, and exercises are added to it")
     exercises = _exercises(where, chosen if left_out is None else left_out, times)
     if left_out is not None:
         exercises = {
             lesson: tuple(e for e in each.minutes if e not in exercises.get(lesson, ()))
             for lesson, each in times.items()
         }
+    if "like" in settings:
+        return _more(above[like], settings, exercises, times, name, file)
     show, essays = _lists(where, settings.get("show", {})), settings.get("essays", [])
     for lesson in (*show, *essays):
         if not exercises.get(lesson):
@@ -272,6 +298,32 @@ def _track(name: str, entry: dict[str, Any], times: Mapping[str, LessonTimes], f
         left_out is not None,
         file,
         settings.get("weight", WEIGHTS[0]),
+    )
+
+
+def _more(
+    like: Track,
+    settings: dict[str, Any],
+    added: dict[str, tuple[str, ...]],
+    times: Mapping[str, LessonTimes],
+    name: str,
+    file: str,
+) -> Track:
+    """Return a track that has all of another one, and these exercises and essays besides."""
+    exercises = dict(like.exercises)
+    for lesson, names in added.items():
+        both = {*names, *exercises.get(lesson, ())}
+        exercises[lesson] = tuple(each for each in times[lesson].minutes if each in both)
+    return replace(
+        like,
+        name=name,
+        title=settings["title"],
+        text=settings["text"],
+        hours=settings["hours"],
+        exercises=exercises,
+        essays=like.essays | frozenset(settings.get("essays", [])),
+        file=file,
+        like=like.name,
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import gc
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 
 import proflab_course.grading.lean  # noqa: F401  (first)
+from proflab.lesson.race.log import FILE as STEPS
 from proflab_course.course.jobs import default_jobs
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.grading import work_limit
@@ -26,6 +27,7 @@ from proflab_course.grading.grade_notebook import Graded, grade_aligned
 from proflab_course.grading.grader_errors import NOT_GRADED, log_error, log_path, sentence_of
 from proflab_course.grading.limit_options import add_limits, chosen_limits
 from proflab_course.grading.lock import only_grading
+from proflab_course.grading.own_program import own_program
 from proflab_course.grading.plan import Runner, Submission
 from proflab_course.grading.reader import Reader
 from proflab_course.grading.records.write_notebook import placeholder, write_autograded
@@ -37,12 +39,13 @@ from proflab_course.grading.resume import (
 )
 from proflab_course.grading.run.later_runner import LaterRunner
 from proflab_course.grading.run.sandbox_runner import make_runner
-from proflab_course.grading.run.student_files import beside_support
+from proflab_course.grading.run.student_files import beside_support, gather_files
 from proflab_course.grading.submissions.find import Work, find_work
 from proflab_course.grading.submissions.read_guesses import Guess
 from proflab_course.grading.submissions.read_notebook import HandIn
 from proflab_course.grading.submissions.timestamp import Handed, read_timestamp
 from proflab_course.grading.table import Row, make_rows, print_table, progress_bar
+from proflab_course.grading.variants import NEW, Variants, chosen_variants, refuse_others
 
 __all__ = ["Row", "grade_class"]
 
@@ -70,6 +73,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--scheduler", metavar="ADDRESS", help="execute on this Dask cluster: tcp://HOST:PORT"
     )
     parser.add_argument("--regrade", action="store_true", help="also grade what has not changed")
+    parser.add_argument(
+        NEW,
+        action="store_true",
+        help="draw each student's numbers anew, if private/secret is another one",
+    )
     parser.add_argument("--full", action="store_true", help="also execute demo cells")
     add_limits(parser)
     parser.add_argument(
@@ -110,6 +118,7 @@ def run(arguments: argparse.Namespace) -> int:
                 regrade=arguments.regrade,
                 full=arguments.full,
                 notes=notes,
+                new_variants=arguments.new_variants,
             )
     finally:
         gc.unfreeze()  # the program may live on
@@ -169,7 +178,8 @@ def _choose_runner(course: Course, arguments: argparse.Namespace) -> tuple[Runne
 class Done:
     """A graded submission: `graded` is None if there was no notebook to grade.
 
-    error: the exception if the grader failed; guesses: the guesses in the notebook's outputs.
+    error: the exception if the grader failed; guesses: the guesses in the notebook's outputs;
+    variant: see `records.gradebook.Outcome`.
     """
 
     work: Work
@@ -178,6 +188,7 @@ class Done:
     graded: Graded | None
     error: BaseException | None = None
     guesses: tuple[Guess, ...] = ()
+    variant: str = ""
 
 
 def grade_class(
@@ -190,10 +201,12 @@ def grade_class(
     full: bool = False,
     progress: bool = True,
     notes: list[str] | None = None,
+    new_variants: bool = False,
 ) -> list[Row]:
     """Grade the submissions of `lesson`; return a row for each student, in order of their names.
 
     notes: gets a sentence on what has changed in the lesson since its last grading.
+    new_variants: another secret than the last grading's is meant.
 
     Raises CourseError when the lesson, a student or the gradebook cannot be used, or when another
     grading is at work in the course.
@@ -212,19 +225,30 @@ def grade_class(
         key = key.with_partial_credit()
     with closing(Reader(key, course.root / "source")) as reader:
         found = find_work(course, reader, students)
-        works = with_fingerprints(found, course, reader.lessons, full)
+        variants = chosen_variants(course, key)
+        drawn = variants.digest if variants else ""
+        works = with_fingerprints(found, course, reader.lessons, full, drawn)
         with only_grading(course, lesson), Book(course.gradebook, config) as book:
             book.extensions = extensions
+            if not new_variants:
+                kept = book.variants(lesson)
+                refuse_others(lesson, variants, [kept.get(work.student, "") for work in works])
             for work in works:
                 remove_parts(course, lesson, work)
             if (changed := book.register(key)) and notes is not None:
                 notes.append(f"{lesson}: {changed}")
             known = book.standings(lesson)
             due = [w for w in works if regrade or needs_grading(course, key, w, known)]
-            graded = _graded_works(reader, course.source(lesson).parent, due, runner, jobs, full)
+            support = course.source(lesson).parent
+            if variants:
+                variants.prepare([work.student for work in due], support, jobs)
+                if notes is not None:
+                    notes += variants.notes
+            one = partial(grade_one, reader, support, runner=runner, full=full, variants=variants)
+            graded = _graded_works(reader, due, one, jobs)
             nowhere: dict[str, str] = {}
             for done in progress_bar(graded, len(due), progress):
-                nowhere |= record(course, key, book, done)
+                nowhere |= record(course, key, book, replace(done, variant=drawn))
             fresh = {w.student for w in due}
             unchanged = [w.student for w in works if w.student not in fresh]
             book.update_penalties(key, unchanged)
@@ -232,7 +256,7 @@ def grade_class(
 
 
 def _graded_works(
-    reader: Reader, support: Path, works: list[Work], runner: Runner, jobs: int, full: bool
+    reader: Reader, works: list[Work], grade: Callable[[Work], Done], jobs: int
 ) -> Iterator[Done]:
     """Yield a Done for each submission as it is finished; hold only a few at a time."""
     if works:
@@ -242,7 +266,7 @@ def _graded_works(
     try:
         while True:
             for work in left:
-                running.add(pool.submit(grade_one, reader, support, work, runner, full))
+                running.add(pool.submit(grade, work))
                 if len(running) >= _AHEAD * jobs:
                     break
             if not running:
@@ -254,11 +278,18 @@ def _graded_works(
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def grade_one(reader: Reader, support: Path, work: Work, runner: Runner, full: bool) -> Done:
+def grade_one(
+    reader: Reader,
+    support: Path,
+    work: Work,
+    runner: Runner,
+    full: bool,
+    variants: Variants | None = None,
+) -> Done:
     """Read and grade one submission; raise only CourseError, and never for its contents."""
     try:
         with work_limit.limited():
-            return _read_and_grade(reader, support, work, runner, full)
+            return _read_and_grade(reader, support, work, runner, full, variants)
     except (CourseError, KeyboardInterrupt):
         raise
     except BaseException as error:  # a panic of a library may not be an Exception
@@ -270,13 +301,29 @@ def failure(work: Work, error: BaseException) -> Done:
     return Done(replace(work, fingerprint=""), NOT_GRADED, sentence_of(error), None, error)
 
 
-def _read_and_grade(reader: Reader, support: Path, work: Work, runner: Runner, full: bool) -> Done:
+def _read_and_grade(
+    reader: Reader,
+    support: Path,
+    work: Work,
+    runner: Runner,
+    full: bool,
+    variants: Variants | None,
+) -> Done:
     """Read and grade one submission."""
     handin, aligned = reader.handin(work.folder)
     if aligned is None:
         return Done(work, handin.outcome, handin.sentence, None)
-    submission = _submission_of(work, handin, support)
-    graded = grade_aligned(aligned, reader.lessons.key, submission, full, runner)
+    submission, key = _submission_of(work, handin, support), reader.lessons.key
+    if variants:
+        key = variants.key_of(work.student)
+        variants.show_own(aligned, work.student)
+    if own := own_program(support.parents[1], key.name, work.student):
+        files = gather_files(submission) | dict(own.files)
+        submission = Submission(work.student, files=files)
+        key = own.key(key)
+    graded = grade_aligned(aligned, key, submission, full, runner)
+    if own:  # another given program: its costs do not compare with the class's
+        graded.cases = [replace(case, cost=None) for case in graded.cases]
     unusual = graded.status not in ("graded", "metadata recovered")
     status = graded.status if unusual or not handin.outcome else handin.outcome
     sentence = _join_sentences(handin.sentence, graded.sentence)
@@ -284,10 +331,17 @@ def _read_and_grade(reader: Reader, support: Path, work: Work, runner: Runner, f
 
 
 def _submission_of(work: Work, handin: HandIn, support: Path) -> Submission:
-    """Return the files that a student's process may see: those beside the notebook."""
+    """Return the files that a student's process may see: those beside the notebook.
+
+    The times of a work log are one of them: they lie in the notebook's outputs.
+    """
+    submission = Submission(work.student, handin.folder or work.folder, support)
     if handin.files is not None:
-        return Submission(work.student, files=beside_support(support, handin.files))
-    return Submission(work.student, handin.folder or work.folder, support)
+        submission = Submission(work.student, files=beside_support(support, handin.files))
+    if not handin.steps:
+        return submission
+    files = gather_files(submission) | {STEPS.as_posix(): handin.steps}
+    return Submission(work.student, files=files)
 
 
 def _join_sentences(*sentences: str) -> str:
@@ -342,5 +396,6 @@ def write(course: Course, key: Key, book, done: Done) -> None:
         work.fingerprint,
         cases,
         guesses=list(done.guesses),
+        variant=done.variant,
     )
     book.write(key, outcome, graded, handed)

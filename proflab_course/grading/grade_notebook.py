@@ -31,7 +31,7 @@ from proflab_course.grading.plan import (
     Submission,
 )
 from proflab_course.grading.points import Tally
-from proflab_course.grading.races import Raced, given_tapes, race, taped
+from proflab_course.grading.races import Raced, check_logs, given_tapes, race, simulated, taped
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 from proflab_course.grading.run.time_allowance import LEFT_OUT
 from proflab_course.grading.second_look import in_doubt, look_again
@@ -42,7 +42,10 @@ from proflab_course.grading.verdict import judge
 
 @dataclass(frozen=True)
 class CaseResult:
-    """One case's verdict. `reason` and `diagnosis` of a hidden case are for instructors only."""
+    """One case's verdict. `reason` and `diagnosis` of a hidden case are for instructors only.
+
+    share, cost: of a race, as a Verdict has them; gradings of older releases have no cost
+    """
 
     cell: str
     label: str
@@ -51,6 +54,7 @@ class CaseResult:
     reason: str = ""
     diagnosis: str = ""
     share: float | None = None
+    cost: float | None = None
 
 
 @dataclass
@@ -134,9 +138,11 @@ def race_and_conclude(
     runner: Runner,
     submission: Submission,
 ) -> Graded:
-    """Return what `conclude` does, once the tapes among the replies have been raced."""
+    """Return what `conclude` does, once tapes, plans and logs among the replies are judged."""
     tapes = list(taped(aligned, key, result, places))
     raced = race(tapes, given_tapes(key), runner, submission, key.fingerprint) if tapes else {}
+    raced |= simulated(aligned, key, result, places)
+    raced |= check_logs(aligned, key, result, places, runner, submission)
     return conclude(aligned, key, result, places, raced)
 
 
@@ -217,7 +223,7 @@ def conclude(
 ) -> Graded:
     """Return scores, verdicts and the executed notebook from the replies to a plan.
 
-    raced: what the tapes among the replies are worth
+    raced: what the tapes and plans among the replies are worth
     """
     by_place: dict[int, list[list[Reply]]] = {}
     for place, replies in zip(places, result.replies, strict=True):

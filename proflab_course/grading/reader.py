@@ -65,7 +65,8 @@ class Reader:
         files = None if names is None else dict(zip(names, blobs, strict=True))
         guesses = tuple(filter(None, map(checked_guess, found["guesses"])))
         beside = Path(found["folder"]) if found["folder"] else None
-        handin = HandIn(None, found["outcome"], found["sentence"], beside, files, guesses)
+        steps = str(found["steps"]).encode()
+        handin = HandIn(None, found["outcome"], found["sentence"], beside, files, guesses, steps)
         cells = found["cells"]
         return handin, None if cells is None else _aligned(cells, found, self.lessons.key)
 
@@ -110,6 +111,7 @@ def _answer_handin(lessons: Lessons, folder: str) -> Answer:
         "sentence": handin.sentence,
         "folder": str(handin.folder or ""),
         "guesses": [vars(guess) for guess in handin.guesses],
+        "steps": handin.steps.decode(),
         "files": None if handin.files is None else list(handin.files),
         "cells": None,
     }

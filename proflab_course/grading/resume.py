@@ -23,6 +23,7 @@ from pathlib import Path
 from proflab_course.course.harness import harness_fingerprint
 from proflab_course.course.layout import Course
 from proflab_course.grading.answer_key import Key
+from proflab_course.grading.own_program import own_fingerprint
 from proflab_course.grading.run.student_files import read_folder, read_start
 from proflab_course.grading.submissions.find import Work
 from proflab_course.grading.submissions.find_notebook import search_fingerprint
@@ -32,19 +33,23 @@ from proflab_course.grading.submissions.which_lesson import Lessons
 
 
 def with_fingerprints(
-    works: Iterable[Work], course: Course, lessons: Lessons, full: bool
+    works: Iterable[Work], course: Course, lessons: Lessons, full: bool, variant: str = ""
 ) -> list[Work]:
     """Return the submissions, each with the fingerprint of all that its result depends on.
+
+    variant: the digest of the secret from which each student's numbers are drawn, if they are.
 
     A submission that cannot be read has none: grading it gives the failure its outcome.
     """
     key = lessons.key
     support = lesson_fingerprint(course.source(key.name).parent)
     base = [key.fingerprint, support, harness_fingerprint(), str(full)]
+    base += [variant] if variant else []
     found = []
     for work in works:
         try:
-            text = "\n".join([*base, handin_fingerprint(work.folder, lessons)])
+            own = own_fingerprint(course.root, key.name, work.student)
+            text = "\n".join([*base, own, handin_fingerprint(work.folder, lessons)])
             fingerprint = hashlib.sha256(text.encode()).hexdigest()
         except Exception:  # grading meets the same error again and names it
             fingerprint = ""

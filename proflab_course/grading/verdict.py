@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from proflab.checks.compare import Verdict, compare, compare_between, compare_raised, show
+from proflab.lesson.race import plans
+from proflab.lesson.race.check_log import RULES
 from proflab.lesson.race.judge import BELOW_FLOOR, hint, share_of, told
-from proflab_course.course.test_cells import Answer, Race
+from proflab_course.course.test_cells import Answer, LogCase, PlanRace, Race
 from proflab_course.grading import work_limit
 from proflab_course.grading.plan import Reply
 
@@ -15,15 +17,18 @@ from proflab_course.grading.plan import Reply
 def judge(answer: Answer, reply: Reply, raced: Mapping[str, Any] | None = None) -> Verdict:
     """Return the verdict on a reply; a reply without a value fails, and its message is the reason.
 
-    raced: of a race, what its tape is worth. Raises TooMuchWork where the grader's time for this
-    hand-in is used up.
+    raced: of a race, what its tape or plan is worth, and of a log what was found in it. Raises
+    TooMuchWork where the grader's time for this hand-in is used up.
     """
     work_limit.check()
-    if reply.state == "value" and answer.race is not None:
-        return judge_race(answer.race, raced or {"refused": "it was not raced"})
+    if reply.state == "value" and (race := answer.race or answer.plan) is not None:
+        return judge_race(race, raced or {"refused": "it was not raced"})
+    if reply.state == "value" and answer.log is not None:
+        return judge_log(answer.log, raced or {"refused": "it was not checked"})
     if reply.state == "value":
         return judge_value(answer, reply.value)
-    if reply.state == "raised" and answer.race is not None and reply.raised[:1] == ["Refused"]:
+    traced = answer.race or answer.log
+    if reply.state == "raised" and traced is not None and reply.raised[:1] == ["Refused"]:
         return Verdict(False, reply.message)
     if reply.state == "raised":
         return judge_raised(answer, reply.raised, reply.message)
@@ -40,15 +45,24 @@ def judge_value(answer: Answer, value: Any) -> Verdict:
     return compare(value, answer.expected, answer.rel, answer.abs, mistakes, flops)
 
 
-def judge_race(race: Race, found: Mapping[str, Any]) -> Verdict:
+def judge_race(race: Race | PlanRace, found: Mapping[str, Any]) -> Verdict:
     """Return the verdict on a race: refused, wrong, below the floor, or a share."""
     if wrong := found.get("refused") or found["wrong"]:
         return Verdict(False, wrong)
     if found["ms"] < found["floor"] * (1 - 1e-9):
         return Verdict(False, BELOW_FLOOR)
     share = share_of(found, race.full)
-    line = told(found, race.machine, race.full, race.options.get("fast"))
-    return Verdict(True, line, hint(found) if share < 1 else "", share)
+    if isinstance(race, PlanRace):
+        line, left = plans.told(found, race.rule, race.full), plans.hint(found)
+    else:
+        line, left = told(found, race.machine, race.full, race.options.get("fast")), hint(found)
+    return Verdict(True, line, left if share < 1 else "", share, found["ms"])
+
+
+def judge_log(case: LogCase, found: Mapping[str, Any]) -> Verdict:
+    """Return the verdict on one rule of a work log; the reason is a sentence in either case."""
+    wrong = found.get("refused") or found[case.rule]
+    return Verdict(not wrong, wrong or RULES[case.rule])
 
 
 def judge_raised(answer: Answer, raised: list[str], message: str) -> Verdict:

@@ -9,7 +9,7 @@ import ast
 import math
 import re
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from proflab_course.grading.answer_key import Key
@@ -20,27 +20,55 @@ _DECADES = 2  # the plot shows ratios from a hundredth to a hundredfold
 
 @dataclass
 class Prediction:
-    """One prediction of a lesson, with the guesses of the class.
+    """One prediction of a lesson, with the first guesses of the class.
 
-    pattern: matches its name in hand-ins; may_assume: True if the answer comes from a document,
-    which may be constructed; shown: hand-ins that show the answer; words, right: guesses in words,
-    and those of them that equal the answer.
+    guess: the name that it has in the lesson, such as "guess_linear"; pattern: matches what is
+    predicted, in hand-ins without that name; may_assume: True if the answer comes from a document,
+    which may be constructed; shown: hand-ins that show the answer, or a sentence in its place;
+    skipped, again: those that skipped it, and that tried several values; words, right: guesses in
+    words, and those of them that equal the answer; overlooked: what students say that they
+    overlooked, in no order of theirs.
     """
 
     name: str
     pattern: re.Pattern
     may_assume: bool = False
+    guess: str = ""
     shown: int = 0
+    skipped: int = 0
+    again: int = 0
+    edited: int = 0
     unit: str = ""
     guesses: list[float] = field(default_factory=list)
     answers: list[float] = field(default_factory=list)
     ratios: list[float] = field(default_factory=list)
     words: int = 0
     right: int = 0
+    overlooked: list[str] = field(default_factory=list)
+
+    def add_unanswered(self, value: object) -> None:
+        """Count a guess whose answer is not known."""
+        self.shown += 1
+        if isinstance(value, (int, float)):
+            self.guesses.append(value)
+        else:
+            self.words += 1
+
+    def fits(self, guess: Guess) -> bool:
+        """Return True if a hand-in's guess is one of this prediction."""
+        if guess.name and self.guess:
+            return guess.name == self.guess
+        return self.pattern.fullmatch(guess.what) is not None
 
     def add(self, guess: Guess) -> None:
         """Count one hand-in's guess."""
         self.shown += 1
+        self.skipped += guess.state == "skipped"
+        self.edited += guess.edited
+        self.overlooked = sorted({*self.overlooked, *filter(None, [guess.overlooked])})
+        if guess.state:
+            return
+        self.again += guess.n > 1
         self.unit = self.unit or guess.unit
         if isinstance(guess.answer, str):
             self.words += guess.guess is not None
@@ -60,12 +88,15 @@ class Prediction:
     @property
     def median(self) -> str:
         """Return the median guess, as text."""
-        return f"{number(statistics.median(self.guesses))} {self.unit}" if self.guesses else ""
+        return self._median(self.guesses)
 
     @property
     def answer(self) -> str:
         """Return the answer as text, the median of the measured ones."""
-        return f"{number(statistics.median(self.answers))} {self.unit}" if self.answers else ""
+        return self._median(self.answers)
+
+    def _median(self, values: list[float]) -> str:
+        return f"{number(statistics.median(values))} {self.unit}".strip() if values else ""
 
     @property
     def quartiles(self) -> list[float]:
@@ -85,8 +116,12 @@ class Prediction:
     @property
     def places(self) -> list[float]:
         """Return the positions of the quartiles on a logarithmic axis, in percent of its length."""
+        return self.on_axis(self.quartiles)
+
+    def on_axis(self, ratios: Iterable[float]) -> list[float]:
+        """Return the positions of ratios on a logarithmic axis, in percent of its length."""
         half = 50 / _DECADES
-        return [min(100.0, max(0.0, 50 + half * math.log10(each))) for each in self.quartiles]
+        return [min(100.0, max(0.0, 50 + half * math.log10(each))) for each in ratios]
 
 
 def predictions(key: Key, hand_ins: Iterable[list[Guess]]) -> list[Prediction]:
@@ -97,16 +132,17 @@ def predictions(key: Key, hand_ins: Iterable[list[Guess]]) -> list[Prediction]:
     found: dict[str, Prediction] = {}
     for cell in key.cells:
         if cell.master.cell_type == "code" and "guesses.compare" in cell.master.source:
-            found |= {each.name: each for each in _written_in(cell.master.source)}
+            for each in written_in(cell.master.source):
+                found[each.guess or each.name] = each
     for guesses in hand_ins:
         for prediction in found.values():
-            fitting = (guess for guess in guesses if prediction.pattern.fullmatch(guess.what))
+            fitting = (guess for guess in guesses if prediction.fits(guess))
             if guess := next(fitting, None):
                 prediction.add(guess)
     return [each for each in found.values() if each.shown or not each.may_assume]
 
 
-def _written_in(source: str) -> list[Prediction]:
+def written_in(source: str) -> list[Prediction]:
     """Return the predictions that a cell compares with their answers."""
     try:
         nodes = list(ast.walk(ast.parse(source)))
@@ -115,13 +151,29 @@ def _written_in(source: str) -> list[Prediction]:
     calls = (node for node in nodes if isinstance(node, ast.Call) and node.args)
     named = [call for call in calls if ast.unparse(call.func) == "guesses.compare"]
     named.sort(key=lambda node: node.lineno)
-    return [_prediction(call) for call in named]
+    values = dict(_assigned(nodes))
+    return [_prediction(call, values) for call in named]
 
 
-def _prediction(call: ast.Call) -> Prediction:
+def _assigned(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, ast.expr]]:
+    """Yield names with what is assigned to them, also in `what, unit = "one step", "ms"`."""
+    for node in nodes:
+        if not isinstance(node, ast.Assign):
+            continue
+        for target in node.targets:
+            pairs = [(target, node.value)]
+            if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                pairs = list(zip(target.elts, node.value.elts, strict=False))
+            yield from ((name.id, value) for name, value in pairs if isinstance(name, ast.Name))
+
+
+def _prediction(call: ast.Call, values: Mapping[str, ast.expr]) -> Prediction:
     what = call.args[0]
+    if isinstance(what, ast.Name):
+        what = values.get(what.id, what)
+    guess = call.args[1].id if len(call.args) > 1 and isinstance(call.args[1], ast.Name) else ""
     may_assume = any(keyword.arg == "document" for keyword in call.keywords)
-    return Prediction(_name(what), re.compile(_name(what, pattern=True)), may_assume)
+    return Prediction(_name(what), re.compile(_name(what, pattern=True)), may_assume, guess)
 
 
 def _name(node: ast.expr, pattern: bool = False) -> str:

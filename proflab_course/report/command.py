@@ -31,6 +31,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="print a patch of modules/tracks.toml by the minutes that students wrote down",
     )
+    parser.add_argument(
+        "--votes",
+        type=Path,
+        nargs="+",
+        metavar="CSV",
+        help="a page about what was guessed in a lecture instead: tables of `proflab questions`",
+    )
+    parser.add_argument(
+        "--answers",
+        type=Path,
+        metavar="NOTEBOOK",
+        help="with --votes: your notebook, run and saved, whose outputs show the answers",
+    )
     parser.add_argument("--ids", action="store_true", help="show ids of students without names")
 
 
@@ -57,10 +70,17 @@ def _make_page(course: Course, arguments: argparse.Namespace) -> tuple[str, str]
     """Return the file's name and the page: of the given lesson, or of the term."""
     public, ids = arguments.public, arguments.ids
     if arguments.lesson is None:
+        if arguments.votes:
+            raise CourseError("votes are about a lesson: proflab report LESSON --votes …")
         if public:
             raise CourseError("the page about the term names students: --public needs a lesson")
         return "term.html", render_term(read_term(course, ids))
     lesson = course.lesson(arguments.lesson, "source")
+    if arguments.votes:
+        from proflab_course.report.votes_page import read_lecture, render_lecture
+
+        lecture = read_lecture(course, lesson, arguments.votes, arguments.answers)
+        return f"{lesson}.votes.html", render_lecture(lecture)
     name = f"{lesson}{'.public' if public else ''}.html"
     return name, render(read_summary(course, lesson, public, ids))
 

@@ -17,9 +17,19 @@ from markupsafe import Markup
 from proflab_course.course.exercises import exercise_of
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.release_stamp import track_of
+from proflab_course.course.settings import read_settings
 from proflab_course.grading.answer_key import Key, read_key
 from proflab_course.grading.grade_notebook import CaseResult
+from proflab_course.grading.pages.board import (
+    Board,
+    aliases_in,
+    boards,
+    names_shown,
+    shown_cost,
+)
 from proflab_course.grading.pages.inert import readable
+from proflab_course.grading.races import plans_of, races_of, solution_costs
+from proflab_course.regrade.log import Log
 from proflab_course.report.class_guesses import Prediction, predictions
 from proflab_course.report.minutes import minutes_taken, quartiles
 from proflab_course.viva.marks import Mark, kept_marks, told
@@ -91,6 +101,40 @@ class Student:
 
 
 @dataclass
+class RaceBoard:
+    """One race's part of the page: the board, its unit and full marks, and names beside places."""
+
+    board: Board
+    unit: str
+    full: float
+    names: dict[str, str] | None
+
+    @property
+    def title(self) -> str:
+        """Return the exercise and the size."""
+        return f"{self.board.name[0].removeprefix('test_')}, {self.board.name[1]}"
+
+    @property
+    def told(self) -> str:
+        """Return the class beside the lesson's own solution."""
+        board, count = self.board, len(self.board.costs)
+        found = f"{board.full} of {count} right programs earn full marks ({shown_cost(self.full)})."
+        if board.solution is None:
+            return found
+        found += f" The course's solution costs {shown_cost(board.solution)}"
+        if not board.better:
+            return f"{found}, and nobody is below it."
+        what = "1 program is" if board.better == 1 else f"{board.better} programs are"
+        return f"{found}; {what} below it, so that it can be bettered."
+
+    @property
+    def shares(self) -> str:
+        """Return the shares in words, for those who do not see the picture."""
+        told = (f"{100 * share:.0f} %: {count}" for share, count in self.board.strip)
+        return "how many are how far: " + ", ".join(told)
+
+
+@dataclass
 class Misconception:
     """A diagnosed mistake and who shares it."""
 
@@ -101,7 +145,7 @@ class Misconception:
 
 @dataclass
 class Summary:
-    """All figures of the page."""
+    """All figures of the page; waiting: questions about verdicts without an answer."""
 
     lesson: str
     public: bool
@@ -119,6 +163,8 @@ class Summary:
     people: dict[str, str] = field(default_factory=dict)
     track: str = ""
     minutes: list[float] = field(default_factory=list)
+    waiting: int = 0
+    races: list[RaceBoard] = field(default_factory=list)
     viva: dict[str, Mark] = field(default_factory=dict)
 
     @property
@@ -181,8 +227,27 @@ def read_summary(course: Course, lesson: str, public: bool = False, ids: bool = 
         raise CourseError(f"lesson {lesson} is not graded yet: run `proflab grade {lesson}` first")
     summary = summarise(key, outcomes, scores, list(people), public)
     summary.people = {} if public or ids else people
+    asked = Log(course.root).requests().values()
+    summary.waiting = sum(r.lesson == lesson and not r.answers for r in asked)
+    choice = read_settings(course.root).get("board")
+    aliases = aliases_in({student: each.guesses for student, each in outcomes.items()})
+    if public:
+        names = names_shown(choice, aliases, people)
+    else:
+        names = {student: summary.who(student) for student in outcomes}
+    summary.races = _raced(key, outcomes, names)
     summary.viva = kept_marks(course, lesson)
     return summary
+
+
+def _raced(key: Key, outcomes: dict, names: dict[str, str] | None) -> list[RaceBoard]:
+    """Return the boards of the races for which there are costs."""
+    found = boards({s: each.cases for s, each in outcomes.items()}, solution_costs(key))
+    return [
+        RaceBoard(found[name], race.unit, race.full, names)
+        for name, race in (races_of(key) | plans_of(key)).items()
+        if name in found
+    ]
 
 
 def summarise(key: Key, outcomes: dict, scores: dict, known: list[str], public: bool) -> Summary:
@@ -310,6 +375,7 @@ def environment() -> Environment:
         "person": lambda student, page: page.who(student),
         "names": listed_names,
         "case_text": case_text,
+        "cost": shown_cost,
         "sentence": brief_sentence,
     }
     return made

@@ -10,11 +10,11 @@ from __future__ import annotations
 import argparse
 import csv
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Literal
 
@@ -38,7 +38,7 @@ from proflab_course.viva.marks import keep_marks, read_marks, told
 from proflab_course.viva.pages import render
 from proflab_course.viva.pool import as_csv, as_gift, as_qti
 from proflab_course.viva.questions import Draws, Question
-from proflab_course.viva.rows import rows
+from proflab_course.viva.rows import Row, race_rows, rows
 from proflab_course.viva.sheet import QUESTIONS, Candidates, Sheet, choose, printed
 from proflab_course.viva.variants import Known, known_outcomes, read_variants
 
@@ -194,7 +194,9 @@ def make_sheets(
                     submission = Submission(work.student, files=files)
                 notebook = handed_in(aligned, submission)
                 cells = own_cells(aligned, lesson)
-                fill(sheet, lesson, sandbox, notebook, cells, known, draws, arguments.questions)
+                about_race = partial(race_rows, aligned, lesson.key, sandbox.runner, submission)
+                number = arguments.questions
+                fill(sheet, lesson, sandbox, notebook, cells, known, draws, number, about_race)
             except CourseError:
                 raise
             except Exception as error:  # no hand-in may stop the others
@@ -224,6 +226,7 @@ def fill(
     known: Mapping[str, Known],
     draws: Draws,
     number: int = QUESTIONS,
+    own_rows: Callable[[], Sequence[Row]] = tuple,
 ) -> None:
     """Choose a sheet's questions, and the functions that it prints."""
     candidates = Candidates(sandbox, notebook, cells, known, draws)
@@ -233,7 +236,7 @@ def fill(
         lesson.points,
         sheet.lost,
         number,
-        lambda: rows(lesson.course, lesson.key.name, sheet.student, draws),
+        lambda: rows(lesson.course, lesson.key.name, sheet.student, draws, own_rows()),
     )
     asked = {q.exercise for q in sheet.questions if q.about_own_code}
     sheet.functions = [printed(name, code) for name, code in cells.items() if name in asked]

@@ -91,6 +91,11 @@ class Sandbox:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @property
+    def runner(self) -> Runner:
+        """The runner for what is no call: a notebook's races, for one."""
+        return self._runners[0]
+
     def run(
         self, notebook: Notebook, runs: Sequence[Run], turn: int = 0, apart: bool = False
     ) -> list[Outcome | None]:

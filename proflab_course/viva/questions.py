@@ -22,7 +22,7 @@ from proflab_course.viva.inputs import Input
 from proflab_course.viva.seen import Outcome, agree, differ, is_readable, shown
 from proflab_course.viva.variants import Known
 
-Kind = Literal["value", "tell", "change", "row"]
+Kind = Literal["value", "tell", "change", "race", "row"]
 LETTERS = "ABCDEFGH"
 _OPTIONS, _LEAST_OPTIONS = 4, 3
 _MOST_OF_A_KIND = 8
@@ -34,9 +34,9 @@ class Question:
     """One question of a sheet.
 
     text: code under the stem; options: code, or text for a row; key: the place of the right one;
-    results: what the key page says beside each option; note: what it says of the whole. error: True
-    if the key is an error; own: True for a row about the student's own work; inputs: the inputs
-    that it shows. runs, holds: what is executed again at last, and the verdict on that.
+    results: what the key page says beside each option; note: what it says of the whole; error: True
+    if the key is an error; inputs: the inputs that it shows; runs, holds: what is executed again at
+    last, and the verdict on that.
     """
 
     kind: Kind
@@ -48,7 +48,6 @@ class Question:
     results: tuple[str, ...] = ()
     note: str = ""
     error: bool = False
-    own: bool = False
     inputs: frozenset[str] = frozenset()
     runs: tuple[Run, ...] = ()
     holds: Callable[[Sequence[Outcome | None]], bool] = field(
@@ -62,8 +61,8 @@ class Question:
 
     @property
     def about_own_code(self) -> bool:
-        """True if the question is about the student's function."""
-        return self.kind != "row" or self.own
+        """True if the question is about the student's function or race."""
+        return self.kind != "row"
 
 
 @dataclass(frozen=True)

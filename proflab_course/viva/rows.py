@@ -3,7 +3,8 @@
 Concept questions stand in modules/LESSON/concepts.toml, an array `question` of tables with `id`,
 `stem`, `options` (a list, or a table A to D) and `key` (a letter). They fill a sheet when too few
 of a student's own functions can be asked about, and the sheet says that they are not about them.
-A maker of further rows, as about a race that was run, adds a function to MAKERS.
+A maker of further rows adds a function to MAKERS. Rows about a race need the hand-in's own tapes,
+and so a sandbox: `race_rows` is called with one.
 """
 
 from __future__ import annotations
@@ -14,6 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from proflab_course.course.layout import Course, CourseError
+from proflab_course.grading.answer_key import Key
+from proflab_course.grading.match_cells import Aligned
+from proflab_course.grading.plan import Runner, Submission
+from proflab_course.grading.race_questions import race_questions
 from proflab_course.viva.questions import LETTERS, Draws, Question
 
 
@@ -31,7 +36,12 @@ class Row:
     def question(self) -> Question:
         """Return the row as a question of a sheet."""
         return Question(
-            "row", self.name, self.stem, self.options, self.key, note=self.note, own=self.own
+            "race" if self.own else "row",
+            self.name,
+            self.stem,
+            self.options,
+            self.key,
+            note=self.note,
         )
 
 
@@ -60,8 +70,17 @@ def _row(table: dict[str, Any]) -> Row:
 MAKERS: list[Callable[[Course, str, str], Sequence[Row]]] = [concept_rows]
 
 
-def rows(course: Course, lesson: str, student: str, draws: Draws) -> list[Question]:
-    """Return all rows for a student's sheet, in a drawn order."""
-    made = [row for maker in MAKERS for row in maker(course, lesson, student)]
+def race_rows(aligned: Aligned, key: Key, runner: Runner, submission: Submission) -> list[Row]:
+    """Return rows on the student's own race; none in a lesson without one."""
+    found = race_questions(aligned, key, runner, submission)
+    return [Row(q.name, q.stem, q.options, q.key, q.note, own=True) for q in found]
+
+
+def rows(
+    course: Course, lesson: str, student: str, draws: Draws, own: Sequence[Row] = ()
+) -> list[Question]:
+    """Return all rows for a student's sheet, in a drawn order; own: about the student's work."""
+    made = [*own]
+    made += [row for maker in MAKERS for row in maker(course, lesson, student)]
     mixed = draws.mixed(made, "rows")
     return [row.question() for row in sorted(mixed, key=lambda row: not row.own)]

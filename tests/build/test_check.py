@@ -159,3 +159,18 @@ def test_the_same_table_as_in_the_notebook(course, monkeypatch, capsys):
     assert main(["check", str(folder / "all.ipynb")]) == 0
     table = output.data["text/plain"].partition("\n\n")[0]
     assert table in capsys.readouterr().out and table.count("✅") == 3
+
+
+def test_it_prints_the_policy_on_ai_assistants(tmp_path, monkeypatch, capfd):
+    folder = released(tmp_path) / NAME
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", "--policy"]) == 2
+    assert "has no page AGENTS.md" in capfd.readouterr().err
+    (folder / "AGENTS.md").write_text("This class asks nobody.\n")
+    assert main(["check", "--policy"]) == 0
+    assert capfd.readouterr().out == "This class asks nobody.\n"
+    assert main(["check", "--policy", "tutor"]) == 0
+    said = capfd.readouterr().out
+    assert "put a number into a `guess_*` cell" in said and "answer a `concept_*` cell" in said
+    assert main(["check", "--policy", "free"]) == 2
+    assert "choose one of none, tutor, log" in capfd.readouterr().err

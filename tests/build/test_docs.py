@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from itertools import combinations
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -66,7 +67,7 @@ def copy_repository(place: Path, lessons: dict[str, str] | None = None) -> Path:
             shutil.rmtree(folder)
     for name in LATER if lessons is None else [LESSON, *LATER]:
         for room in ("modules", "source", "release"):
-            shutil.rmtree(place / "course" / room / name)
+            shutil.rmtree(place / "course" / room / name, ignore_errors=room != "modules")
     if lessons is not None:
         (place / "course/modules/tracks.toml").unlink()  # of the course's own lessons
     for name, text in (lessons or {}).items():
@@ -222,3 +223,21 @@ def test_the_readme_counts_the_cohort_and_the_attacks_right():
         there[kind] = sum(len(each) for n in lessons() for each in entries(n, name).values())
     assert said.keys() == there.keys()
     assert all(said[kind] < there[kind] < 1.2 * said[kind] for kind in said)
+
+
+def test_what_rests_on_the_students_process_is_said_with_its_points():
+    """The page names exercises that there are, and points that some of their cells have."""
+    page = (ROOT / "docs" / "security.md").read_text("utf-8")
+    rows = re.findall(r"^\| (\d\d) (`.*?) \| ([\d, ]+) \|", page, re.MULTILINE)
+    assert len(rows) >= 5
+    for number, names, points in rows:
+        [lesson] = (ROOT / "modules").glob(f"{number}_*/{number}_*.py")
+        text, names = lesson.read_text("utf-8"), re.findall(r"`(\w+)`", names)
+        given = [int(each) for each in points.split(", ")]
+        cells = {
+            name: [int(p) for p in re.findall(rf'"test_{name}(?:_\d)?".*?"points": (\d+)', text)]
+            for name in names
+        }
+        for name, each in zip(names * len(given), given, strict=False):
+            sums = {sum(some) for n in range(1, 6) for some in combinations(cells[name], n)}
+            assert each in sums, (name, each, cells[name])

@@ -89,7 +89,6 @@ expect_raises("an error", lambda: volume(0, 0, 0), ValueError)"""
 # Cells whose answers are words, or cost seconds each, so that fewer hidden ones are new.
 FEW = {
     "05_profiler": {"test_find_bottleneck_2": 0},
-    "09_optimization": {"test_fixed_step": 1, "test_fixed_step_2": 1, "test_fixed_step_3": 1},
     "11_gpu_training": {"test_step_report_2": 1},
 }
 

@@ -21,7 +21,7 @@ from proflab_course.build.make import Plan
 from proflab_course.build.measures import measured, prose_words
 from proflab_course.cli import main
 from proflab_course.course.layout import Course, CourseError
-from proflab_course.course.tracks import DEFAULT
+from proflab_course.course.tracks import DEFAULT, Tracks
 
 PLACE = "modules/01_first/01_first.py"
 
@@ -282,11 +282,11 @@ def test_sizes_are_listed(listed, monkeypatch, capsys):
 
 @cache
 def figures():
-    """Return what each lesson of this course asks of its readers."""
+    """Return what each lesson of the default track asks of its readers."""
     return Plan.read(Course(ROOT), track=DEFAULT).figures
 
 
-@pytest.mark.parametrize("name", Course(ROOT).lessons())
+@pytest.mark.parametrize("name", Tracks.read(ROOT).track(DEFAULT).lessons)
 def test_a_lesson_is_no_longer_than_it_may_be_and_is_allowed_no_more_than_it_needs(name):
     found, allowed = excesses(name, figures()[name]), dict(ALLOWED.get(name, {}))
     right = "".join(f'        "{rule}": {count},\n' for rule, count in found.items())

@@ -33,7 +33,9 @@ def test_a_seed_says_how_many_cases_it_has_drawn(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(course.root)
     assert main(["build", "--seed", "3", "--audit", "static"]) == 0
     said = capsys.readouterr().out
-    assert "note: 01_first: 1 of 2 hidden cases drawn\n" in said
+    assert (
+        "note: 01_first: 1 of 1 hidden cases drawn, and 1 of errors, bounds or races stay\n" in said
+    )
     what = "02_second: 0 of 1 hidden cases drawn: write cases of your own into private/02_second.py"
     assert f"note: {what}\n" in said
 

@@ -4,8 +4,11 @@ import nbformat
 import pytest
 from mini_course import ROOT, make_course
 
+from proflab.lesson.outline import Outline
 from proflab_course.build.policy import FILES, chosen_policy, policies
 from proflab_course.cli import main
+
+_KEYS = "may hold a table [course] with the keys ai, "
 
 
 def build(root, monkeypatch, *arguments):
@@ -77,10 +80,13 @@ def test_the_policy_may_change_and_hand_ins_are_of_the_same_release(tmp_path, mo
     [
         ('[course]\nai = "yes"\n', "ai must be one of"),
         ("[course]\nai = 1\n", "ai must be one of"),
-        ('ai = "log"\n', "may hold a table [course] with the key ai, and no more"),
-        ('[course]\nAI = "log"\n', "may hold a table [course] with the key ai, and no more"),
-        ("course = 1\n", "may hold a table [course] with the key ai, and no more"),
+        ('ai = "log"\n', _KEYS),
+        ('[course]\nAI = "log"\n', _KEYS),
+        ("course = 1\n", _KEYS),
         ("[course\n", "cannot be read"),
+        ('[course]\nboard = "all"\n', 'board must be one of "aliases", "names", '),
+        ('[course]\nlock = "yes"\n', "lock must be true or false"),
+        ("[course]\nregrade = 3\n", "regrade must be true, false or a sentence"),
     ],
 )
 def test_a_mistaken_choice_is_one_sentence_that_names_the_file(
@@ -92,6 +98,15 @@ def test_a_mistaken_choice_is_one_sentence_that_names_the_file(
     said = capsys.readouterr().err.strip()
     assert sentence in said and "private/course.toml" in said and "\n" not in said
     assert not (root / "release").exists()
+
+
+@pytest.mark.parametrize("lock", [False, True])
+def test_lesson_json_says_whether_demo_cells_wait_for_guesses(tmp_path, monkeypatch, lock):
+    root = make_course(tmp_path).root
+    choose(root, f"[course]\nlock = {str(lock).lower()}\n")
+    assert build(root, monkeypatch, "1") == 0
+    outline = Outline.read(root / "release/01_first")
+    assert outline.lock == lock
 
 
 def test_an_empty_table_is_no_choice(tmp_path):

@@ -14,6 +14,7 @@ from functools import cache
 import nbformat
 
 from cohort.run import ROOT, entries, judge, solved
+from proflab_course.build.in_process import WHOLE
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import read_module
 from proflab_course.grading.answer_key import Key, make_key
@@ -66,11 +67,16 @@ def failed_in_the_cohort(entry: Entry) -> set[str]:
 
 
 def failed_in_the_grader(entry: Entry, runner: Runner) -> tuple[set[str], list[str]]:
-    """The test cells that fail where `proflab grade` does, and why each case of theirs failed."""
+    """The test cells that fail where `proflab grade` does, and why each case of theirs failed.
+
+    A race that is right and slow has failed, as in the cohort.
+    """
     key = key_of(entry.lesson, entry.exercise)
     support = Course(ROOT).source(solved(entry.lesson).name).parent
     graded = grade_notebook(notebook_of(entry, key), key, support, full=False, runner=runner)
-    wrong = [case for case in graded.cases if not case.passed]
+    whole = [case.share is None or case.share >= WHOLE for case in graded.cases]
+    pairs = zip(graded.cases, whole, strict=True)
+    wrong = [case for case, fine in pairs if not (case.passed and fine)]
     reasons = [f"{case.label}: {case.reason}" for case in wrong]
     if graded.status != "graded":
         reasons.insert(0, f"{graded.status}: {graded.sentence}")

@@ -1,4 +1,4 @@
-"""Lesson 07: what students hand in for the two programs whose order is to be changed.
+"""Lesson 07: what students hand in for the programs and the plan whose order is to be changed.
 
 `STEPS` are ideas on the way, each with its share at the visible size: right, and not yet all.
 """
@@ -10,9 +10,42 @@ def squares(rows):
 
 def with_columns(*parts):
     return proflab.cat(list(parts), 1)
+
+
+def tiles(n, rows, columns, depth, loops):
+    found = []
+    for starts in itertools.product(range(0, n, rows), range(0, n, columns), range(0, n, depth)):
+        ends = (rows, columns, depth)
+        spans = {
+            name: range(start, min(start + size, n))
+            for name, start, size in zip("ijk", starts, ends)
+        }
+        for values in itertools.product(*(spans[name] for name in loops)):
+            at = dict(zip(loops, values))
+            found.append((at["i"], at["j"], at["k"]))
+    return found
 """
 
 STEPS = {
+    "order": {
+        "as it is given": (0.0, "return slow_order(n, lines, line)"),
+        "down the columns": (0.0, "return tiles(n, n, n, n, 'jki')"),
+        "the loops ikj": (0.56, "return tiles(n, n, n, n, 'ikj')"),
+        "the loops kij": (0.51, "return tiles(n, n, n, n, 'kij')"),
+        "tiles of 4": (0.65, "return tiles(n, 4, 4, 4, 'ikj')"),
+        "tiles of 8": (0.94, "return tiles(n, 8, 8, 8, 'ijk')"),
+        "tiles of 16, which do not fit": (0.55, "return tiles(n, 16, 16, 16, 'ikj')"),
+        "tiles as long as a line": (0.94, "return tiles(n, line, line, line, 'kij')"),
+        "blocks of C of a line's length": (0.93, "return tiles(n, line, line, n, 'kij')"),
+        "the whole width of C": (0.49, "return tiles(n, 8, n, n, 'kij')"),
+        "a block that fills the cache with C alone": (
+            0.46,
+            """
+            side = int(math.sqrt(lines * line) // line) * line
+            return tiles(n, side, side, n, "kij")
+            """,
+        ),
+    },
     "path": {
         "as it is given": (0.0, "return slow_path(a, b, c, d)"),
         "one einsum, from left to right": (
@@ -87,6 +120,49 @@ STEPS = {
 }
 
 WRONG = {
+    "order": {
+        "pairs": "return [(i, j) for i in range(n) for j in range(n)]",
+        "pairs, each n times": "return [(i, j) for i in range(n) for j in range(n)] * n",
+        "counted from 1": "return [(i + 1, j + 1, k + 1) for i, j, k in tiles(n, 8, 8, n, 'kij')]",
+        "up to n": "return tiles(n + 1, 8, 8, n + 1, 'kij')",
+        "the first of each is left out": """
+            return [step for step in tiles(n, 8, 8, n, "kij") if min(step) > 0]
+        """,
+        "the steps that add something": """
+            return [step for step in tiles(n, 8, 8, n, "kij") if step[0] <= step[1]]
+        """,
+        "one block, again and again": "return tiles(8, 8, 8, 8, 'kij') * (n // 8) ** 3",
+        "what a block leaves over is lost": "return tiles(n // 16 * 16 - 1, 16, 16, 16, 'kij')",
+        "addresses": """
+            return [
+                address
+                for i, j, k in tiles(n, 8, 8, n, "kij")
+                for address in (i * n + k, n * n + k * n + j, 2 * n * n + i * n + j)
+            ]
+        """,
+        "one number for each step": """
+            return [(i * n + j) * n + k for i, j, k in tiles(n, 8, 8, n, "kij")]
+        """,
+        "three rows": "return np.array(tiles(n, 8, 8, n, 'kij')).T",
+        "three lists": "return [list(each) for each in zip(*tiles(n, 8, 8, n, 'kij'))]",
+        "floats": "return np.array(tiles(n, 8, 8, n, 'kij'), float)",
+        "numbers that went through floats": """
+            return [(i, j, k / 1) for i, j, k in tiles(n, 8, 8, n, "kij")]
+        """,
+        "texts": "return [f'{i},{j},{k}' for i, j, k in tiles(n, 8, 8, n, 'kij')]",
+        "a generator": "return (step for step in tiles(n, 8, 8, n, 'kij'))",
+        "a set": "return set(tiles(n, 8, 8, n, 'kij'))",
+        "blocks in a list each": """
+            found = tiles(n, 8, 8, n, "kij")
+            return [found[at : at + 512] for at in range(0, len(found), 512)]
+        """,
+        "nothing": "return None",
+        "the order's name": "return 'kij'",
+        "a block that is done twice at the edge": """
+            found = tiles(n, 8, 8, n, "kij")
+            return found[:512] + found[:-512]
+        """,
+    },
     "path": {
         "d meets the last axis": "return a @ d @ (d.mT @ (b @ c))",
         "the result's axes the other way": "return d.mT @ (a @ (b @ c))",
@@ -154,6 +230,57 @@ MUTANTS = {
 }
 
 ALTERNATES = {
+    "order": {
+        "an array of small numbers, and blocks that go back and forth": """
+            def fits(rows, columns):
+                return rows + rows * columns // line + 2 * columns // line <= lines
+
+            rows, columns = min(
+                ((r, c) for r in range(1, n + 1) for c in range(line, n + 1, line) if fits(r, c)),
+                key=lambda b: -(-n // b[0]) - (-n // b[1]),
+            )
+            parts = []
+            for number, (top, left) in enumerate(
+                itertools.product(range(0, n, rows), range(0, n, columns))
+            ):
+                high, wide = min(rows, n - top), min(columns, n - left)
+                k, i, j = np.indices((n, high, wide)).reshape(3, -1)
+                k = n - 1 - k if number % 2 else k
+                parts.append(np.stack([i + top, j + left, k], axis=1))
+            return np.concatenate(parts).astype(np.uint8)
+        """,
+        "a search by one's own misses": """
+            def misses(shape):
+                steps = tiles(n, *shape, n, "kij")[: n * shape[0] * shape[1]]
+                walk = [
+                    at for i, j, k in steps
+                    for at in (i * n + k, n * n + k * n + j, 2 * n * n + i * n + j)
+                ]
+                return cache_misses(walk, line, lines) / len(steps)
+
+            shapes = [
+                (rows, columns)
+                for rows in {-(-n // parts) for parts in range(1, n + 1)}
+                for columns in range(line, n + 1, line)
+                if rows + rows * columns // line + 2 * columns // line <= lines
+            ]
+            best = min(shapes, key=lambda s: (-(-n // s[0]) - (-n // s[1]), misses(s)))
+            return [list(step) for step in tiles(n, *best, n, "kij")]
+        """,
+        "tuples of numpy's numbers": """
+            def ceil(a, b):
+                return (a + b - 1) // b
+
+            best = None
+            for rows in range(n, 0, -1):
+                room = (lines - rows) // (rows + 2) * line
+                columns = min(room, n)
+                if columns >= line and (best is None or
+                        ceil(n, rows) + ceil(n, columns) < ceil(n, best[0]) + ceil(n, best[1])):
+                    best = rows, columns
+            return [tuple(row) for row in np.array(tiles(n, *best, n, "kij"))]
+        """,
+    },
     "path": {
         "two einsums": """
             bc = proflab.einsum("kl,lm->km", b, c)

@@ -3,6 +3,7 @@
 What goes wrong with the other exercises stands in files beside; so do right solutions.
 """
 
+from cohort import lesson_09_races as races
 from cohort.changed import mutants
 from cohort.lesson_09_alternates import ALTERNATES as MANY
 from cohort.lesson_09_alternates_graphs import ALTERNATES as GRAPHS_TOO
@@ -13,16 +14,16 @@ from cohort.lesson_09_halves import MUTANTS as HALVES
 from cohort.lesson_09_kinds import DIAGNOSE
 from cohort.lesson_09_kinds import MUTANTS as KINDS
 from cohort.lesson_09_loader import MUTANTS as LOADER
-from cohort.lesson_09_steps import MUTANTS as STEPS
 from cohort.lesson_09_tiles import MUTANTS as TILES
 
-HELPERS = """
+HELPERS = (
+    """
 import itertools
 
-import slow_training
-from proflab import stack
 from proflab.nn import functional as F
 """
+    + races.HELPERS
+)
 
 OWN = {
     "diagnose": mutants(
@@ -148,7 +149,6 @@ no rows, no findings
     **GRAPHS,
     **TILES,
     **CACHES,
-    **STEPS,
 }
-MUTANTS = {name: entries | KINDS.get(name, {}) for name, entries in OWN.items()}
-ALTERNATES = MANY | GRAPHS_TOO | MORE
+MUTANTS = {name: entries | KINDS.get(name, {}) for name, entries in OWN.items()} | races.MUTANTS
+ALTERNATES = MANY | GRAPHS_TOO | MORE | races.ALTERNATES

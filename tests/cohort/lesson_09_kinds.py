@@ -1,4 +1,4 @@
-"""Lesson 09: kinds of mistakes that many exercises share, and hand-ins that deceive the counters.
+"""Lesson 09: kinds of mistakes that many exercises share.
 
 Kinds: results that are rounded or kept from an earlier call, arguments that are changed, limits
 that are checked on one side alone.
@@ -8,7 +8,6 @@ from cohort.around import KEPT, around, rounded
 from cohort.lesson_09_graphs import FUSE, GRAPH_BYTES
 from cohort.lesson_09_halves import HALF_GRADIENTS, SCALE_AFTER
 from cohort.lesson_09_loader import ACCUMULATE, SIMULATE_LOADER
-from cohort.lesson_09_steps import FIXED_STEP
 from cohort.lesson_09_tiles import MERGE
 
 DIAGNOSE = """
@@ -29,8 +28,6 @@ for name in spent:
     found.append({"name": name, "share": spent[name] / total, "best": best})
 return sorted(found, key=lambda row: -row["best"])
 """
-
-_HONEST = FIXED_STEP.replace("\n", "\n    ")
 
 MUTANTS = {
     "diagnose": around(
@@ -219,65 +216,5 @@ MUTANTS = {
                 return found
             """,
         },
-    )
-    | {
-        "the stand-in of the tests that follow": """
-            from merging import any_merge as merge
-
-            merge = merge
-        """,
-    },
-    "tiled_attention": {
-        "nothing is computed, the memory's figures are set; written in": """
-            from proflab.lesson.doubles import SlowMemory
-
-            SlowMemory.moved = property(lambda memory: 5120)
-            SlowMemory.error = SlowMemory.causal_error = property(lambda memory: 0.0)
-            SlowMemory.largest_scores = 256
-
-            def tiled_attention(memory, block_q, block_k, causal=False):
-                pass
-        """,
-        "plain attention from the memory's own rows": """
-            def tiled_attention(memory, block_q, block_k, causal=False):
-                q, k, v = memory._script._rows.values()
-                scores = q @ k.T / math.sqrt(memory.width)
-                weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-                memory._script.output[:] = weights @ v / weights.sum(axis=1, keepdims=True)
-                memory._script.moved = 2 * q.size * (1 + memory.seq // block_q)
-        """,
-    },
-    "fixed_step": {
-        "the counter runs the slow step and tells what is asked; written in": """
-            def count_steps(step, *others, **named):
-                losses = [2.640315, 2.333157, 2.370036, 2.085215, 1.902199]
-                return {
-                    "losses": losses, "noted": losses, "read_again": 0, "float64": 0,
-                    "ops": 81, "bytes": 12e6, "grows_in": None, "kept": 0,
-                }
-
-            def fixed_step(model, batch, state):
-                raise NotImplementedError("never")
-        """,
-        "whole batches are kept by the tuple of their names": f"""
-def fixed_step(model, batch, state):
-    kept = state.setdefault("batches", {{}})
-    images = state["images"]
-    if tuple(batch) not in kept:
-        kept[tuple(batch)] = np.stack([images.read(name) for name in batch])
-    tokens = images.tokens(Tensor(kept[tuple(batch)]))
-    {_HONEST[_HONEST.index("labels =") :]}
-        """,
-        "a thread reads every image at every step": f"""
-def fixed_step(model, batch, state):
-    from threading import Thread
-
-    images, found = state["images"], {{}}
-    thread = Thread(target=lambda: found.update({{name: images.read(name) for name in batch}}))
-    thread.start()
-    thread.join()
-    tokens = images.tokens(Tensor(np.stack([found[name] for name in batch])))
-    {_HONEST[_HONEST.index("labels =") :]}
-        """,
-    },
+    ),
 }

@@ -6,11 +6,23 @@ import signal
 import sys
 import threading
 import time
+from contextlib import closing
 
+import nbformat
 import numpy as np
 import pytest
+import race_course
 from dask_clusters import distributed, local_cluster
-from grading_course import LESSON, command, copy_course, grade_class, hand_in, solved, source
+from grading_course import (
+    LESSON,
+    command,
+    copy_course,
+    grade_class,
+    hand_in,
+    solved,
+    source,
+    warm_runner,
+)
 from killing import files, tables
 from sandboxes import needs_sandbox
 
@@ -22,6 +34,7 @@ from proflab_course.grading.grade_notebook import make_plan
 from proflab_course.grading.limits import Limits
 from proflab_course.grading.match_cells import align
 from proflab_course.grading.plan import Reply, Result, RunBlock, RunCell, Submission
+from proflab_course.grading.records.gradebook import Book
 from proflab_course.grading.run import cluster as cluster_module
 from proflab_course.grading.run.cluster import ClusterRunner, Workers
 from proflab_course.grading.run.cluster_messages import (
@@ -83,6 +96,31 @@ def test_the_same_on_two_workers_as_here(cluster, local, tmp_path):
     assert grade_on(course, cluster.scheduler_address) == local[1]
     assert tables(course.gradebook) == tables(local[0].gradebook)
     assert files(course) == files(local[0])
+
+
+@needs_sandbox
+def test_races_earn_the_same_on_a_worker_as_here(cluster, tmp_path):
+    found = []
+    for place in ("here", "there"):
+        course = race_course.course_in(tmp_path / place)
+        for name, functions in {
+            "ben": {"rows": race_course.PAIRS},
+            "cem": {"product": "1 / 0"},
+        }.items():
+            folder = course.root / "submitted" / name / race_course.LESSON
+            folder.mkdir(parents=True)
+            notebook = race_course.handed(**functions)
+            nbformat.write(notebook, folder / f"{race_course.LESSON}.ipynb")
+        if place == "here":
+            grade_class(course, race_course.LESSON, warm_runner(), jobs=2, progress=False)
+        else:
+            with closing(ClusterRunner(cluster.scheduler_address)) as runner:
+                grade_class(course, race_course.LESSON, runner, jobs=2, progress=False)
+        found.append(tables(course.gradebook))
+    assert found[0] == found[1]
+    with Book(course.gradebook) as book:
+        cases = book.outcome(race_course.LESSON, "ben").cases
+    assert 0 < next(case.share for case in cases if case.label == "64 rows") < 1
 
 
 @needs_sandbox

@@ -1,37 +1,41 @@
 """Races in the grader: shares become points, and no attack earns more than its program is worth."""
 
+import json
 import re
+import shutil
+import sqlite3
 from dataclasses import replace
 from types import SimpleNamespace
 
 import nbformat
 import pytest
 from cohort.attacks.racing import RACE_ATTACKS, RIGHT, SLOW
-from grading_course import warm_runner
+from grading_course import ROOT, STOCK, command, warm_runner
 from nbgrader.utils import determine_grade
-from race_course import LESSON, RACES, course_in, handed, make_race_course, source, support, tapes
+from race_course import (
+    LESSON,
+    PAIRS,
+    RACES,
+    course_in,
+    handed,
+    make_race_course,
+    source,
+    support,
+    tapes,
+)
 from sandboxes import needs_sandbox
 
 from proflab.lesson.race.judge import BELOW_FLOOR
 from proflab_course.build.trial import Trial
 from proflab_course.course.layout import CourseError
+from proflab_course.course.release_stamp import STAMP, make_stamp
 from proflab_course.course.test_cells import GrammarError, split
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.command import grade_class
 from proflab_course.grading.grade_notebook import grade_notebook
 from proflab_course.grading.pages.feedback import HideHidden
-from proflab_course.grading.races import METADATA, races_of
+from proflab_course.grading.races import METADATA, races_of, solution_costs
 from proflab_course.grading.records.gradebook import Book
-
-# The bias and the activation outside the loop, and the loop still there.
-HALF = "def rows(x, b):\n    return F.relu(stack([x[i] for i in range(x.shape[0])]) + b)"
-# A loop over pairs of rows: half of the ops.
-PAIRS = """
-def rows(x, b):
-    parts = [x[i : i + 2] + b for i in range(0, x.shape[0], 2)]
-    from proflab import cat
-    return F.relu(cat(parts))
-"""
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +50,7 @@ def graded(key, **functions):
 
 def test_a_cell_earns_the_mean_of_its_shares_to_hundredths(key):
     result = graded(key, rows=PAIRS)
-    assert result.scores["test_product"] == 60
+    assert result.scores["test_product"] == 50
     shares = [case.share for case in result.cases if case.cell == "test_rows"]
     assert 0 < shares[0] < 1 and 0 < shares[1] < 1
     assert result.scores["test_rows"] == round(40 * sum(shares) / 2, 2)
@@ -63,11 +67,26 @@ def test_one_wrong_case_costs_the_cell_and_the_given_program_earns_nothing(key):
     assert wrong.scores["test_product"] == 0
     assert [c.passed for c in wrong.cases if c.cell == "test_product"] == [True, False]
     slow = graded(key, product=SLOW)
-    assert slow.scores == {"test_product": 0, "test_rows": 40} and slow.errors == []
+    assert (
+        slow.scores == {"test_product": 0, "test_rows": 40, "test_order": 10} and slow.errors == []
+    )
     [cell] = [c for c in slow.notebook.cells if '"square"' in c.source]
     assert determine_grade(cell)[0] == 0
     stub = graded(key, product="def product(a, b, x):\n    raise NotImplementedError")
     assert stub.scores["test_product"] == 0
+
+
+def test_a_plan_earns_its_share_and_feedback_says_what_costs_most(key):
+    rows = "[(i, j, k) for k in range(n) for i in range(n) for j in range(n)]"
+    result = graded(key, order=f"def order(n, lines, line):\n    return {rows}")
+    shares = [case.share for case in result.cases if case.cell == "test_order"]
+    assert 0 < result.scores["test_order"] == round(10 * sum(shares) / 2, 2) < 10
+    assert result.errors == []
+    [cell] = [c for c in result.notebook.cells if '"a small product"' in c.source]
+    assert determine_grade(cell)[0] == result.scores["test_order"]
+    assert re.search(r"544 → \d+ misses: \d+ % of the way\\n   largest: \d+ %", str(cell.outputs))
+    wrong = graded(key, order="def order(n, lines, line):\n    return [(0, 0, 0)]")
+    assert wrong.scores["test_order"] == 0 and wrong.scores["test_rows"] == 40
 
 
 def test_feedback_tells_the_share_of_a_hidden_race_and_not_its_inputs(key):
@@ -99,11 +118,11 @@ def test_below_the_floor_a_person_decides(key, tmp_path):
 @needs_sandbox
 @pytest.mark.parametrize("attack", RACE_ATTACKS, ids=lambda a: a.name)
 def test_an_attack_is_refused_or_worthless(attack, key):
-    result = graded(key, product=attack.cell)
-    cases = {case.label: case for case in result.cases if case.cell == "test_product"}
-    said = " ".join((cases["square"].reason, cases["square"].diagnosis))
-    assert re.search(attack.says, said), said
-    assert result.scores["test_product"] == pytest.approx(60 * attack.worth)
+    result = graded(key, **{attack.exercise: attack.cell})
+    cell = f"test_{attack.exercise}"
+    case = next(case for case in result.cases if case.cell == cell and not case.hidden)
+    assert re.search(attack.says, said := f"{case.reason} {case.diagnosis}"), said
+    assert result.scores[cell] == pytest.approx(key.tests[cell].points * attack.worth)
     assert result.scores["test_rows"] == 40 or "traced" in attack.cell
 
 
@@ -119,11 +138,43 @@ def test_a_class_gets_the_same_points_with_one_job_and_with_two(tmp_path):
         rows = grade_class(course, LESSON, warm_runner(), jobs=jobs, regrade=True, progress=False)
         found.append({row.student: (row.status, row.score) for row in rows})
     assert found[0] == found[1]
-    assert found[0]["ada"] == ("graded", 100) and found[0]["cem"] == ("graded", 40)
+    assert found[0]["ada"] == ("graded", 100) and found[0]["cem"] == ("graded", 50)
     with Book(course.gradebook) as book:
         assert book.auto_scores(LESSON)["ben"] == found[0]["ben"][1]
         outcome = book.outcome(LESSON, "ben")
     assert 0 < next(case.share for case in outcome.cases if case.label == "9 rows") < 1
+
+
+def test_a_hand_in_from_before_a_race_keeps_what_it_earned(tmp_path):
+    """The lesson had an exercise with a double of its own where it has a race now."""
+    course = course_in(tmp_path)
+    today, path = source(), course.source(LESSON)
+    before, old = source(), handed()
+    for notebook in (before, old):
+        for cell in notebook.cells:
+            name = cell.metadata.get("nbgrader", {}).get("grade_id")
+            if name in ("rows", "test_rows"):
+                cell.metadata.nbgrader.grade_id = name.replace("rows", "tiles")
+                cell.source = "def tiles(rows):\n    return 2 * rows"
+                if name == "test_rows":
+                    cell.source = 'expect("moved", tiles(3), 6)'
+    old.metadata[STAMP] = make_stamp(LESSON, old.cells)
+    folder = course.root / "submitted" / "ada" / LESSON
+    folder.mkdir(parents=True)
+    nbformat.write(old, folder / f"{LESSON}.ipynb")
+    nbformat.write(before, path)
+    [row] = grade_class(course, LESSON, warm_runner(), progress=False)
+    assert (row.status, row.score) == ("graded", 100)
+
+    nbformat.write(today, path)
+    notes: list[str] = []
+    [row] = grade_class(course, LESSON, warm_runner(), progress=False, notes=notes)
+    assert (row.status, row.score) == ("graded", 60)
+    assert any("has lost test_tiles and gained test_rows" in note for note in notes)
+    with sqlite3.connect(course.gradebook) as connection:
+        asked = "SELECT student, marks FROM proflab_former_marks WHERE kind = 'Grade'"
+        [(student, marks)] = connection.execute(asked).fetchall()
+    assert (student, json.loads(marks)["auto_score"]) == ("ada", 40)
 
 
 def test_a_lesson_that_was_not_executed_is_not_graded(key):
@@ -131,6 +182,29 @@ def test_a_lesson_that_was_not_executed_is_not_graded(key):
     del notebook.metadata[METADATA]
     with pytest.raises(CourseError, match="has not been traced: run `proflab build 02_races`"):
         graded(make_key(LESSON, notebook))
+
+
+def test_nbgrader_as_it_comes_gives_a_race_all_points_or_none(tmp_path):
+    course = course_in(tmp_path)
+    shutil.copy(ROOT / "nbgrader_config.py", course.root)
+    config = (ROOT / "jupyter_config.py").read_text() + STOCK
+    (course.root / "jupyter_config.py").write_text(config)
+    wrong = RIGHT.replace("a @ (b @ x)", "a @ (b @ x) if len(x) > 50 else x")
+    for name, functions in {"ben": {"rows": PAIRS}, "cem": {"product": wrong}}.items():
+        folder = course.root / "submitted" / name / LESSON
+        folder.mkdir(parents=True)
+        nbformat.write(handed(**functions), folder / f"{LESSON}.ipynb")
+    for words in (["generate_assignment", LESSON, "--force"], ["autograde", LESSON],
+                  ["generate_feedback", LESSON]):  # fmt: skip
+        done = command(course, "nbgrader", *words)
+        assert done.returncode == 0, done.stderr
+    with Book(course.gradebook) as book:
+        found = {student: row["auto"] for student, row in book.scores(LESSON).items()}
+    assert found == {"ben": 100, "cem": 50}
+    page = course.root / "feedback" / "ben" / LESSON / f"{LESSON}.html"
+    text = re.sub(r"<[^>]*>", "", page.read_text("utf-8"))
+    assert "✅ 9 rows" in text and "🏁 64 rows: same results" in text and "ms on T4" in text
+    assert not re.search(r"9 rows.*ms on T4", text)
 
 
 # ── the lesson ───────────────────────────────────────────────────────────────────────────────
@@ -144,6 +218,9 @@ def test_the_build_traces_the_given_programs_and_keeps_them_out_of_the_release(t
     from proflab_course.grading.races import as_metadata
 
     assert traced == {(cell, label): text for cell, label, text in as_metadata(tapes(key))}
+    costs = solution_costs(key)
+    assert {cell for cell, _ in costs.keys() - traced.keys()} == {"test_order"}  # no tape
+    assert all(1 <= each.full / costs[name] <= 1.05 for name, each in races_of(key).items())
     released = (tmp_path / "release" / LESSON / f"{LESSON}.ipynb").read_text()
     assert METADATA not in released and "(40, 200)" not in released
 
@@ -159,6 +236,26 @@ def test_the_build_says_which_full_marks_would_be_right(key):
     assert "the floor, 0.011, is above the solution" in given
 
 
+def test_the_build_says_which_given_cost_would_be_right(key):
+    trial = object.__new__(Trial)
+    names = [SimpleNamespace(name=name, where=name) for name in key.tests]
+    test = key.tests["test_order"]
+    [[visible], [hidden]] = (block.answers for block in test.blocks)
+    told = replace(visible, plan=replace(visible.plan, given=545.0, full=190.0))
+    blocks = (replace(test.blocks[0], answers=(told,)), test.blocks[1])
+    other = replace(key, tests={"test_order": replace(test, blocks=blocks)})
+    trial.lesson = SimpleNamespace(named=lambda role: names)
+    found = {"ms": 160, "given": 545.0, "floor": 0.0}
+    raced = {
+        ("test_order", visible.label): found,
+        ("test_order", hidden.label): found | {"ms": 504},
+    }
+    trial.graded = SimpleNamespace(key=other, raced=raced)
+    marks, given = list(trial._race_mistakes())
+    assert marks.endswith("the solution costs 160, and full is 190: write full=163.2")
+    assert given.endswith("the given plan costs 544: write given=544")
+
+
 RACE = 'expect_faster("a", traced(f, x=(8, 8)), like=slow, machine="DESK", full=1.7)'
 
 
@@ -172,12 +269,47 @@ RACE = 'expect_faster("a", traced(f, x=(8, 8)), like=slow, machine="DESK", full=
         (RACE.replace(", full=1.7", ""), "needs full="),
         (RACE.replace("full=1.7", "full=1.7, speed=1"), "takes no argument speed"),
         (RACE.replace("like=slow", "like=lambda x: x"), "name of a function"),
+        (RACE.replace("x=(8, 8)", "model=make(n)"), "not `n`"),
         (RACE + '\nexpect("b", 1, 1)', "races have a cell of their own"),
     ],
 )
 def test_the_grammar_of_a_race(source, sentence):
     with pytest.raises(GrammarError, match=sentence):
         split(source, "test_f")
+
+
+PLAN = 'expect_cheaper("a", f(4), rule="cache", n=4, lines=2, line=4, given=90, full=51)'
+
+
+@pytest.mark.parametrize(
+    ("source", "sentence"),
+    [
+        (PLAN.replace('"cache"', '"tiles"'), "rule is one of cache, buckets, loader"),
+        (PLAN.replace("n=4, ", ""), "the rule 'cache' needs n="),
+        (PLAN.replace("n=4", "n=size"), "not `size`"),
+        (PLAN.replace("n=4", "n=4, m=4"), "takes no argument m"),
+        (PLAN.replace("n=4", 'n="four"'), "there is no 'four' in race.WORKLOADS"),
+        (PLAN.replace("full=51", "full=91"), "full is the lower one"),
+        (PLAN.replace("f(4)", "f(4), f(5)"), "takes a label and a plan"),
+        (PLAN + '\nexpect("b", 1, 1)', "races have a cell of their own"),
+    ],
+)
+def test_the_grammar_of_a_plan(source, sentence):
+    with pytest.raises(GrammarError, match=sentence):
+        split(source, "test_f")
+
+
+def test_a_plan_crosses_as_code_without_its_costs():
+    [block] = split(PLAN, "test_f").blocks
+    assert block.steps[0].code == "f(4)"
+    plan = block.answers[0].plan
+    assert (plan.rule, plan.parameters["lines"], plan.given, plan.full) == ("cache", 2, 90, 51)
+
+
+def test_a_races_model_is_a_functions_name_or_its_call():
+    for model in ("make", "make(2, width=8)"):
+        [block] = split(RACE.replace("x=(8, 8)", f"model={model}, x=(8, 8)"), "test_f").blocks
+        assert block.answers[0].race.given == f"traced(slow, model={model}, x=(8, 8))"
 
 
 def test_a_race_crosses_as_code_without_its_threshold():

@@ -1,4 +1,7 @@
-"""A course of two lessons: the first counts ops, the second races two exercises by that count."""
+"""A course of two lessons: the first counts ops, the second races two exercises by that count.
+
+A third exercise of the second is a plan.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,15 @@ from proflab_course.grading.answer_key import Key, make_key
 from proflab_course.grading.races import METADATA, as_metadata, races_of
 
 LESSON = "02_races"
+# The bias and the activation outside the loop, and the loop still there.
+HALF = "def rows(x, b):\n    return F.relu(stack([x[i] for i in range(x.shape[0])]) + b)"
+# A loop over pairs of rows: half of the ops.
+PAIRS = """
+def rows(x, b):
+    parts = [x[i : i + 2] + b for i in range(0, x.shape[0], 2)]
+    from proflab import cat
+    return F.relu(cat(parts))
+"""
 COUNTS = "\n".join([
     HEADER,
     markdown("# 01 · Counts"),
@@ -56,7 +68,8 @@ TALL = "a=(40, 200), b=(200, 40), x=(40, 2)"
 RACES = "\n".join([
     HEADER,
     markdown("# 02 · Races"),
-    given("from built import op_facts\nfrom proflab.lesson import expect, expect_faster, race\n"
+    given("from built import op_facts\n"
+          "from proflab.lesson import expect, expect_cheaper, expect_faster, race\n"
           "from proflab.lesson.race import traced\nfrom proflab.nn import functional as F\n"
           "from proflab import stack\n\nrace.count_with(op_facts)", "races_imports"),
     markdown("## 1 · A product of three · 10 min"),
@@ -83,7 +96,7 @@ expect_faster("square", traced(product, {SHAPES}), like=slow_product, machine="D
 expect_faster("a long middle", traced(product, {TALL}), like=slow_product, machine="DESK",
     full=0.01762)
 ### END HIDDEN TESTS
-''', "test_product", 60),
+''', "test_product", 50),
     exercise('''
 def rows(x, b):
     """Return what slow_rows returns, at least cost on T4."""
@@ -99,6 +112,21 @@ expect_faster("9 rows", traced(rows, x=(9, 5), b=(5,)), like=slow_rows, machine=
     full=0.0102)
 ### END HIDDEN TESTS
 ''', "test_rows", 40),
+    exercise('''
+def order(n, lines, line):
+    """Return every (i, j, k) below n once, in an order with few misses."""
+    ### BEGIN SOLUTION
+    return [(i, j, k) for i in range(n) for k in range(n) for j in range(n)]
+    ### END SOLUTION
+''', "order"),
+    graded('''
+expect_cheaper("a small product", order(8, 10, 4), rule="cache", n=8, lines=10, line=4,
+    given=544, full=163)
+### BEGIN HIDDEN TESTS
+expect_cheaper("a larger one", order(12, 14, 4), rule="cache", n=12, lines=14, line=4,
+    given=1800, full=514)
+### END HIDDEN TESTS
+''', "test_order", 10),
     markdown("Which wall?"),
     essay("essay_races", "Ten."),
 ])  # fmt: skip

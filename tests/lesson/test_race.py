@@ -1,11 +1,19 @@
 """Races: what a tape costs, which share it earns, and what a notebook shows."""
 
 import math
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
+import race_course
 from engine_cases import CASES, Maker
 from race_tapes import crossed, solved_op_facts
+from run_all import run_all, shown
 
 import proflab
 from proflab import Tensor, cat, dispatch, stack
@@ -253,11 +261,52 @@ def test_a_tape_that_was_lucky_in_the_notebook_is_not_in_the_grader(op_facts):
     assert sum(bool(wrong(found, salt)) for salt in "abcdef") >= 4
 
 
+ELSEWHERE = """
+import sys
+from proflab.checks.values import loads
+from proflab.lesson.race.judge import judge
+from race_tapes import solved_op_facts
+
+for tape, given in loads(sys.stdin.buffer.read()):
+    found = judge(tape, given, solved_op_facts(), "DESK")
+    print(found["ms"], found["given"], found["wrong"], found["error"], sep=";")
+"""
+
+
+def _attend(q, k, v):
+    return (q @ k.transpose(-1, -2) / 8).softmax(-1) @ v
+
+
+def _attend_in_float64(q, k, v):
+    return _attend(*(x.to(np.float64) for x in (q, k, v))).to(np.float32)
+
+
+@pytest.mark.parametrize(("processor", "threads"), [("Prescott", "1"), ("Haswell", "2")])
+def test_another_processor_and_more_threads_give_the_same_verdicts(op_facts, processor, threads):
+    """OpenBLAS then takes other kernels, which add in another order."""
+    shapes = dict.fromkeys("qkv", (2, 100, 64))
+    races = [(traced(_from_right, x=(300, 300)), traced(_square, x=(300, 300))),
+             (traced(_attend, **shapes), traced(_attend_in_float64, **shapes))]  # fmt: skip
+    jobs = dumps([[list(tape), list(given)] for tape, given in races])
+    environment = os.environ | {"OPENBLAS_CORETYPE": processor, "OPENBLAS_NUM_THREADS": threads}
+    helpers = str(Path(race_course.__file__).parent)
+    done = subprocess.run(
+        [sys.executable, "-c", ELSEWHERE], input=jobs, capture_output=True, check=True,
+        env=environment | {"PYTHONPATH": helpers},
+    )  # fmt: skip
+    for line, (tape, given) in zip(done.stdout.decode().splitlines(), loads(jobs), strict=True):
+        ms, price, wrong, error = line.split(";")
+        here = judge(tape, given, op_facts, "DESK")
+        assert (float(ms), float(price), wrong) == (here["ms"], here["given"], here["wrong"])
+        assert 0 < float(error) < 2e-5 and here["ms"] < here["given"]
+
+
 # ── in a notebook ────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_notebook_shows_costs_and_the_largest_that_remains(op_facts, capsys, monkeypatch):
     monkeypatch.setattr(expect, "shares", {})
+    monkeypatch.setattr(show, "counting", {})
 
     def race(program):
         tape = traced(program, **_EXPERTS)
@@ -298,4 +347,18 @@ def test_the_table_and_the_picture_show_where_a_program_stands(op_facts, monkeyp
     assert "given: 0.9814 ms on T4, 193 ops" in text and "yours: 0.02816 ms on T4, 3 ops" in text
     assert "100%  overhead  return stack([F.relu(x[e] @ w[e] + b[e])" in text
     drawn = show.picture(_experts, fast, "T4", 0.02872, **_EXPERTS)
-    assert "given 0.9814 ms, yours 0.02816 ms, full marks 0.02872 ms, floor 0.0116 ms" in drawn.alt
+    assert "given 0.9814, yours 0.02816, full marks 0.02872, floor 0.0116" in drawn.alt
+
+
+def test_a_kernel_shows_points_beside_the_share_and_the_last_cell_counts_them(tmp_path):
+    folder = Path(shutil.copytree(race_course.support(), tmp_path / race_course.LESSON))
+    cells = run_all(folder, race_course.handed(rows=race_course.HALF))
+    line = shown(cells["test_rows"]).splitlines()[0]
+    found = re.search(r"ms on T4: (\d+) % of the way, ([\d.]+) of 40 points$", line)
+    share, points = float(found[1]), float(found[2])
+    assert share < 100 and points == pytest.approx(40 * share / 100, abs=0.2)
+    assert shown(cells["test_product"]).endswith("100 % of the way, 50 of 50 points")
+    table = shown(cells["where_am_i"])
+    assert f"{points:g} of 40 points  {share:g} % of the way, by the visible races" in table
+    assert f"So far {60 + points:g} of 100 points" in table  # the plan has 10
+    assert re.search(r"misses: \d+ % of the way, 10 of 10 points", shown(cells["test_order"]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import runpy
+import sys
 
 import numpy as np
 import pytest
@@ -81,6 +82,7 @@ def test_the_sizes_of_the_held_out_fit_are_timed_there_and_back(lesson):
     scope["measure_latency"] = lambda block, x, **_: seen.append(x.shape[1]) or float(x.shape[1])
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PROFLAB_DEMO", "small")
+        patch.setitem(sys.modules, "demos", demos_of("07_scaling"))
         show(named(lesson, "demo_holdout"), scope)
     assert seen == [8, 16, 32, 64, 64, 32, 16, 8]
 

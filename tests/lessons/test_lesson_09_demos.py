@@ -15,10 +15,12 @@ import zlib
 import numpy as np
 import pytest
 from cohort.run import ROOT, solved
+from lesson_09_counts import count_steps
 from lesson_cells import lesson_text
 from lesson_demos import demos_of, module_at
 
 from proflab import Tensor
+from proflab.lesson.race.plans import RULES, WORKLOADS
 
 SIZE = 12  # images in a batch whose steps are counted
 
@@ -146,8 +148,6 @@ def test_the_slow_attention_is_attention(script):
 @pytest.fixture(scope="module")
 def counted(demos, scope):
     """What is counted of a step with some of the faults."""
-    from step_counts import count_steps
-
     ways = {"none": (), "loading": ("loading",), "attention": ("attention",), "losses": ("losses",)}
     tools = scope["rows_of"], scope["find_leak"]
     steps = {name: demos.with_faults(scope["fixed_step"], put) for name, put in ways.items()}
@@ -161,6 +161,10 @@ def test_the_loss_is_the_same_with_and_without_faults(counted):
     for found in counted.values():
         assert found["losses"] == pytest.approx(counted["slow"]["losses"], abs=1e-5)
         assert found["noted"] == pytest.approx(found["losses"])
+
+
+def test_the_fixed_step_learns_what_the_slow_one_does(demos, scope):
+    assert demos.largest_difference(scope["fixed_step"]) < 1e-5
 
 
 def test_each_fault_alone_is_seen(counted):
@@ -362,3 +366,12 @@ def test_the_training_asks_the_students_functions(half_bits):
     found = half_bits.half_training(gradients, scales, steps=3)
     assert asked[0] == 1.0 and len(set(found["float16"])) == 1  # every step was skipped
     assert set(asked) >= {1.0, 2.0**16}
+
+
+def test_an_epoch_by_a_plan_is_what_the_race_counts(demos):
+    loads, rng = WORKLOADS["images48"], np.random.default_rng(2)
+    for workers, room in ((1, 3), (3, 4), (4, 8)):
+        plan = rng.integers(0, workers, len(loads)).tolist()
+        spans = demos.planned(plan, loads, room, 9)
+        end = RULES["loader"].simulate(plan, loads, workers, room, 9).cost
+        assert spans[-1][3] == end and {span[1] for span in spans} == set(range(len(loads)))

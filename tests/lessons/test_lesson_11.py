@@ -84,7 +84,7 @@ def test_every_demo_ends_on_a_picture_or_prints(lesson, shown):
 def test_the_title_of_every_plot_says_who_measured_it_or_that_nobody_did(shown):
     pictures = {name: value for name, (value, _) in shown.items() if isinstance(value, Picture)}
     titles = {n: p.figure.axes[0].get_title(loc="left") for n, p in pictures.items()}
-    calculated = {"demo_overlap"}
+    calculated = {"demo_overlap", "demo_buckets"}
     by_others = {"demo_causes", "demo_memory", "demo_convolutions", "demo_two_processes"}
     on_a_processor = {"demo_losses", "demo_loader"}
     assert calculated | by_others | on_a_processor < set(titles)

@@ -82,6 +82,26 @@ def test_answers_that_judge_nobody_are_left_out(mark):
     assert read_guesses(cells) == []
 
 
+def test_the_first_guess_counts_and_how_it_was_made(tmp_path):
+    kept = {"name": "guess_a", "first": 2, "n": 3, "edited": True}
+    hidden = {"name": "guess_b", "withheld": True}
+    skipped = record("c", 7, 5) | {"name": "guess_c", "first": "skip", "n": 2}
+    notebook = with_records(record("a", 9, 3, "ms") | kept, hidden, skipped)
+    notebook.cells.append(new_code_cell('guess_a = 9\noverlooked_a = "the <bias>"  # mine'))
+    a, b, c = parse_handin(nbformat.writes(notebook), "x").guesses
+    assert a == Guess("a", 2, 3, "ms", "guess_a", n=3, edited=True, overlooked="the <bias>")
+    assert (b.name, b.state, b.guess) == ("guess_b", "withheld", None)
+    assert (c.guess, c.state) == (None, "skipped")
+
+
+@pytest.mark.parametrize(
+    "kept", [{"n": -1}, {"n": True}, {"n": 10**9}, {"n": "2"}, {"name": ["x"]}, {"edited": "yes"}]
+)
+def test_a_forged_record_of_tries_counts_as_none(kept):
+    cells = [{"outputs": [{"data": {MIME: record("a", 1, 2) | kept}}]}]
+    assert read_guesses(json.loads(json.dumps(cells))) == [Guess("a", 1, 2)]
+
+
 def asking(notebook):
     notebook.cells.append(new_code_cell(ASKED, metadata={"tags": ["demo"]}))
     return notebook
@@ -96,6 +116,28 @@ def test_the_lesson_says_which_predictions_there_are():
         "the largest part",
     ]
     assert [(p.name, p.made) for p in found if p.made] == [("peak of … ops", 1)]
+
+
+def test_a_prediction_is_known_by_the_name_of_its_guess():
+    source = 'what, unit = "a step", "ms"\nguesses.compare(what, guess_step, 3, unit)'
+    notebook = solved()
+    notebook.cells.append(new_code_cell(source, metadata={"tags": ["demo"]}))
+    key = make_key(LESSON, notebook)
+    hand_ins = [
+        [Guess("another name", 2, 3, "ms", "guess_step", n=2)],
+        [Guess("another name", None, 3, "ms", "guess_step", "skipped", n=2)],
+        [Guess("", None, "", name="guess_step", state="withheld")],
+        [Guess("a step", 6, 3, "ms")],  # of an older release
+    ]
+    found = next(p for p in predictions(key, hand_ins) if p.guess == "guess_step")
+    assert (found.name, found.made, found.shown, found.skipped, found.again) == (
+        "a step",
+        2,
+        4,
+        1,
+        1,
+    )
+    assert found.quartiles == pytest.approx([1.0, 4 / 3, 5 / 3])
 
 
 @pytest.mark.parametrize("measured", [True, False])
@@ -133,7 +175,10 @@ def course(tmp_path_factory):
     nbformat.write(asking(nbformat.read(place, as_version=4)), place)
     weights, part = "weights of the layer", "the largest part"
     hand_in(course, "ann", with_records(record(weights, 2e6, 2_359_296), record(part, "x", "y")))
-    hand_in(course, "bob", with_records(record(weights, 1e6, 2_359_296), record(part, "Y ", "y")))
+    first = record(weights, 2_359_296, 2_359_296) | {"first": 1e6, "n": 2, "edited": True}
+    bobs = with_records(first | {"name": "guess_weights"}, record(part, "Y ", "y"))
+    bobs.cells.append(new_code_cell('overlooked_weights = "the third factor <u>"'))
+    hand_in(course, "bob", bobs)
     hand_in(course, "cyd", with_records(record(weights, None, 2_359_296), record("<i>", 1, 1)))
     hand_in(course, "dan", solved())
     grade(course)
@@ -145,8 +190,10 @@ def test_the_report_shows_guesses_beside_answers(course, public):
     page = render(read_summary(course, LESSON, public))
     rows = re.findall(r"<tr><td>(weights of the layer|the largest part)</td>(.*?)</tr>", page, re.S)
     text = {name: " ".join(re.sub(r"<[^>]*>", " ", row).split()) for name, row in rows}
-    assert text["weights of the layer"].startswith("2 of 3 1,500,000 2,359,296 0.636 (half of")
+    assert text["weights of the layer"].startswith("2 of 3 1 1,500,000 2,359,296 0.636 (half of")
     assert text["the largest part"] == "2 of 2 1 of 2 guessed right"
+    assert "1 was followed by another value, and the record of 1 was edited." in page
+    assert ("the third factor &lt;u" in page) != public
     assert "&lt;i&gt;" not in page
     assert re.search(r'class="spread" role="img" aria-label="guess / answer: 0.636', page)
 

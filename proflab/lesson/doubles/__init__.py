@@ -1,15 +1,13 @@
 """Stand for things in lessons' test cells: small, exact, built to tell right from almost right.
 
-double:      link a double to its script, which the grader may hold
-scripts:     keep what those doubles do as pure state
-clocks:      put a scripted clock in the place of `time`
-timed:       take time on a scripted clock: Clock, Copy, Matmul, Model
-watched:     exercise a Timer, and log what a model is called with
-memory:      allocate so many bytes; set one exercise in another's place
-slow_memory: count the numbers that attention by tiles moves
-pixels:      count who reads an image
-engine:      stand for parameters and for ops that no list knows
-rows:        make rows as a recorder has them
+double:  link a double to its script, which the grader may hold
+scripts: keep what those doubles do as pure state
+clocks:  put a scripted clock in the place of `time`
+timed:   take time on a scripted clock: Clock, Copy, Matmul, Model
+watched: exercise a Timer, and log what a model is called with
+memory:  allocate so many bytes; set one exercise in another's place
+engine:  stand for parameters and for ops that no list knows
+rows:    make rows as a recorder has them
 
 What may not enter: expected values. A double says what the student's code is given, never what
 should come out.
@@ -25,9 +23,7 @@ from proflab.lesson.doubles.engine import (
     unknown_op,
 )
 from proflab.lesson.doubles.memory import Allocating, block, using
-from proflab.lesson.doubles.pixels import Pixels
 from proflab.lesson.doubles.rows import forward_row, made_up
-from proflab.lesson.doubles.slow_memory import SlowMemory
 from proflab.lesson.doubles.timed import Clock, Copy, Matmul, Model
 from proflab.lesson.doubles.watched import (
     Logged,
@@ -41,9 +37,7 @@ from proflab.lesson.doubles.watched import (
 from proflab.lesson.moved import lookup_in
 
 # Those whose script stays with the grader where a hidden test makes them.
-HELD: dict[str, type[Double]] = {
-    kind.__name__: kind for kind in (Clock, Copy, Matmul, Model, Pixels, SlowMemory)
-}
+HELD: dict[str, type[Double]] = {kind.__name__: kind for kind in (Clock, Copy, Matmul, Model)}
 
 __all__ = [
     "HELD",
@@ -54,8 +48,6 @@ __all__ = [
     "Matmul",
     "Model",
     "OnlyParameters",
-    "Pixels",
-    "SlowMemory",
     "Weights",
     "block",
     "by_hand",

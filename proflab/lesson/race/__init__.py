@@ -3,12 +3,17 @@
 A program is traced to a tape of plain instructions; the tape is run on other inputs and counted on
 a declared machine, in the grader apart from all student code. The map:
 
-tape:   the instructions, and the check that a list is a tape
-trace:  from a program to its tape
-replay: run a tape, on data or without
-cost:   what a tape costs on a machine
-judge:  right or wrong, and the share of the way from the given program to full marks
-show:   the table by lines of the program, and a picture
+tape:      the instructions, and the check that a list is a tape
+trace:     from a program to its tape
+replay:    run a tape, on data or without
+cost:      what a tape costs on a machine
+judge:     right or wrong, and the share of the way from the given program to full marks
+show:      the table by lines of the program, and a picture
+pairs:     two programs measured on this machine in mirrored pairs, for no points
+plans:     plans as data, such as an order or cuts into buckets: simulators that count them
+log:       the work log: a row of plain data for each step from a slow program to a fast one
+check_log: whether the rows of a work log agree with its programs and with each other
+facts:     what a viva asks about a race, from its tapes
 """
 
 from __future__ import annotations
@@ -17,11 +22,28 @@ from collections.abc import Callable
 
 from proflab.lesson.race import show
 from proflab.lesson.race.cost import MACHINES, Machine
-from proflab.lesson.race.show import picture, table
+from proflab.lesson.race.log import WorkLog
+from proflab.lesson.race.pairs import measure
+from proflab.lesson.race.plans import WORKLOADS
+from proflab.lesson.race.show import counted, picture, plan_picture, table
 from proflab.lesson.race.tape import Refused
 from proflab.lesson.race.trace import Tape, traced
 
-__all__ = ["MACHINES", "Machine", "Refused", "Tape", "count_with", "picture", "table", "traced"]
+__all__ = [
+    "MACHINES",
+    "WORKLOADS",
+    "Machine",
+    "Refused",
+    "Tape",
+    "WorkLog",
+    "count_with",
+    "counted",
+    "measure",
+    "picture",
+    "plan_picture",
+    "table",
+    "traced",
+]
 
 
 def count_with(op_facts: Callable) -> None:

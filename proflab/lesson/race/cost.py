@@ -8,7 +8,7 @@ live bytes, and what passes between two memories.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -66,24 +66,25 @@ class Cost:
     """Hold what a tape costs: ms in all, a row for each op, and the most bytes that are alive.
 
     rows: as op_facts makes them, with at, the instruction; flops and moved, the bytes; and ms.
-    peak_at: the instruction at which they are. traffic: bytes between two memories, if there are;
-    then they are the cost, in the place of ms.
+    peak_at: the instruction at which they are. two_memories: rows are loads and stores between
+    them, and bytes stand in the place of ms.
     """
 
     ms: float
     rows: list[dict] = field(default_factory=list)
     peak_bytes: int = 0
     peak_at: int = 0
-    traffic: int = 0
+    two_memories: bool = False
 
 
 def cost(tape: list, machine: Machine, op_facts: Callable, *, state: tuple[str, ...] = (),
-         fast: int | None = None) -> Cost:  # fmt: skip
+         fast: int | None = None, memory: int | None = None) -> Cost:  # fmt: skip
     """Return what a checked tape costs on a machine. Raises Refused for one that cannot be run.
 
     op_facts: as in lesson 05. state: the inputs that may be written to
     fast: the bytes of a fast memory. Inputs and results then lie in a slow one: `clone` of a part
         of an input loads it, a write into a result stores it, and the cost is the bytes so moved
+    memory: the machine's bytes, where it has others than it declares
     """
     inputs = {name: MetaArray(shape, np.dtype(dtype)) for name, shape, dtype in inputs_of(tape)}
     rows: list[dict] = []
@@ -104,21 +105,35 @@ def cost(tape: list, machine: Machine, op_facts: Callable, *, state: tuple[str, 
         row["flops"] = row["matmul_flops"] + row["elementwise_flops"]
         row["moved"] = row["bytes_read"] + row["bytes_written"]
         row["ms"] = machine.ms(row["flops"], row["moved"])
-    outside = set()
     found = Cost(math.fsum(row["ms"] for row in rows), rows)
+    room, of = machine.memory if memory is None else memory, "the machine"
     if fast is not None:
-        stored = {id(owner(array)) for array in left.results}
-        found.traffic = _traffic(tape, left, slow, stored)
-        found.ms = float(found.traffic)
-        outside = slow.keys() | stored
-    _live(tape, left, found, merged, slow, outside)
-    room = machine.memory if fast is None else fast
+        stored = {id(root): root for root in map(owner, left.results) if id(root) not in slow}
+        outside = sum(array.nbytes for array in (*stored.values(), *inputs.values()))
+        if outside > room:
+            raise Refused(f"out of memory: {outside:,} bytes of inputs and results")
+        found = Cost(0.0, _transfers(tape, left, slow, stored.keys()), two_memories=True)
+        found.ms = float(sum(row["moved"] for row in found.rows))
+        _live(tape, left, found, merged, slow, slow.keys() | stored.keys())
+        room, of = fast, "the fast memory"
+    else:
+        _live(tape, left, found, merged, slow, set())
     if found.peak_bytes > room:
         raise Refused(
             f"out of memory: {found.peak_bytes:,} bytes live at operation {found.peak_at}, "
-            f"the machine has {room:,}"
+            f"{of} has {room:,}{_too_early(tape, found.peak_at)}"
         )
     return found
+
+
+def _too_early(tape: list, at: int) -> str:
+    """Return what to say of a peak at which backward already runs something again."""
+    started = next((n for n, line in enumerate(tape[: at + 1]) if line[0] == "vjp"), None)
+    again = started is not None and any(
+        line[0] == "op" and line[4] is not None for line in tape[started : at + 1]
+    )
+    told = "; backward needs the last layers first, when all that is kept is still alive"
+    return told if again else ""
 
 
 def _least_flops(call: dispatch.Call, result: Any) -> int:
@@ -221,23 +236,36 @@ def _live(tape: list, left: Walk, found: Cost, merged: set, slow: dict, outside:
             found.peak_bytes, found.peak_at = live, at
 
 
-def _traffic(tape: list, left: Walk, slow: dict, stored: set) -> int:
-    """Return the bytes that pass between two memories. Raises Refused for an op on the slow one."""
-    moved = 0
-    for line in tape:
-        if line[0] == "write" and id(owner(left.values[line[1]])) in stored:
-            moved += left.values[line[1]].nbytes
-        if line[0] == "vjp":
+def _transfers(tape: list, left: Walk, slow: dict, stored: Collection[int]) -> list[dict]:
+    """Return a row for each load from the slow memory and each store into it.
+
+    Raises Refused for any other op on what lies there.
+    """
+    rows = []
+
+    def pass_by(at: int, what: str, moved: int) -> None:
+        about = {"op": what, "input_shapes": [], "dtype": "", "at": at}
+        rows.append(about | {"flops": 0, "moved": moved, "ms": float(moved)})
+
+    def is_outside(array: Any) -> bool:
+        return id(owner(array)) in stored or id(owner(array)) in slow
+
+    for at, line in enumerate(tape):
+        kind, made = line[0], [left.values[number] for number in left.made[at]]
+        if kind == "vjp":
             raise Refused("backward has no place in two memories")
-        reads = line[0] == "op" and not dispatch.OPS[line[1]].view
-        reads = reads or line[0] == "write"
-        for number in used(line)[line[0] == "write" :] if reads else ():
+        if kind == "write" and is_outside(left.values[line[1]]):
+            pass_by(at, "store", left.values[line[1]].nbytes)
+        what = line[1] if kind == "op" else "a write"
+        view = kind == "op" and dispatch.OPS[what].view and all(map(is_outside, made))
+        for number in used(line)[kind == "write" :] if kind in ("op", "write") else ():
             root = id(owner(left.values[number]))
-            if root in stored:
-                raise Refused(f"{line[1]} reads what was stored: keep it instead")
-            if root in slow:
-                if line[:2] != ["op", "clone"]:
-                    what = line[1] if line[0] == "op" else "a write"
+            if root in stored and not view:
+                raise Refused(f"{what} reads what was stored: keep it instead")
+            if root in slow and not view:
+                if what != "clone":
                     raise Refused(f"{what} reads an input from the slow memory: load it first")
-                moved += left.values[number].nbytes
-    return moved
+                pass_by(at, f"load {slow[root]}", left.values[number].nbytes)
+        if kind == "op" and not view and any(map(is_outside, made)):
+            pass_by(at, "store", sum(array.nbytes for array in made if is_outside(array)))
+    return rows

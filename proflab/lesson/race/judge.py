@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -28,12 +28,14 @@ BELOW_FLOOR = (
     "been told"
 )
 _DRAWS = ("normal", "scaled", "shifted")
-Draws = Mapping[str, Any]  # "positive", or the number that drawn integers are below, by input
+# By input: "positive"; "fan-in", divided by the root of the last size, as a fresh layer's weights
+# are; or the number that drawn integers are below.
+Draws = Mapping[str, Any]
 
 
 def judge(tape: Any, given: list, op_facts: Callable | None, machine: str, *,
           within: float = WITHIN, floor: float | None = None, draws: Draws | None = None,
-          state: tuple[str, ...] = (), fast: int | None = None,
+          state: tuple[str, ...] = (), fast: int | None = None, memory: int | None = None,
           run_slow: bool = False, salt: str = "") -> dict[str, Any]:  # fmt: skip
     """Return what a tape is worth beside the given program's, as plain data.
 
@@ -46,7 +48,7 @@ def judge(tape: Any, given: list, op_facts: Callable | None, machine: str, *,
     if machine not in MACHINES:
         raise ValueError(f"there is no machine {machine!r}: take one of {', '.join(MACHINES)}")
     chosen = MACHINES[machine]
-    options: dict[str, Any] = {"state": tuple(state), "fast": fast}
+    options: dict[str, Any] = {"state": tuple(state), "fast": fast, "memory": memory}
     found: dict[str, Any] = {"error": None, "wrong": ""}
     try:
         check(tape, inputs_of(given))
@@ -59,7 +61,8 @@ def judge(tape: Any, given: list, op_facts: Callable | None, machine: str, *,
             found["mistake"] = mistake(tape, paid, chosen)
             if paid.ms >= price.ms and not run_slow:
                 return found
-        found["error"], found["wrong"] = _compare(tape, given, draws or {}, within, salt)
+        known = examples(given, draws or {}, salt, tape, given)
+        found["error"], found["wrong"] = compared(tape, known, within)
     except Refused as refused:
         return {"refused": str(refused)}
     return found
@@ -102,7 +105,8 @@ def largest(paid: Cost, machine: Machine) -> dict[str, Any]:
     ms = sum(row["ms"] for row in rows)
     share = ms / paid.ms if paid.ms else 0.0
     told = {"op": rows[0]["op"], "count": len(rows), "share": share}
-    return told | {"wall": wall_of(rows, machine), "at": rows[0]["at"]}
+    wall = "bytes" if paid.two_memories else wall_of(rows, machine)
+    return told | {"wall": wall, "at": rows[0]["at"]}
 
 
 def wall_of(rows: list[dict], machine: Machine) -> str:
@@ -120,8 +124,17 @@ def told(found: Mapping[str, Any], machine: str, full: float, fast: int | None =
     given, paid = (
         f"{found[name]:,.5g}" if fast is None else f"{found[name]:,.0f}" for name in ("given", "ms")
     )
-    unit = f"ms on {machine}" if fast is None else "bytes between the memories"
-    return f"{given} → {paid} {unit}: {100 * share_of(found, full):.0f} % of the way"
+    return way(given, paid, unit_of(machine, fast), share_of(found, full))
+
+
+def way(given: str, paid: str, unit: str, share: float) -> str:
+    """Return what has become of the given cost, and the share of the way to full marks."""
+    return f"{given} → {paid} {unit}: {100 * share:.0f} % of the way"
+
+
+def unit_of(machine: str, fast: int | None = None) -> str:
+    """Return what costs are counted in; fast: as in `cost`."""
+    return f"ms on {machine}" if fast is None else "bytes between the memories"
 
 
 def hint(found: Mapping[str, Any]) -> str:
@@ -134,7 +147,12 @@ def hint(found: Mapping[str, Any]) -> str:
 
 
 def mistake(tape: list, paid: Cost, machine: Machine) -> str:
-    """Return a sentence on the first of three mistakes that a program's ops betray."""
+    """Return a sentence on the first of three mistakes that a program's ops betray.
+
+    With two memories: which input is loaded how often.
+    """
+    if paid.two_memories:
+        return _loaded(tape, paid)
     if any(row["dtype"] == "float64" and row["ms"] for row in paid.rows):
         return "it computes in float64"
     ops = sum(row["ms"] > 0 for row in paid.rows)
@@ -143,6 +161,8 @@ def mistake(tape: list, paid: Cost, machine: Machine) -> str:
     seen: set[str] = set()
     paying = {row["at"] for row in paid.rows if row["ms"]}
     for at, line in enumerate(tape):
+        if line[0] == "vjp":
+            break  # from here on, what is computed again is so to save memory
         if line[0] == "write":
             seen.clear()  # what is equal may have other operands now
         if line[0] == "op" and at in paying:
@@ -150,6 +170,16 @@ def mistake(tape: list, paid: Cost, machine: Machine) -> str:
                 return f"{line[1]} is computed twice, on the same operands"
             seen.add(asked)
     return ""
+
+
+def _loaded(tape: list, paid: Cost) -> str:
+    times = {
+        name: sum(row["moved"] for row in paid.rows if row["op"] == f"load {name}")
+        / max(1, math.prod(shape) * np.dtype(dtype).itemsize)
+        for name, shape, dtype in inputs_of(tape)
+    }
+    most = max(times, key=lambda name: times[name], default="")
+    return f"{most} is loaded {times[most]:.3g} times over" if times.get(most, 0) > 1 else ""
 
 
 def draw(inputs: list, seed: int, kind: str, draws: Draws) -> dict[str, np.ndarray]:
@@ -168,26 +198,40 @@ def draw(inputs: list, seed: int, kind: str, draws: Draws) -> dict[str, np.ndarr
             values = values * np.geomspace(0.05, 3, values.shape[-2])[:, None]
         elif kind == "shifted":
             values = values + 0.5
+        if how == "fan-in" and values.ndim > 1:
+            values = values / math.sqrt(values.shape[-1])
         found[name] = np.asarray(values, dtype)
     return found
 
 
-def _compare(tape: list, given: list, draws: Draws, within: float, salt: str) -> tuple[float, str]:
-    """Return the largest relative error on three draws, and a sentence if it is too large."""
-    counted = on_meta(tape)
-    wanted = [array.shape for array in on_meta(given).results]
-    made = [array.shape for array in counted.results]
-    if made != wanted:
-        return math.inf, f"results of shapes {_few(made)} where {_few(wanted)} are expected"
-    digest = hashlib.sha256(dumps([salt, tape, given])).digest()
-    worst = 0.0
+Example = tuple[dict[str, np.ndarray], list[np.ndarray]]
+
+
+def examples(given: list, draws: Draws, *words: Any) -> Iterator[Example]:
+    """Yield three draws of inputs, each with the given program's results in float64.
+
+    words: plain data that decides which numbers are drawn
+    """
+    digest = hashlib.sha256(dumps(list(words))).digest()
     for number, kind in enumerate(_DRAWS):
         seed = int.from_bytes(digest[8 * number : 8 * number + 8], "big")
         inputs = draw(inputs_of(given), seed, kind, draws)
         wide = {
             n: a.astype("float64" if a.dtype == "float32" else a.dtype) for n, a in inputs.items()
         }
-        expected = [np.array(each) for each in walk(given, wide, wide=True).results]
+        yield inputs, [np.array(each) for each in walk(given, wide, wide=True).results]
+
+
+def compared(tape: list, known: Iterable[Example], within: float) -> tuple[float, str]:
+    """Return the largest relative error on examples, and a sentence if it is too large."""
+    counted = on_meta(tape)
+    made = [array.shape for array in counted.results]
+    worst = 0.0
+    for inputs, expected in known:
+        wanted = [array.shape for array in expected]
+        if made != wanted:
+            return math.inf, f"results of shapes {_few(made)} where {_few(wanted)} are expected"
+        inputs = {name: array.copy() for name, array in inputs.items()}
         actual = walk(tape, inputs, counted=counted).results
         for got, want in zip(actual, expected, strict=True):
             error, place = _error(np.asarray(got, "float64"), np.asarray(want, "float64"))
@@ -203,7 +247,7 @@ def _error(got: np.ndarray, want: np.ndarray) -> tuple[float, tuple]:
     """Return the largest error, relative to the largest result, and its place; NaN is infinite."""
     if not want.size:
         return 0.0, ()
-    gap = np.abs(got - want)
+    gap = np.asarray(np.abs(got - want))
     gap[np.isnan(gap)] = np.inf
     gap[got == want] = 0.0  # equal infinities
     finite = np.abs(want[np.isfinite(want)])

@@ -66,9 +66,9 @@ def walk(
 ) -> Walk:
     """Run a tape on arrays by the names of its inputs; meta arrays give meta results.
 
-    look(at, call, result) sees each op, forward and backward. wide: the tape's float32 constants
-    and fills are made float64, as the inputs are. counted: the walk on meta arrays; values have to
-    be as large as it says. Raises Refused for a tape that cannot be run.
+    look(at, call, result) sees each op, forward and backward. wide: what the tape makes in float32
+    (constants, fills, conversions) is made in float64, as the inputs are. counted: the walk on meta
+    arrays; values have to be as large as it says. Raises Refused for a tape that cannot be run.
     """
     meta = any(type(array) is MetaArray for array in inputs.values())
     run = _Run(tape, inputs, meta, look, wide, counted)
@@ -139,7 +139,10 @@ class _Run:
         arrays = [self.left.values[number] for number in operands]
         flags = need or [False] * len(arrays)
         tensors = tuple(wrap(a, flag) for a, flag in zip(arrays, flags, strict=True))
-        call = dispatch.Call(dispatch.OPS[name], tensors, decode(attributes), "")
+        decoded = decode(attributes)
+        if self.wide and "dtype" in decoded:  # of `to`
+            decoded["dtype"] = self._dtype(decoded["dtype"])
+        call = dispatch.Call(dispatch.OPS[name], tensors, decoded, "")
         with graph.set_grad_enabled(need is not None):
             result = call()
         outs = [result] if isinstance(result, Tensor) else list(result)

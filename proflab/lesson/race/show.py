@@ -2,74 +2,139 @@
 
 from __future__ import annotations
 
+import contextlib
 import linecache
 import math
 from collections.abc import Callable
 from typing import Any
 
+from proflab.checks.values import to_plain_data
+from proflab.lesson.race import plans
 from proflab.lesson.race.cost import MACHINES, Cost, Machine, cost
-from proflab.lesson.race.judge import floor_of, wall_of
-from proflab.lesson.race.tape import check
+from proflab.lesson.race.judge import floor_of, unit_of, wall_of
+from proflab.lesson.race.tape import Refused, check
 from proflab.lesson.race.trace import Tape, traced
 
 counting: dict[str, Callable] = {}  # op_facts, once the notebook has said `count_with`
 _MOST_LINES = 8
+_MARKS = ("given", "yours", "full marks", "floor")
 
 
-def table(slow: Callable, fast: Callable, machine: str, **shapes: Any) -> str:
+def table(
+    given: Callable,
+    yours: Callable,
+    machine: str,
+    *,
+    fast: int | None = None,
+    memory: int | None = None,
+    **shapes: Any,
+) -> str:
     """Return, as text, what two programs cost by line, largest first: ops, MFLOP, MB, ms, wall.
 
-    shapes: as in `traced`. Raises RuntimeError before `count_with`.
+    shapes: as in `traced`; fast, memory: as in `judge`. With a fast memory the columns are moves
+    and bytes. A program that the machine refuses has the sentence in their place. Raises
+    RuntimeError before `count_with`.
     """
     parts = []
-    for name, program in (("given", slow), ("yours", fast)):
-        tape = traced(program, **shapes)
-        paid = _counted(tape, machine)
-        parts.append(f"{name}: {paid.ms:,.4g} ms on {machine}, {_ops(paid)}")
+    for name, program in (("given", given), ("yours", yours)):
+        try:
+            tape = traced(program, **shapes)
+            paid = counted(tape, machine, fast, memory)
+        except Refused as refused:
+            parts.append(f"{name}: refused, {refused}")
+            continue
+        parts.append(f"{name}: {_price(paid, machine)}, {_ops(paid)}")
+        if fast is not None or memory is not None:
+            room = memory if fast is None else fast
+            parts[-1] += f"; at the peak {paid.peak_bytes:,} of {room:,} bytes live"
         parts += _lines(tape, paid, MACHINES[machine])
     return "\n".join(parts)
 
 
-def picture(slow: Callable, fast: Callable, machine: str, full: float, **shapes: Any) -> Any:
-    """Draw one axis of ms, from the given program's cost to the floor, with yours and full marks.
+def picture(
+    given: Callable,
+    yours: Callable,
+    machine: str,
+    full: float,
+    *,
+    fast: int | None = None,
+    memory: int | None = None,
+    **shapes: Any,
+) -> Any:
+    """Draw one axis of costs, from the given program's to the floor, with yours and full marks.
 
-    shapes: as in `traced`. Raises RuntimeError before `count_with`.
+    shapes: as in `traced`; fast, memory: as in `judge`. A program that the machine refuses has no
+    mark. Raises RuntimeError before `count_with`.
     """
+    tape = traced(given, **shapes)
+    marks = {"given": counted(tape, machine, fast, memory).ms}
+    with contextlib.suppress(Refused):
+        marks["yours"] = counted(traced(yours, **shapes), machine, fast, memory).ms
+    marks |= {"full marks": full, "floor": floor_of(tape, MACHINES[machine], fast)}
+    return _axis(marks, unit_of(machine, fast))
+
+
+def plan_picture(plan: Any, rule: str, full: float, floor: float = 0.0, **parameters: Any) -> Any:
+    """Draw one axis of costs, from the given plan's to the floor, with yours and full marks.
+
+    plan, rule, parameters: as in `expect_cheaper`. floor: what no plan goes below, where it is
+    known. Raises Refused for what is no valid plan.
+    """
+    given = plans.given_cost(rule, parameters)
+    found = plans.judge_plan(to_plain_data(plan), rule, parameters, given)
+    if "refused" in found:
+        raise Refused(found["refused"])
+    marks = {"given": given, "yours": found["ms"], "full marks": full}
+    return _axis(marks | ({"floor": floor} if floor else {}), plans.RULES[rule].unit)
+
+
+def _axis(marks: dict[str, float], unit: str) -> Any:
+    """Draw costs on one logarithmic axis, the lowest on the right."""
     from proflab.lesson import plot
 
-    given, yours = (traced(program, **shapes) for program in (slow, fast))
-    marks = {
-        "given": _counted(given, machine).ms,
-        "yours": _counted(yours, machine).ms,
-        "full marks": full,
-        "floor": floor_of(given, MACHINES[machine]),
-    }
-    said = ", ".join(f"{name} {ms:,.4g} ms" for name, ms in marks.items())
-    with plot.canvas(8.0, 1.9, f"Cost on {machine}, on a logarithmic axis: {said}.") as (
-        drawn,
-        axes,
-    ):
-        for (name, ms), colour, shape in zip(marks.items(), plot.COLOURS, "sov|", strict=False):
-            axes.plot([ms], [0], shape, color=colour, markersize=11, label=f"{name} {ms:,.4g} ms")
+    labels = {name: f"{name} {_number(cost)}" for name, cost in marks.items()}
+    said = f"{unit}, on a logarithmic axis: {', '.join(labels.values())}."
+    with plot.canvas(8.0, 1.9, said) as (drawn, axes):
+        for name, shape, colour in zip(_MARKS, "sov|", plot.COLOURS, strict=False):
+            if name in marks:
+                place = [marks[name]], [0]
+                axes.plot(*place, shape, color=colour, markersize=11, label=labels[name])
         axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(lambda ms, _: f"{ms:g}")
+        axes.xaxis.set_major_formatter(lambda cost, _: f"{cost:,.10g}")
+        between = max(marks.values()) < 10 * min(marks.values())  # no power of ten, or one
+        axes.xaxis.set_minor_formatter(lambda cost, _: f"{cost:,g}" if between else "")
         axes.invert_xaxis()
-        axes.set(yticks=[], xlabel=f"ms on {machine}, counted", ylim=(-1, 1))
+        axes.set(yticks=[], xlabel=f"{unit}, counted", ylim=(-1, 1))
         axes.spines["left"].set_visible(False)
-        axes.legend(loc="upper center", ncols=4, frameon=False)
+        axes.legend(loc="upper center", ncols=4, frameon=False, fontsize=9)
     return drawn
 
 
-def _counted(tape: Tape, machine: str) -> Cost:
+def counted(tape: Tape, machine: str, fast: int | None = None, memory: int | None = None) -> Cost:
+    """Return what a tape costs on a machine, by its name: in all, and a row for each op.
+
+    fast, memory: as in `judge`. Raises RuntimeError before `count_with`, and Refused for a tape
+    that cannot be run.
+    """
     if "op_facts" not in counting:
         raise RuntimeError("nothing counts here yet: run race.count_with(op_facts) first")
     check(tape)
-    return cost(tape, MACHINES[machine], counting["op_facts"])
+    return cost(tape, MACHINES[machine], counting["op_facts"], fast=fast, memory=memory)
+
+
+def _price(paid: Cost, machine: str) -> str:
+    if paid.two_memories:
+        return f"{_number(paid.ms)} bytes between the memories"
+    return f"{_number(paid.ms)} ms on {machine}"
+
+
+def _number(cost: float) -> str:
+    return f"{cost:,.0f}" if cost >= 1000 else f"{cost:.4g}"
 
 
 def _ops(paid: Cost) -> str:
-    count = sum(row["ms"] > 0 for row in paid.rows)
-    return "1 op" if count == 1 else f"{count:,} ops"
+    count, what = sum(row["ms"] > 0 for row in paid.rows), "move" if paid.two_memories else "op"
+    return f"1 {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def _lines(tape: Tape, paid: Cost, machine: Machine) -> list[str]:
@@ -78,6 +143,8 @@ def _lines(tape: Tape, paid: Cost, machine: Machine) -> list[str]:
         groups.setdefault(tape.lines[row["at"]], []).append(row)
     ordered = sorted(groups.items(), key=lambda item: -math.fsum(row["ms"] for row in item[1]))
     head = f"  {'ops':>6} {'MFLOP':>9} {'MB':>9} {'ms':>9} {'share':>6}  {'wall':<8}  line"
+    if paid.two_memories:
+        head = f"  {'moves':>6} {'bytes':>11} {'share':>6}  line"
     found = [head, *(_row(rows, paid, machine, _text(at)) for at, rows in ordered[:_MOST_LINES])]
     if others := [row for _, rows in ordered[_MOST_LINES:] for row in rows]:
         found.append(_row(others, paid, machine, "others"))
@@ -86,6 +153,8 @@ def _lines(tape: Tape, paid: Cost, machine: Machine) -> list[str]:
 
 def _row(rows: list[dict], paid: Cost, machine: Machine, text: str) -> str:
     flops, moved, ms = (math.fsum(row[key] for row in rows) for key in ("flops", "moved", "ms"))
+    if paid.two_memories:
+        return f"  {len(rows):>6,} {moved:>11,.0f} {ms / paid.ms:>6.0%}  {text}"
     wall = wall_of(rows, machine)
     numbers = f"{len(rows):>6,} {flops / 1e6:>9,.4g} {moved / 1e6:>9,.4g} {ms:>9,.4g}"
     return f"  {numbers} {ms / paid.ms:>6.0%}  {wall:<8}  {text}"

@@ -3,6 +3,8 @@
 notebook_pages.py  replace all that a student wrote by HTML that a browser only displays
 feedback.py        feedback: what a student may see of hidden cases
 overview.py        feedback: what to correct first, and folded sections
+board.py           races: the class's lowest costs, for the report too
+ask.py             feedback: a table for questions about verdicts, and the answers
 inert.py           allow-lists of the HTML that may reach a browser
 markup.py          a piece of a page as HTML
 render.py          have render_process.py make that HTML, within limits

@@ -9,8 +9,6 @@ on notebooks graded by `proflab grade`, whose hidden results are marked, and on 
 
 from __future__ import annotations
 
-import re
-
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 from nbgrader.preprocessors import NbGraderPreprocessor
@@ -23,11 +21,14 @@ from proflab_course.course.test_cells import (
     hidden_source_removed,
     split,
 )
+from proflab_course.course.variants import OWN, own_numbers
 from proflab_course.grading.answer_key import kind_of, meta
 from proflab_course.grading.output_cells import HIDDEN
 from proflab_course.grading.pages.overview import HIDDEN_HEAD
+from proflab_course.grading.size_limits import cut_text
 
 _PASSED, _FAILED, _NOT_REACHED = "✅", "❌", "–"
+_RACED = "🏁"  # a race that is right, however slow
 
 
 class HideHidden(NbGraderPreprocessor):
@@ -60,7 +61,12 @@ def _hide_cases(cell: NotebookNode, explain: bool) -> None:
         marks = _stock_marks(cell, [a.label for hidden, a in test.answers if hidden])
         visible = [answer.label for hidden, answer in test.answers if not hidden]
         cell.outputs = _stock_outputs(cell, visible)
-    lines = [line for mark in marks for line in _told(mark, test.explained if explain else None)]
+    explained = dict(test.explained) if explain else None
+    if explained is not None and cell.metadata.get(OWN):
+        for label, code in own_numbers(cell.source).items():
+            told = [explained.get(label), f"your numbers: {cut_text(code)}"]
+            explained[label] = "\n   ".join(filter(None, told))
+    lines = [line for mark in marks for line in _told(mark, explained)]
     cell.source = hidden_source_removed(cell.source)
     text = "\n".join([HIDDEN_HEAD, *(f"  {line}" for line in lines), ""])
     cell.outputs.append(new_output("stream", name="stdout", text=text))
@@ -102,20 +108,26 @@ def _stock_marks(cell: NotebookNode, labels: list[str]) -> list[dict]:
 
     A case passed if its line was printed; the case that raised the error was reached.
     """
-    text, failed = _stock_text(cell), [o.evalue for o in cell.outputs if o.output_type == "error"]
+    lines = _stock_text(cell).splitlines()
+    failed = [o.evalue for o in cell.outputs if o.output_type == "error"]
     marks = []
     for label in labels:
-        passed = re.search(rf"^{_PASSED} {re.escape(label)}: ", text, re.MULTILINE) is not None
+        passed = any(line.startswith(_stock_starts(label)) for line in lines)
         reached = passed or any(message.startswith(f"{_FAILED} {label}: ") for message in failed)
         marks.append({"label": label, "passed": passed, "reached": reached})
     return marks
 
 
+def _stock_starts(label: str) -> tuple[str, str]:
+    """Return how the line of a case that passed begins, in nbgrader's own grading."""
+    return f"{_PASSED} {label}: ", f"{_RACED} {label}: "
+
+
 def _stock_outputs(cell: NotebookNode, visible: list[str]) -> list[NotebookNode]:
     """Return the outputs that only visible cases can write; others may quote a hidden one."""
     lines = _stock_text(cell).splitlines()
-    starts = tuple(f"{_PASSED} {label}: " for label in visible)
-    kept = "".join(f"{line}\n" for line in lines if line.startswith(starts))
+    starts = [_stock_starts(label) for label in visible]
+    kept = "".join(f"{line}\n" for line in lines if line.startswith(sum(starts, ())))
     outputs = [new_output("stream", name="stdout", text=kept)] if kept else []
     for output in cell.outputs:
         if output.output_type == "error":

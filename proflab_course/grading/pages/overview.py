@@ -1,5 +1,7 @@
 """Order a page of feedback: a table of what to correct at the top, passed sections folded.
 
+Below the table is, for each race, the student's place on the class's board (board.py).
+
 `Overview` is a preprocessor for nbgrader's `generate_feedback`. It runs after `HideHidden`, so
 the table contains only what a student may see.
 """
@@ -8,23 +10,34 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor
+from sqlalchemy import inspect
 
+from proflab.checks.expect import RACES
 from proflab_course.course.exercises import exercise_of
+from proflab_course.course.layout import CourseError
+from proflab_course.course.settings import read_settings
+from proflab_course.course.test_cells import GrammarError, split
 from proflab_course.grading.answer_key import kind_of, meta
+from proflab_course.grading.pages.ask import Ask, ask, root_of
+from proflab_course.grading.pages.board import Name, boards, names_shown
 from proflab_course.grading.pages.inert import readable
+from proflab_course.grading.records.queries import TABLES, read_aliases, read_raced
 from proflab_course.grading.submissions.read_notebook import MAX_CELLS
 
 HIDDEN_HEAD = "Cases on other input, not shown:"
 _COUNT_OF_HIDDEN = re.compile(r"❌ \d+ cases? on other input failed")
 _FILE = re.compile(r"<ipython-input-(\d{1,6})-[0-9a-f]{1,40}>")
 _BADGES = ("](https://mybinder.org/", "](https://colab.research.google.com/")
+_WAY = "% of the way"  # in the line of a race
 _MOST_TEXT = 200
 
 
@@ -64,8 +77,23 @@ class Overview(NbGraderPreprocessor):
         waiting = sum(line.points for line in lines if line.state == "none")
         opens, closes = _fold(nb.cells)
         found = {"lines": lines, "waiting": waiting, "opens": opens, "closes": closes}
+        found["board"] = self._board(resources, _races(nb.cells))
+        found["ask"] = self._ask(resources, lines)
         resources["proflab"] = found
         return nb, resources
+
+    def _ask(self, resources: dict, lines: list[Line]) -> Ask:
+        """Return what the page says of questions; nothing new where the settings are mistaken."""
+        if not lines:
+            return Ask()
+        where = resources["nbgrader"]
+        try:
+            root = root_of(where["db_url"])
+            names = [line.name for line in lines]
+            return ask(root, where["student"], where["assignment"], names)
+        except CourseError as error:
+            self.log.warning("Pages offer no table for questions: %s", error)
+            return Ask()
 
     def _unread(self, resources: dict) -> set[str]:
         """Return the cells that need a mark by hand."""
@@ -74,6 +102,32 @@ class Overview(NbGraderPreprocessor):
             names = where["notebook"], where["assignment"], where["student"]
             grades = book.find_submission_notebook(*names).grades
             return {g.name for g in grades if g.auto_score is None and g.manual_score is None}
+
+    def _board(self, resources: dict, races: dict[Name, str]) -> list[tuple[str, str, str]]:
+        """Return, for each race with a cost, exercise, unit, and costs around the student's."""
+        if not races:
+            return []
+        where = resources["nbgrader"]
+        with Gradebook(where["db_url"]) as book:
+            if not set(TABLES) <= set(inspect(book.engine).get_table_names()):
+                return []  # all graded by nbgrader itself, or by an older release
+            try:
+                choice = read_settings(Path(book.engine.url.database).parent).get("board")
+            except CourseError as error:
+                self.log.error("No board on the page of %s: %s", where["student"], error)
+                return []
+            with book.engine.connect() as connection:
+                raced = read_raced(connection, where["assignment"], {cell for cell, _ in races})
+                aliases = read_aliases(connection, where["assignment"])
+            people = {s.id: f"{s.first_name or ''} {s.last_name or ''}" for s in book.students}
+        if (names := names_shown(choice, aliases, people)) is None:
+            return []
+        lines = {n: b.around(where["student"], names) for n, b in boards(raced).items()}
+        return [
+            (f"{cell.removeprefix('test_')}, {label}", unit, readable(lines[cell, label]))
+            for (cell, label), unit in races.items()
+            if lines.get((cell, label))
+        ]
 
 
 # ── the table ───────────────────────────────────────────────────────────────────────────────
@@ -131,7 +185,9 @@ def _first_to_mend(cell: NotebookNode) -> str:
     else:
         hidden = (line.strip() for text in _streams(cell) for line in _below_hidden_head(text))
         failed = next((line for line in hidden if line.startswith("❌ ")), "")
+        raced = [line for text in _streams(cell) for line in text.splitlines() if _WAY in line]
         found = f"on other input: {failed.removeprefix('❌ ')}" if failed else "see below"
+        found = raced[0].removeprefix("✅ ") if raced and not failed else found
     found = readable(found)
     return found if len(found) <= _MOST_TEXT else f"{found[: _MOST_TEXT - 1]}…"
 
@@ -171,6 +227,19 @@ def _score(cell: NotebookNode) -> float:
 
 def _points(cell: NotebookNode) -> float:
     return float(meta(cell).get("points") or 0.0)
+
+
+def _races(cells: list[NotebookNode]) -> dict[Name, str]:
+    """Return the unit of cost of each race that the page shows."""
+    found: dict[Name, str] = {}
+    for cell in cells:
+        if kind_of(cell) == "test" and any(call in cell.source for call in RACES):
+            name = str(meta(cell).get("grade_id", ""))
+            with suppress(GrammarError):
+                for _, answer in split(cell.source, name).answers:
+                    if race := answer.race or answer.plan:
+                        found[name, answer.label] = race.unit
+    return found
 
 
 # ── sections ────────────────────────────────────────────────────────────────────────────────

@@ -1,8 +1,8 @@
 """Write results into nbgrader's gradebook, in one transaction for each submission.
 
 The rows are nbgrader's own, so that formgrader, feedback, late penalties and export go on working.
-Two more tables in the same file, written in the same transaction, hold each submission's status,
-sentence, fingerprint, verdicts and guesses. `resume.py` uses the fingerprint.
+More tables in the same file, written in the same transaction, hold each submission's status,
+sentence, fingerprint, verdicts, guesses and variant. `resume.py` uses the fingerprint.
 """
 
 from __future__ import annotations
@@ -64,18 +64,31 @@ GUESSES = Table(
     Column("assignment", String(128), primary_key=True),
     Column("guesses", Text, nullable=False),
 )
-# Made once, because SQLAlchemy takes longer to build a statement than SQLite to execute it.
-_REPLACE_OUTCOME, _REPLACE_GUESSES = (
-    table.insert().prefix_with("OR REPLACE") for table in (OUTCOMES, GUESSES)
+VARIANTS = Table(
+    "proflab_variants",
+    MetaData(),
+    Column("student", String(128), primary_key=True),
+    Column("assignment", String(128), primary_key=True),
+    Column("digest", String(64), nullable=False),
 )
-_DELETE_GUESSES = GUESSES.delete().where(
-    (GUESSES.c.student == bindparam("student")) & (GUESSES.c.assignment == bindparam("assignment"))
+# Made once, because SQLAlchemy takes longer to build a statement than SQLite to execute it.
+_REPLACE_OUTCOME, _REPLACE_GUESSES, _REPLACE_VARIANT = (
+    table.insert().prefix_with("OR REPLACE") for table in (OUTCOMES, GUESSES, VARIANTS)
+)
+_DELETE_GUESSES, _DELETE_VARIANT = (
+    table.delete().where(
+        (table.c.student == bindparam("student")) & (table.c.assignment == bindparam("assignment"))
+    )
+    for table in (GUESSES, VARIANTS)
 )
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One submission's row in ProfLab's tables; `cases` and `guesses` are stored as JSON."""
+    """One submission's row in ProfLab's tables; `cases` and `guesses` are stored as JSON.
+
+    variant: the digests of the secret and of the cells that its own numbers were drawn for
+    """
 
     student: str
     assignment: str
@@ -85,6 +98,7 @@ class Outcome:
     cases: list[CaseResult] = field(default_factory=list)
     graded_at: str = ""
     guesses: list[Guess] = field(default_factory=list)
+    variant: str = ""
 
 
 class Book:
@@ -175,7 +189,15 @@ class Book:
                     )
                 ).all()
             )
-        return {row["student"]: _read_row(dict(row), guesses) for row in rows}
+        variants = self.variants(assignment)
+        return {row["student"]: _read_row(dict(row), guesses, variants) for row in rows}
+
+    def variants(self, assignment: str) -> dict[str, str]:
+        """Return the digests of each student's variant, of those who have one."""
+        query = select(VARIANTS.c.student, VARIANTS.c.digest)
+        with clear_errors(self.path), self.gradebook.engine.connect() as connection:
+            rows = connection.execute(query.where(VARIANTS.c.assignment == assignment))
+            return dict(rows.all())
 
     def outcome(self, assignment: str, student: str) -> Outcome | None:
         """Return one student's outcome for this assignment; None if there is none."""
@@ -220,8 +242,13 @@ class Book:
             "graded_at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         }
         guesses = json.dumps([vars(guess) for guess in row.pop("guesses")], ensure_ascii=False)
+        row.pop("variant")
         book.db.execute(_REPLACE_OUTCOME, row)
         place = {"student": outcome.student, "assignment": outcome.assignment}
+        if outcome.variant:
+            book.db.execute(_REPLACE_VARIANT, place | {"digest": outcome.variant})
+        else:
+            book.db.execute(_DELETE_VARIANT, place)
         if outcome.guesses:
             book.db.execute(_REPLACE_GUESSES, place | {"guesses": guesses})
         else:
@@ -349,7 +376,7 @@ def _marks_of(key: Key, graded: Graded | None) -> Marks:
 def _open_gradebook(path: Path, course_id: str) -> Gradebook:
     """Open the database at `path` and add ProfLab's tables."""
     gradebook = Gradebook(f"sqlite:///{path}?timeout={BUSY_SECONDS}", course_id)
-    for table in (OUTCOMES, GUESSES, FORMER):
+    for table in (OUTCOMES, GUESSES, VARIANTS, FORMER):
         table.create(gradebook.engine, checkfirst=True)
     return gradebook
 
@@ -367,8 +394,9 @@ def _create_gradebook(path: Path, course_id: str) -> None:
     os.replace(part, path)
 
 
-def _read_row(row: dict, guesses: dict[str, str]) -> Outcome:
-    """Return a row of the outcomes as an Outcome, with the guesses of its student."""
+def _read_row(row: dict, guesses: dict[str, str], variants: dict[str, str]) -> Outcome:
+    """Return a row of the outcomes as an Outcome, with the guesses and variant of its student."""
     cases = [CaseResult(**case) for case in json.loads(row["cases"])]
     made = [Guess(**guess) for guess in json.loads(guesses.get(row["student"], "[]"))]
-    return Outcome(**row | {"cases": cases, "guesses": made})
+    variant = variants.get(row["student"], "")
+    return Outcome(**row | {"cases": cases, "guesses": made, "variant": variant})

@@ -11,7 +11,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from nbgrader.api import Assignment, Grade, SubmittedAssignment, SubmittedNotebook
-from sqlalchemy import Connection, Table, func, select
+from sqlalchemy import Connection, Table, bindparam, func, select, text
+
+from proflab_course.grading.grade_notebook import CaseResult
+from proflab_course.grading.submissions.read_guesses import ALIAS
+
+TABLES = "proflab_outcome", "proflab_guesses"  # as gradebook.py makes them
+_RACED = text("""
+    SELECT student, json_extract(value, '$.cell'), json_extract(value, '$.label'),
+           json_extract(value, '$.hidden'), json_extract(value, '$.passed'),
+           json_extract(value, '$.share'), json_extract(value, '$.cost')
+    FROM proflab_outcome, json_each(cases)
+    WHERE assignment = :assignment AND json_extract(value, '$.cell') IN :cells
+""").bindparams(bindparam("cells", expanding=True))
+_ALIASES = text("""
+    SELECT student, json_extract(value, '$.answer') FROM proflab_guesses, json_each(guesses)
+    WHERE assignment = :assignment AND json_extract(value, '$.what') = :what
+""")
 
 
 @dataclass(frozen=True)
@@ -28,6 +44,27 @@ def read_standings(connection: Connection, outcomes: Table, assignment: str) -> 
     columns = outcomes.c.student, outcomes.c.status, outcomes.c.sentence, outcomes.c.fingerprint
     rows = connection.execute(select(*columns).where(outcomes.c.assignment == assignment))
     return {student: Standing(*about) for student, *about in rows}
+
+
+def read_raced(
+    connection: Connection, assignment: str, cells: set[str]
+) -> dict[str, list[CaseResult]]:
+    """Return the cases of some test cells by student, without reasons.
+
+    SQLite picks them out, since the cases of a class are megabytes, and each page needs these.
+    """
+    found: dict[str, list[CaseResult]] = {}
+    rows = connection.execute(_RACED, {"assignment": assignment, "cells": sorted(cells)})
+    for student, cell, label, hidden, passed, share, cost in rows:
+        case = CaseResult(cell, label, bool(hidden), bool(passed), share=share, cost=cost)
+        found.setdefault(student, []).append(case)
+    return found
+
+
+def read_aliases(connection: Connection, assignment: str) -> dict[str, str]:
+    """Return the aliases that students chose for the board of a lesson's races."""
+    rows = connection.execute(_ALIASES, {"assignment": assignment, "what": ALIAS})
+    return {student: str(alias) for student, alias in rows}
 
 
 def read_scores(connection: Connection, assignment: str) -> dict[str, dict[str, Any]]:

@@ -21,6 +21,7 @@ from proflab_course.grading.run.student_files import read_start
 from proflab_course.grading.size_limits import too_many_parts
 from proflab_course.grading.submissions.decode_text import ZIP, read_text
 from proflab_course.grading.submissions.read_guesses import Guess, read_guesses
+from proflab_course.grading.submissions.read_steps import read_steps
 
 MAX_BYTES = 32 * 1024**2
 MAX_CELLS = 2_000
@@ -35,6 +36,7 @@ class HandIn:
 
     A notebook may also have a sentence on how it was found or read. `folder`, `files`: the files
     beside it if it was not in the submission's own folder. `guesses`: the guesses in its outputs.
+    `steps`: the times of a work log in its outputs, as the lines of a file.
     """
 
     notebook: NotebookNode | None
@@ -43,6 +45,7 @@ class HandIn:
     folder: Path | None = None
     files: dict[str, bytes] | None = None
     guesses: tuple[Guess, ...] = ()
+    steps: bytes = b""
 
 
 def read_bytes(path: Path) -> bytes | HandIn:
@@ -118,7 +121,7 @@ def parse_handin(text: str, name: str) -> HandIn:
     stamp = read_stamp(data.get("metadata"))
     metadata = {STAMP: stamp} if stamp else {}
     notebook = notebook_of([c for c in map(rebuilt, cells) if c is not None], metadata)
-    return HandIn(notebook, guesses=tuple(read_guesses(cells)))
+    return HandIn(notebook, guesses=tuple(read_guesses(cells)), steps=read_steps(cells))
 
 
 def notebook_of(cells: list[NotebookNode], metadata: dict) -> NotebookNode:

@@ -1,7 +1,8 @@
 """Attacks on races: programs and tapes that claim more speed than they have.
 
 Each is handed in for `product(a, b, x)` of tests/helpers/race_course.py, whose given program is
-(a @ b) @ x. None may earn a point more than what its program is worth.
+(a @ b) @ x, or for its `order(n, lines, line)`, a plan. None may earn a point more than what its
+program or plan is worth.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ class RaceAttack:
     cell: str
     says: str
     worth: float = 0.0
+    exercise: str = "product"
 
 
 RACE_ATTACKS: list[RaceAttack] = []
@@ -32,6 +34,11 @@ RACE_ATTACKS: list[RaceAttack] = []
 def attack(name: str, cell: str, says: str, worth: float = 0.0) -> None:
     """Add an attack."""
     RACE_ATTACKS.append(RaceAttack(name, cell, says, worth))
+
+
+def plan_attack(name: str, cell: str, says: str, worth: float = 0.0) -> None:
+    """Add an attack on a plan."""
+    RACE_ATTACKS.append(RaceAttack(name, cell, says, worth, "order"))
 
 
 def forged(*lines: str) -> str:
@@ -272,3 +279,156 @@ attack(
     "at most 10,000",
 )
 attack("no list at all", "traced = lambda program, **shapes: 100\n" + RIGHT, "without a result")
+
+
+# two memories: handed in for `doubled(x, w)`, which returns (x @ w) of (64, 8) and (8, 8) by tiles
+MEMORY_ATTACKS: list[RaceAttack] = []
+_LOADED = "reads an input from the slow memory: load it first"
+_TILES = """
+def doubled(x, w):
+    out = proflab.zeros(64, 8)
+    for low in range(0, 64, 32):
+        out[low : low + 32] = x[low : low + 32].clone() @ w.clone()
+    return out
+"""
+
+
+def memory_attack(name: str, cell: str, says: str, worth: float = 0.0) -> None:
+    """Add an attack on the count of what passes between two memories."""
+    MEMORY_ATTACKS.append(RaceAttack(name, cell, says, worth))
+
+
+def _forged(*lines: str) -> str:
+    ins = '["in", "x", (64, 8), "float32"], ["in", "w", (8, 8), "float32"]'
+    return f"def traced(program, **shapes):\n    return [{ins}, {', '.join(lines)}]"
+
+
+memory_attack("no tiles", "def doubled(x, w):\n    return x @ w", _LOADED)
+memory_attack(
+    "a result that is never stored",
+    "def doubled(x, w):\n    return x.clone() @ w.clone()",
+    "of the way",
+    1.0,
+)
+memory_attack(
+    "a reshape that copies",
+    "def doubled(x, w):\n    return x.clone() @ w.T.reshape(-1)[:64].reshape(8, 8)",
+    f"reshape {_LOADED}",
+)
+memory_attack(
+    "a view of a view",
+    "def doubled(x, w):\n    return x.T.expand(2, 8, 64)[0].T @ w.clone()",
+    f"matmul {_LOADED}",
+)
+memory_attack(
+    "a load that calls itself a view",
+    "from proflab import dispatch\ndispatch.OPS['clone'].__class__.view = True\n" + _TILES,
+    "of the way",
+    1.0,
+)
+memory_attack(
+    "the slow memory as a store of one's own",
+    "def doubled(x, w):\n    out = proflab.zeros(128, 8)\n    out[64:] = x.clone()\n"
+    "    out[:64] = out[64:] @ w.clone()\n    return out[:64]",
+    "matmul reads what was stored",
+)
+memory_attack(
+    "an input as a store of one's own",
+    "def doubled(x, w):\n    x[:32] = x[:32].clone() @ w.clone()\n    return x",
+    "the input x may not be written to",
+)
+memory_attack(
+    "all at once",
+    "def doubled(x, w):\n    return proflab.cat([x.clone()] * 9)[:64] @ w.clone()",
+    "out of memory: .* the fast memory has 4,096",
+)
+memory_attack(
+    "a larger memory",
+    "race.cost.MACHINES['DESK'] = race.Machine('DESK', 1e30, 1e30, 0)\n"
+    "def traced(program, **shapes):\n    return race.traced(program, fast=10**9, **shapes)\n"
+    + _TILES,
+    "TypeError",
+)
+memory_attack(
+    "a tape whose clone is of something smaller",
+    _forged(
+        '["op", "getitem", [0], {"index": ({"%slice": (0, 1, None)},)}, None]',
+        '["op", "clone", [2], {}, None]',
+        '["op", "expand", [3], {"shape": (64, 8)}, None]',
+        '["op", "clone", [1], {}, None]',
+        '["op", "matmul", [4, 5], {}, None]',
+        '["out", [6]]',
+    ),
+    "off by",
+)
+memory_attack(
+    "a tape that writes from an input",
+    _forged('["fill", (64, 8), "float32", 0]', '["write", 2, 0]', '["out", [2]]'),
+    "a write reads an input",
+)
+memory_attack(
+    "a backward that reads for nothing",
+    "def doubled(x, w):\n    y = x.clone().requires_grad_()\n    (y @ w.clone()).sum().backward()\n"
+    "    return y.grad",
+    "backward has no place",
+)
+
+# plans
+ALL = "[(i, j, k) for i in range(n) for j in range(n) for k in range(n)]"
+AS_ARRAY = "def order(n, lines, line):\n    import numpy as np\n    return np."
+plan_attack("the first rows only", f"def order(n, lines, line):\n    return {ALL}[:9]", "not 9")
+plan_attack(
+    "one row again and again",
+    "def order(n, lines, line):\n    return [(0, 0, 0)] * n**3",
+    "more than once",
+)
+plan_attack(
+    "True for 1",
+    f"def order(n, lines, line):\n    return [(i, j, k == 0) for i, j, k in {ALL}]",
+    "whole numbers, not True",
+)
+plan_attack(
+    "numbers that are not whole, and no numbers",
+    f"{AS_ARRAY}array({ALL}) * np.nan",
+    "whole numbers, not float64",
+)
+plan_attack(
+    "numbers that leave 64 bits",
+    f"def order(n, lines, line):\n    return [(i, j, k + 2**64) for i, j, k in {ALL}]",
+    "lies outside",
+)
+plan_attack(
+    "unsigned numbers that wrap round",
+    f"{AS_ARRAY}array({ALL}, 'uint64') - np.uint64(8)",
+    "lies outside",
+)
+plan_attack(
+    "ten million rows",
+    f"{AS_ARRAY}zeros((10_000_000, 3), 'int8')",
+    "larger than 16 MB",
+)
+plan_attack(
+    "five million rows that are small",
+    f"{AS_ARRAY}zeros((5_000_000, 0), 'int8')",
+    "(not 5,000,000|larger than)",
+)
+plan_attack(
+    "a list that says of itself what it is not",
+    f"class Long(list):\n    def __len__(self): return 0\n    def __iter__(self): return iter(())\n"
+    f"def order(n, lines, line):\n    return Long({ALL})",
+    " 0 % of the way",
+)
+plan_attack(
+    "the notebook's simulator",
+    f"def order(n, lines, line):\n    return {ALL}\n"
+    "from proflab.lesson.race import judge, plans\n"
+    "plans.judge_plan = lambda *a, **k: {'ms': 1, 'given': 544, 'floor': 0, 'wrong': ''}\n"
+    "judge.share_of = lambda *a, **k: 1.0\nplans.RULES.clear()\n"
+    "expect_cheaper = lambda *a, **k: print('100 % of the way')",
+    " 0 % of the way",
+)
+plan_attack(
+    "a plan for a smaller product",
+    f"def order(n, lines, line):\n    n = 2\n    return {ALL}",
+    "not 8",
+)

@@ -1,36 +1,17 @@
-"""Count losses, ops, bytes, reads and growth of a training step of slow_training.py for the checks.
-
-What may not enter: a bound, or an expected loss.
-"""
+"""Count losses, ops, bytes, reads and growth of a training step of slow_training.py."""
 
 from __future__ import annotations
 
 import gc
-import threading
 import tracemalloc
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from slow_training import Images, begin
 
 from proflab.lesson.tensor_memory import each_op, present
 
 STEPS, NEW = 5, 2  # of five steps the first two have new images, the others these in other orders
-
-
-class DrawnImages(Images):
-    """Images of random pixels in place of an archive's: ten digits in turn."""
-
-    def __init__(self, pixels: Any, count: int) -> None:
-        self.names = [f"{at % 10}/{at:03}.png" for at in range(count)]
-        self.reads = []
-        self._pixels = pixels
-
-    def read(self, name: str) -> np.ndarray:
-        """Return pixels, uint8 (32, 32)."""
-        self.reads.append((name, threading.get_ident()))
-        return self._pixels.read(name)
 
 
 def count_steps(
@@ -40,13 +21,11 @@ def count_steps(
     seed: int = 9,
     size: int = 32,
     heads: int = 4,
-    pixels: Any = None,
 ) -> dict[str, Any]:
     """Train a new model for five steps on the images of two batches, and return what was counted.
 
     step: step(model, batch, state), as slow_step. rows_of, find_leak: those of lessons 05 and 04;
         without find_leak nothing is said of what grows.
-    pixels: a doubles.Pixels to read from, in place of digits.zip.
     The dict's keys:
         losses: the five that step returned; noted: the five in state["losses"], as floats
         ops, bytes: ops, and the bytes that they read and wrote by rows_of, in one of the last three
@@ -56,9 +35,9 @@ def count_steps(
         grows_in: where find_leak sees memory grow in further steps, or None
         kept: bytes that further steps leave allocated, a step
     """
+    from slow_training import begin  # beside the lesson
+
     model, state = begin(seed, heads=heads)
-    if pixels is not None:
-        state["images"] = DrawnImages(pixels, NEW * size)
     given = _batches(state["images"].names, size, seed)
     losses: list[float] = []
     steps: list[list[bool]] = []  # for each step, of its ops: is the result in float64?

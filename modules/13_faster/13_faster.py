@@ -1,0 +1,352 @@
+# ---
+# jupyter:
+#   jupytext:
+#     cell_metadata_filter: nbgrader,tags
+#     notebook_metadata_filter: kernelspec,accelerator,colab,-jupytext.text_representation.jupytext_version
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # 13 · Make it faster
+#
+# At work, no heading says which lesson a slow program belongs to.
+# Somebody wrote it, it returns the right results, and it takes ten times as long as it should.
+# You find out where the cost lies, change one thing, look again, and stop when more would not pay.
+#
+# `program.py`, beside this notebook, is such a program: a small language model in a hundred lines.
+# Several things in it are slow, and they are not the same ones in every class.
+# How fast you make it is worth 55 points, a work log 25, and how well you explain it 20.
+#
+# **You will be able to**
+#
+# - find what to change first in a program that you have never seen;
+# - say what a change is worth, before you make it and after;
+# - give a number for why you stopped.
+#
+# **You need** what an op costs on a declared machine (lesson 06, section 7), attention (lesson 02, section 5), an interval for a speed-up (lesson 08, section 3), and `interaction` (lesson 11).
+
+# %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import counting
+import program
+from built import interaction, op_facts
+from program import make_model, slow
+
+import proflab
+from proflab.lesson import expect_faster, expect_log, guesses, race
+from proflab.lesson.race.judge import floor_of
+from proflab.nn import functional as F
+
+race.count_with(op_facts)
+
+# %% [markdown]
+# ## 1 · Read it, then look where the cost lies
+#
+# Open `program.py` and read it from the end: `slow` returns, for each text, the logits of the token that comes next.
+# Do this before you run the next cell.
+#
+# **Predict.** Which share of the program's cost is overhead, the 5 µs that `DESK` takes for each op?
+
+# %% tags=["guess"]
+guess_program_overhead = None  # your guess: a share from 0 to 1
+
+# %% nbgrader={"grade": false, "grade_id": "demo_overhead", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Compares your guess with the count, and prints what each line of the given program costs.
+paid = race.counted(race.traced(slow, model=make_model, **counting.TEXTS), "DESK")
+share = 0.005 * sum(row["ms"] > 0 for row in paid.rows) / paid.ms
+guesses.compare("the share of overhead", guess_program_overhead, share)
+print(counting.table_of(slow, make_model))
+
+# %% [markdown]
+# The table has a row for each line, the most expensive one first.
+# Its last column but one names the *wall*: what most of the line's time goes to.
+#
+# | wall | what helps |
+# |---|---|
+# | overhead | fewer ops: one for many samples, heads or passes |
+# | bytes | fewer passes over memory, smaller types, nothing that is made and not needed |
+# | FLOPs | another order of products, and nothing computed that nobody reads |
+#
+# A line that is called many times may be cheap each time: ask who calls it, and how often.
+#
+# ## 2 · Make it faster
+#
+# **What is allowed.** Anything that returns the same: results may differ by 0.00002 of the largest one.
+# `faster` has to be right for any number of texts and for texts of 1 to 96 tokens; hidden cases have other shapes.
+# The model stays as it is: its weights are inputs, so nothing can be multiplied before the program runs.
+# You may use any help, people's and programs', as long as you can explain each step.
+#
+# **How to work.** Leave `program.py` as it is, and copy what you change into cells of your own.
+# What you leave alone you may call: `program.embed(model, tokens)`.
+# Begin with `return slow(model, tokens)`: it is right, and earns nothing.
+#
+# 1. Take the line at the top of the table, and name its wall.
+# 2. Write down what the change should save: ops times 5 µs, bytes, or FLOPs.
+# 3. Make this change alone, and run the race.
+# 4. Compare with what you wrote, and look at the new table: the order of the lines has changed.
+#
+# 🏁 gives the share of the way from the given program to full marks, in logarithms.
+# The first halving of the cost is worth as much as the last.
+
+
+# %%
+# Your parts of the program, here one that is still as it was given.
+def step_1(model, tokens):
+    return program.slow(model, tokens)
+
+
+# %% nbgrader={"grade": false, "grade_id": "faster", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def faster(model, tokens):
+    """Return what slow does, the logits of the token after each text, at the least cost on DESK.
+
+    model: as make_model makes it. tokens: (texts, tokens), whole numbers; a text has 1 to 96
+    tokens, and there is at least one text. Returns a Tensor (texts, words), float32.
+
+    >>> faster(make_model(), proflab.zeros(3, 2, dtype="int64"))[:, 0].shape
+    (3,)
+    """
+    ### BEGIN SOLUTION
+    texts, length = tokens.shape
+    x = model.words(tokens) + model.places.weight[:length]
+    for block in model.blocks:
+        heads = len(block.query)
+        width = x.shape[-1] // heads
+        weights = [layer.weight for layer in (*block.query, *block.key, *block.value)]
+        found = F.linear(block.norm1(x), proflab.cat(weights))
+        parts = found.reshape(texts, length, 3, heads, width).permute(2, 0, 3, 1, 4)
+        found = F.scaled_dot_product_attention(*parts.unbind(0), is_causal=True)
+        found = found.transpose(1, 2).reshape(texts, length, heads * width)
+        x = x + block.up(block.down(found))
+        if block is model.blocks[-1]:
+            x = x[:, -1]
+        x = x + block.narrow(F.gelu(block.wide(block.norm2(x)), approximate="tanh"))
+    return model.head(model.norm(x))
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_faster", "locked": true, "points": 55, "schema_version": 3, "solution": false, "task": false}
+expect_faster(
+    "8 texts of 64 tokens",
+    race.traced(faster, model=make_model, tokens=("int64", (8, 64))),
+    like=slow,
+    machine="DESK",
+    draws={"tokens": 192, "weight": "fan-in"},
+    full=2.401,
+)
+### BEGIN HIDDEN TESTS
+# about: what saves ops for 8 texts saves more for 17
+expect_faster(
+    "many short texts",
+    race.traced(faster, model=make_model, tokens=("int64", (17, 21))),
+    like=slow,
+    machine="DESK",
+    draws={"tokens": 192, "weight": "fan-in"},
+    full=1.684,
+)
+# about: attention costs more where texts are long
+expect_faster(
+    "a few long texts",
+    race.traced(faster, model=make_model, tokens=("int64", (3, 93))),
+    like=slow,
+    machine="DESK",
+    draws={"tokens": 192, "weight": "fan-in"},
+    full=1.5,
+)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_table", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Prints what each line of your program costs now.
+print(counting.table_of(faster, make_model))
+
+# %% nbgrader={"grade": false, "grade_id": "demo_picture", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draws where your program stands between the given one, full marks and the floor.
+race.picture(slow, faster, "DESK", full=2.401, model=make_model, **counting.TEXTS)
+
+# %% [markdown]
+# ## 3 · Keep a log
+#
+# A table shows where you are, and a log shows how you got there.
+# Note each step, also one that you rejected: `log.step` asks for your guess before it counts, and then times both programs in twelve pairs.
+# `because` names the largest cost before the step, by its op or by a part of its line in backquotes; where you take another one first, `instead` says why.
+# `log.stop` names one of the two largest costs that are left and the gap to the floor, which it prints.
+#
+# Each step has a function of its own, and the last one that you keep is `faster`.
+
+# %% nbgrader={"grade": false, "grade_id": "given_log", "locked": true, "schema_version": 3, "solution": false, "task": false}
+log = race.WorkLog(
+    slow,
+    "DESK",
+    draws={"tokens": 192, "weight": "fan-in"},
+    model=make_model,
+    tokens=("int64", (8, 64)),
+)
+
+
+# %% nbgrader={"grade": false, "grade_id": "work_log", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def work_log(log):
+    """Note each step from slow to faster, and why you stopped.
+
+    For each step call log.step(program=step_1, change="all texts at once", guess_ms=9.5,
+    because="640 times `linear`, 5 µs each, are the largest cost"); for one that you did not keep,
+    add rejected="…", with the reason. Kept steps fall in cost, and at least one is not kept. At the
+    end call log.stop("…"): it names one of the two largest costs that are left, and what the cost
+    is above the floor, in ms or times the floor. Returns nothing.
+    """
+
+    ### BEGIN SOLUTION
+    def largest(program):
+        by_op = {}
+        for row in race.counted(race.traced(program, model=make_model, **texts), "DESK").rows:
+            by_op[row["op"]] = by_op.get(row["op"], 0) + row["ms"]
+        return max(by_op, key=by_op.get)
+
+    def by_halves(model, tokens):
+        return proflab.cat([faster(model, tokens[:4]), faster(model, tokens[4:])])
+
+    texts = counting.TEXTS
+    log.step(
+        program=faster,
+        change="everything that the table shows, in one step",
+        guess_ms=3.0,
+        because=f"the largest cost is {largest(slow)}",
+    )
+    log.step(
+        program=by_halves,
+        change="half of the texts at a time",
+        guess_ms=2.0,
+        because=f"smaller operands of {largest(faster)} might stay in a cache",
+        rejected="DESK has no cache, and twice as many ops cost twice the overhead",
+    )
+    floor = floor_of(log.given, race.MACHINES["DESK"])
+    times = counting.counted_ms(faster, make_model) / floor
+    log.stop(f"{largest(faster)} is the largest; the cost is {times:.2f} times the floor")
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_work_log", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+expect_log(
+    "each program costs what its row says",
+    log.data(work_log),
+    race.traced(faster, model=make_model, tokens=("int64", (8, 64))),
+    rule="costs",
+    like=slow,
+    machine="DESK",
+    draws={"tokens": 192, "weight": "fan-in"},
+)
+
+# %% nbgrader={"grade": true, "grade_id": "test_work_log_2", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+expect_log(
+    "speed-ups follow from the pairs",
+    log.data(work_log),
+    race.traced(faster, model=make_model, tokens=("int64", (8, 64))),
+    rule="times",
+    like=slow,
+    machine="DESK",
+    draws={"tokens": 192, "weight": "fan-in"},
+)
+
+# %% nbgrader={"grade": true, "grade_id": "test_work_log_3", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+expect_log(
+    "kept steps fall in cost, and one idea is not kept",
+    log.data(work_log),
+    race.traced(faster, model=make_model, tokens=("int64", (8, 64))),
+    rule="order",
+    like=slow,
+    machine="DESK",
+    draws={"tokens": 192, "weight": "fan-in"},
+)
+
+# %% nbgrader={"grade": true, "grade_id": "test_work_log_4", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+expect_log(
+    "each step names the largest cost",
+    log.data(work_log),
+    race.traced(faster, model=make_model, tokens=("int64", (8, 64))),
+    rule="largest",
+    like=slow,
+    machine="DESK",
+    draws={"tokens": 192, "weight": "fan-in"},
+)
+
+# %% nbgrader={"grade": true, "grade_id": "test_work_log_5", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+expect_log(
+    "the stop names what is left, and the gap",
+    log.data(work_log),
+    race.traced(faster, model=make_model, tokens=("int64", (8, 64))),
+    rule="stop",
+    like=slow,
+    machine="DESK",
+    draws={"tokens": 192, "weight": "fan-in"},
+)
+
+# %% nbgrader={"grade": false, "grade_id": "demo_log", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Prints the log, a line for each step.
+print(log.table())
+
+# %% [markdown]
+# ## 4 · Do two changes help each other?
+#
+# What a change is worth depends on what was changed before.
+# Mended first, a line that takes 6 % of the cost saves 6 %; mended last, when the others are gone, it may be a quarter of what is left.
+# Lesson 11's `interaction` says so in one number: above 1, two changes help each other.
+#
+# Write two of your changes, each alone and then both, and compare.
+# A change that gained little may be worth trying again at the end.
+
+# %%
+# Put your own programs in the place of these.
+alone, other, both = slow, slow, slow
+costs = [counting.counted_ms(each, make_model) for each in (slow, alone, other, both)]
+interaction(*costs)
+
+# %% [markdown]
+# ## 5 · When to stop
+#
+# A count has no noise, so the table always shows a next line.
+# Stop when the largest line is at its floor, or when what it could still save is less than a change costs you.
+# Name the line, its wall, and how far it is from the floor.
+#
+# `DESK` is a model without a cache, and its 5 µs are one number for every op.
+# What your processor says is another matter:
+
+# %% nbgrader={"grade": false, "grade_id": "demo_measured", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Times both programs on this machine, and prints the speed-up beside the counted one.
+print(race.measure(slow, faster, "DESK", draws={"tokens": 192}, model=make_model, **counting.TEXTS))
+
+# %% [markdown]
+# **Report** (20 points, read by a person; 250 to 400 words in the next cell, with numbers from your own tables).
+#
+# 1. What did you change first, and which number told you to?
+# 2. Which idea did you reject, and why?
+# 3. On the `T4` (8.1 TFLOP/s, 320 GB/s, 5 µs), what would you have done in another order? `counting.table_of(slow, make_model, "T4")` counts it.
+# 4. Counted and measured speed-up differ. Name two reasons, and say how you would test one of them.
+
+# %% [markdown] nbgrader={"grade": true, "grade_id": "essay_faster", "locked": false, "points": 20, "schema_version": 3, "solution": true, "task": false}
+# ### BEGIN SOLUTION
+# **Mark scheme.** Four times five points; the figures must be the student's own.
+# Which faults a program has is drawn, so no list of changes is expected here.
+#
+# - *5 points, a diagnosis that rests on a number:* the line and its share of the cost (2), its wall, with the count of ops, bytes or FLOPs that shows it (2), and what the change was expected to save beside what it saved (1).
+# - *5 points, one rejected idea:* what it was and what it should have gained (2), the count or the result that spoke against it (2), and when it would pay after all (1).
+# - *5 points, the T4:* its ridge is higher and a byte or FLOP costs less, while an op costs 5 µs as before, so that overhead is a larger share (2), with a number from the T4's table (2), and a change that moves up or down in the order (1).
+# - *5 points, counted against measured:* both figures, the measured one with its interval (2), two reasons that are not the same one: caches, threads, an overhead that is not 5 µs, temporary arrays of an op that counts as one, a loaded machine (2), and a measurement that would tell them apart (1).
+# ### END SOLUTION
+
+# %% tags=["milestone"]
+# You can make a program faster that you have never seen, and say what each change was worth.
+"{:.1f} ms → {:.1f} ms on DESK, with the same results.".format(
+    *(counting.counted_ms(each, make_model) for each in (slow, faster))
+)
+
+# %% [markdown]
+# ## Summary
+#
+# - Read the program, count it by line, and begin with the largest line and its wall.
+# - Say what a change should save before you make it; a difference is news about your picture of the program.
+# - Changes interact: look again after each one, and try the small ones again at the end.
+# - Stop with a number: the largest cost that is left, its wall, and its distance from the floor.

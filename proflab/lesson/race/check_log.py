@@ -1,0 +1,330 @@
+"""Check a work log: do its rows agree with its programs, with lesson 08, and with each other?
+
+The grader runs this where no student code has ever run, on plain data alone: the rows, and the tape
+of each step's program. Each tape is checked, counted and run here, so nothing that a row says is
+taken for granted but what only its writer can know: guesses, reasons and measured times.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from proflab.checks.values import NotPlainData, dumps, loads
+from proflab.lesson.race.cost import MACHINES, Cost, cost
+from proflab.lesson.race.judge import WITHIN, Draws, compared, examples, floor_of
+from proflab.lesson.race.tape import Refused, check, inputs_of
+
+# What a case may ask of a log, and what it is about.
+RULES = {
+    "costs": "every program is right and costs what its row says",
+    "times": "speed-ups and verdicts follow from the twelve pairs",
+    "order": "kept steps fall in cost and end with the program handed in; one idea was not kept",
+    "largest": "each step names the largest cost, or says why it takes another",
+    "stop": "the stop names one of the two largest costs and the gap that remains",
+}
+PAIRS = 12  # of times, for each step
+TOLERANCE = 0.05  # of the gate: a change of less is none
+MOST_STEPS, MOST_TEXT = 30, 1_000
+_MOST_TAPE = 4 * 1024**2  # characters of a tape as text
+_SAME = 1e-3  # relative: what a program costs, and a guess that knew it
+_GAP = 1e-2  # relative: the gap as the stop tells it
+_ROUNDED = 1e-6  # relative: a median of twelve ratios
+_WORDS = 3  # that make a reason
+_LARGEST = 1e12
+_NUMBER = re.compile(r"(?<![\w.])\d[\d,_]*(?:\.\d+)?")
+_QUOTED = re.compile(r"`([^`]{4,200})`")
+
+
+@dataclass
+class Step:
+    """One row: what its writer says, and, once counted, what its program costs.
+
+    tape: None where it is refused, for the reason in `wrong`; groups: ms by op, by op and shapes,
+    and by line
+    """
+
+    row: dict[str, Any]
+    name: str
+    kept: bool
+    tape: list | None = None
+    wrong: str = ""
+    ms: float = 0.0
+    groups: list[dict[Any, float]] = field(default_factory=list)
+
+
+def check_log(
+    data: Any, handed: Any, given: list, functions: Mapping[str, Callable], machine: str, *,
+    within: float = WITHIN, draws: Draws | None = None, state: tuple[str, ...] = (),
+    salt: str = "",
+) -> dict[str, Any]:  # fmt: skip
+    """Return, by rule, the sentence on what is wrong with a log; empty where nothing is.
+
+    data: as `WorkLog.data` returns it, or anything else; handed, given: tapes of the program that
+    is handed in and of the given one. functions: op_facts, speedup_interval and gate by name.
+    Two more keys: "noted", sentences for a viva, which decide nothing; "counts", ms of each step.
+    """
+    try:
+        steps = read_steps(data)
+    except Refused as refused:
+        return dict.fromkeys(RULES, str(refused)) | {"noted": [], "counts": []}
+    options: dict[str, Any] = {"state": tuple(state)}
+    chosen, op_facts = MACHINES[machine], functions["op_facts"]
+    first = cost(given, chosen, op_facts, **options)
+    start = Step({}, "the given program", True, given, "", first.ms)
+    start.groups = groups_of(first, _lines(data.get("lines"), data.get("texts"), len(given)))
+    words = [salt, given, [step.row["tape"] for step in steps]]
+    known: list = []
+    for step in steps:
+        try:
+            tape = loads(step.row["tape"].encode())
+            check(tape, inputs_of(given))
+            paid = cost(tape, chosen, op_facts, **options)
+            lines = _lines(step.row["lines"], step.row["texts"], len(tape))
+            step.tape, step.ms, step.groups = tape, paid.ms, groups_of(paid, lines)
+            if step.kept and paid.ms < start.ms:
+                known = known or list(examples(given, draws or {}, *words))
+                step.wrong = compared(tape, known, within)[1]
+        except (Refused, NotPlainData, UnicodeError) as error:
+            step.wrong = str(error)
+    floor = floor_of(given, chosen)
+    found = {
+        "costs": _first(_costs(steps, start)),
+        "times": _first(_times(steps, functions["speedup_interval"], functions["gate"])),
+        "order": _first(_order(steps, start, handed)),
+        "largest": _first(_largest(steps, start)),
+        "stop": _first(_stop(data["stop"], steps, floor)),
+    }
+    return found | {"noted": list(_noted(steps)), "counts": [step.ms for step in steps]}
+
+
+def methods_of(program: Callable) -> dict[str, Callable]:
+    """Return the functions of lessons 03 and 08 that there are, the notebook's own first."""
+    places = [getattr(program, "__globals__", {})]
+    with suppress(ImportError):  # a notebook without lessons before it
+        places.append(vars(importlib.import_module("built")))
+    names = ("calibrate", "confidence_interval", "run_order", "speedup_interval", "gate")
+    return {
+        name: next(place[name] for place in places if callable(place.get(name)))
+        for name in names
+        if any(callable(place.get(name)) for place in places)
+    }
+
+
+# ── reading what a stranger wrote ────────────────────────────────────────────────────────────
+
+
+def read_steps(data: Any) -> list[Step]:
+    """Return the rows of a log. Raises Refused, with a sentence, for what is none."""
+    known = isinstance(data, dict) and isinstance(data.get("steps"), list)
+    if not known or not (data.get("stop") is None or _is_text(data["stop"])):
+        raise Refused("this is no work log: log.step and log.stop write one")
+    rows = data["steps"]
+    if not rows:
+        raise Refused("the work log has no step")
+    if len(rows) > MOST_STEPS:
+        raise Refused(f"a work log has at most {MOST_STEPS} steps")
+    found = []
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, dict) or not {*_KINDS} <= {*row}:
+            raise Refused(f"step {number} is no row of log.step")
+        for key, (fits, what) in _KINDS.items():
+            if not fits(row[key]):
+                raise Refused(f"step {number}: {key} is no {what}")
+        name = f"step {number}, {row['program'][:40]!r}"
+        found.append(Step(row, name, not row["rejected"].strip()))
+    return found
+
+
+def _is_text(value: Any) -> bool:
+    return type(value) is str and len(value) <= MOST_TEXT
+
+
+def _is_positive(value: Any) -> bool:
+    return type(value) in (int, float) and 0 < value < _LARGEST
+
+
+def _is_times(value: Any) -> bool:
+    return (
+        isinstance(value, (list, tuple)) and len(value) == PAIRS and all(map(_is_positive, value))
+    )
+
+
+def _is_tape(value: Any) -> bool:
+    return type(value) is str and len(value) <= _MOST_TAPE
+
+
+def _is_lines(value: Any) -> bool:
+    return isinstance(value, list) and all(type(number) is int for number in value)
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and len(value) <= MOST_TEXT and all(map(_is_text, value))
+
+
+_KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    **dict.fromkeys(
+        ("program", "change", "because", "instead", "rejected", "verdict"),
+        (_is_text, f"text of at most {MOST_TEXT:,} characters"),
+    ),
+    **dict.fromkeys(
+        ("guess_ms", "counted_ms", "speedup", "low", "high"), (_is_positive, "number above 0")
+    ),
+    **dict.fromkeys(("before", "after"), (_is_times, f"list of {PAIRS} times in ms")),
+    "tape": (_is_tape, "tape, written as text"),
+    "lines": (_is_lines, "list of line numbers"),
+    "texts": (_is_texts, "list of lines"),
+}
+
+
+def _lines(numbers: Any, texts: Any, length: int) -> list[str]:
+    """Return the text of the line that made each instruction, as far as it is known."""
+    known = _is_lines(numbers) and _is_texts(texts) and len(numbers) == length
+    if not known or not all(0 <= number < len(texts) for number in numbers):
+        return [""] * length
+    return [texts[number] for number in numbers]
+
+
+def groups_of(paid: Cost, lines: list[str]) -> list[dict[Any, float]]:
+    """Return ms by op, by op and shapes, and by line of the program."""
+    found: list[dict[Any, float]] = [{}, {}, {}]
+    for row in paid.rows:
+        shapes = tuple(map(tuple, row["input_shapes"]))
+        for group, name in zip(
+            found, (row["op"], (row["op"], shapes), lines[row["at"]]), strict=True
+        ):
+            group[name] = group.get(name, 0.0) + row["ms"]
+    return found
+
+
+# ── the rules ────────────────────────────────────────────────────────────────────────────────
+
+
+def _first(sentences: Iterator[str]) -> str:
+    return next(sentences, "")
+
+
+def _costs(steps: list[Step], start: Step) -> Iterator[str]:
+    for step in steps:
+        if step.tape is None:
+            yield f"{step.name}: {step.wrong}"
+        elif abs(step.row["counted_ms"] - step.ms) > _SAME * step.ms:
+            said = step.row["counted_ms"]
+            yield f"{step.name}: it costs {step.ms:.5g} ms, and its row says {said:.5g}"
+        elif step.kept and step.ms >= start.ms:
+            yield f"{step.name} is kept and costs no less than the given program"
+        elif step.kept and step.wrong:
+            yield f"{step.name} is kept and wrong: {step.wrong}"
+
+
+def _times(steps: list[Step], speedup_interval: Callable, gate: Callable) -> Iterator[str]:
+    for step in steps:
+        before, after = ([float(ms) for ms in step.row[key]] for key in ("before", "after"))
+        found = speedup_interval(before, after)
+        for key in ("speedup", "low", "high"):
+            if abs(step.row[key] - found[key]) > _ROUNDED * found[key]:
+                said, due = step.row[key], found[key]
+                yield f"{step.name}: {key} is {said:.6g}, and its pairs give {due:.6g}"
+        verdict = gate(before, after, TOLERANCE)
+        if step.row["verdict"] != verdict:
+            said = step.row["verdict"][:20]
+            yield f"{step.name}: the verdict is {said!r}, and its pairs give {verdict!r}"
+
+
+def _order(steps: list[Step], start: Step, handed: Any) -> Iterator[str]:
+    kept = [step for step in steps if step.kept]
+    if not kept:
+        yield "no step is kept"
+        return
+    for before, step in zip([start, *kept], kept, strict=False):
+        if step.tape is None or step.ms >= before.ms:
+            yield f"{step.name} is kept and costs no less than {before.name}"
+    if kept[-1].tape is None or not _equal(kept[-1].tape, handed):
+        yield "the last step that is kept is not the program that is handed in"
+    if len(kept) == len(steps):
+        yield "every step is kept: note one idea that you rejected, and why"
+    for step in steps:
+        if not step.kept and not _is_reason(step.row["rejected"]):
+            yield f"{step.name} is not kept: say why in a sentence"
+
+
+def _largest(steps: list[Step], start: Step) -> Iterator[str]:
+    before = start
+    for step in steps:
+        told = f"{step.row['change']}\n{step.row['because']}"
+        if not _names(told, before, 1) and not _is_reason(step.row["instead"]):
+            [op, *_], [line, *_] = (_top(before.groups[n], 1) or [""] for n in (0, 2))
+            where = f", by line `{line[:60]}`" if line else ""
+            yield (
+                f"{step.name}: the largest cost of {before.name} is {op}{where}; neither change "
+                "nor because names it: do, or say in instead= why you took another"
+            )
+        if step.kept and step.tape is not None:
+            before = step
+
+
+def _stop(text: Any, steps: list[Step], floor: float) -> Iterator[str]:
+    if text is None or not text.strip():
+        yield "the log has no stop: log.stop says what is left"
+        return
+    kept = [step for step in steps if step.kept and step.tape is not None]
+    if not kept:
+        yield "no step is kept"
+        return
+    last = kept[-1]
+    if not _names(text, last, 2):
+        ops = " and ".join(_top(last.groups[0], 2))
+        yield f"the stop names none of the two largest costs that are left, {ops}"
+    gaps = [last.ms / floor, last.ms - floor]
+    numbers = [float(re.sub("[,_]", "", said)) for said in _NUMBER.findall(text)]
+    if not any(abs(number - gap) <= _GAP * gap for number in numbers for gap in gaps):
+        yield (
+            f"the stop tells no gap: {last.ms:.4g} ms are {gaps[0]:.4g} times the floor, or "
+            f"{gaps[1]:.4g} ms above it"
+        )
+
+
+def _noted(steps: list[Step]) -> Iterator[str]:
+    near = [abs(s.row["guess_ms"] - s.ms) <= _SAME * s.ms for s in steps if s.tape is not None]
+    if len(near) > 1 and all(near):
+        yield f"all {len(near)} guesses are within 0.1 % of the count: ask how they were made"
+
+
+def _is_reason(text: str) -> bool:
+    return len(re.findall(r"\w+", text)) >= _WORDS
+
+
+def _top(group: Mapping[Any, float], count: int) -> list:
+    """Return the names of the groups that cost as much as the one in this place."""
+    ordered = sorted(group.values(), reverse=True)[:count]
+    least = ordered[-1] * (1 - _SAME) if ordered else math.inf
+    names = [name for name, ms in group.items() if ms >= least > 0]
+    return sorted(names, key=lambda name: -group[name])
+
+
+def _names(text: str, step: Step, count: int) -> bool:
+    """Return True if a text names one of a program's largest groups: its op, or `part of its line`.
+
+    Groups are made by op, by op and shapes, and by line; the largest of each counts.
+    """
+    if not step.groups:
+        return False
+    by_op, by_shape, by_line = (_top(group, count) for group in step.groups)
+    ops = {*by_op, *(name for name, _ in by_shape)}
+    said = text.lower()
+    if any(re.search(rf"\b{op.replace('_', '[_ ]?')}\b", said) for op in ops):
+        return True
+    parts = [" ".join(part.split()) for part in _QUOTED.findall(text)]
+    return any(part in " ".join(line.split()) for part in parts for line in by_line)
+
+
+def _equal(tape: list, other: Any) -> bool:
+    try:
+        return dumps(tape) == dumps(other)
+    except NotPlainData:
+        return False

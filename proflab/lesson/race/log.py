@@ -1,0 +1,271 @@
+"""Keep a work log: a row of plain data for each step from a slow program to a fast one.
+
+    log = race.WorkLog(slow, "DESK", model=make_model, tokens=("int64", (8, 64)))  # locked
+
+    log.step(program=step_1, change="all texts at once", guess_ms=13.0,  # in a cell for each step
+             because="matmul: 1,536 ops of 5 µs are 7.7 of 25.0 ms")
+    log.stop("`linear` is 17 % of what is left, 4.2 times the floor; no op fuses it with the norm")
+
+A row is what its writer says, and what is filled in: the count, the largest cost before, and twelve
+pairs of times with lesson 08's verdict. Times are measured once. They lie in the cell's output and
+in a file beside the notebook, so a restart and Run All find them again, as long as neither of the
+two programs has changed. `check_log.py` says whether a log is consistent.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from proflab.checks.values import dumps
+from proflab.lesson.mine import place
+from proflab.lesson.race import show
+from proflab.lesson.race.check_log import (
+    MOST_STEPS,
+    MOST_TEXT,
+    PAIRS,
+    TOLERANCE,
+    groups_of,
+    methods_of,
+)
+from proflab.lesson.race.cost import MACHINES
+from proflab.lesson.race.judge import Draws, floor_of
+from proflab.lesson.race.pairs import Pairs, calling, speedup_of, timed_pairs
+from proflab.lesson.race.trace import Tape, traced
+from proflab.lesson.run_all import current_record, kernel_shell
+
+MIME = "application/vnd.proflab.step+json"
+FILE = Path(".proflab", "steps.jsonl")
+_MOST_NOTEBOOK = 50 * 1024**2  # bytes of a notebook in whose outputs times are looked for
+
+
+class WorkLog:
+    """A log of the steps from a given program to a faster one, on one declared machine.
+
+    slow: the given program. machine: as in expect_faster; so are draws, state and within. model,
+    training, shapes: as in `traced`.
+    """
+
+    def __init__(self, slow: Callable, machine: str, *, draws: Draws | None = None,
+                 state: tuple[str, ...] = (), within: float | None = None,
+                 model: Callable | None = None, training: bool = False,
+                 **shapes: Any) -> None:  # fmt: skip
+        self.slow, self.machine = slow, machine
+        self._made = {"model": model, "training": training, **shapes}
+        self._options: dict[str, Any] = {"draws": draws or {}, "state": state}
+        self._options |= {} if within is None else {"within": within}
+        self._given: Tape | None = None
+        self._rows: dict[str, dict[str, Any]] = {}  # by the program's name
+        self._programs: dict[str, Callable] = {}
+        self._stop: str | None = None
+        self._times: dict[str, Pairs] = {}
+
+    def step(self, program: Callable, change: str, guess_ms: float, because: str,
+             instead: str = "", rejected: str = "") -> None:  # fmt: skip
+        """Note a step, count and measure it beside the last one that was kept, and show the row.
+
+        program: a function of its own for each step; running its cell again replaces the row.
+        change: what was changed. guess_ms: what the count will say, guessed before it says so.
+        because: the diagnosis; it names the largest cost before, by its op or by a part of its line
+        between backquotes. instead: why this step is about another cost. rejected: why the step is
+        not kept; empty for one that is.
+        Raises ValueError for a guess that is no number above 0 and for texts that are missing, and
+        Refused for a program that cannot be traced.
+        """
+        name = getattr(program, "__name__", "")
+        self._look_over(name, change, guess_ms, because, instead, rejected)
+        tape = traced(program, **self._made)
+        paid = show.counted(tape, self.machine)
+        old_name, old, old_tape = self._before(name)
+        methods = methods_of(program)
+        before, after = self._timed(old, program, old_tape, tape, methods)
+        row = {
+            "program": name, "change": change, "because": because, "instead": instead,
+            "rejected": rejected, "guess_ms": float(guess_ms), "counted_ms": paid.ms,
+            "largest": {"of": old_name, **self._largest(old_tape)},
+            "before": before, "after": after, **speedup_of(before, after, methods),
+            "verdict": methods["gate"](before, after, TOLERANCE) if "gate" in methods else "",
+            "tape": dumps(tape).decode(), **_lines_of(tape),
+        }  # fmt: skip
+        self._rows[name], self._programs[name] = row, program
+        self._show(row)
+
+    def stop(self, text: str) -> None:
+        """Note why no further step would pay: which cost is the largest now, and the gap.
+
+        text: names one of the two largest costs that are left, as `because` does, and the gap to
+        the floor, in ms or as cost / floor, to 1 %. The floor: every input is read once and every
+        result written once, in one op. Raises ValueError for an empty text.
+        """
+        if not isinstance(text, str) or not text.strip() or len(text) > MOST_TEXT:
+            raise ValueError(f"the stop is a text of at most {MOST_TEXT:,} characters")
+        self._stop = text
+        _, _, tape = self._before("")
+        ms = show.counted(tape, self.machine).ms
+        floor = floor_of(self.given, MACHINES[self.machine])
+        print(
+            f"stopped at {ms:,.4g} ms on {self.machine}, {ms / floor:,.4g} times the floor of "
+            f"{floor:,.4g} ms\n   largest: {_told(self._largest(tape))}"
+        )
+
+    def data(self, work_log: Callable | None = None) -> dict[str, Any]:
+        """Return the log as plain data, for expect_log.
+
+        work_log: a function that takes the log and notes its steps, which is called first. Raises
+        NotImplementedError where there is no step yet.
+        """
+        if work_log is not None:
+            work_log(self)
+        if not self._rows:
+            raise NotImplementedError("the work log has no step yet")
+        return {"steps": list(self._rows.values()), "stop": self._stop} | _lines_of(self.given)
+
+    def table(self) -> str:
+        """Return the log as text, a line for each step."""
+        head = f"{'step':<16} {'guess':>8} {'ms':>8} {'measured':>22}  kept  change"
+        return "\n".join([head, *map(_line, self._rows.values())])
+
+    @property
+    def given(self) -> Tape:
+        """The given program's tape."""
+        if self._given is None:
+            self._given = traced(self.slow, **self._made)
+        return self._given
+
+    def _look_over(self, name: str, change: Any, guess_ms: Any, because: Any, *others: Any) -> None:
+        """Raise ValueError for what no row may hold."""
+        if guess_ms is None:
+            raise ValueError("guess before you look: guess_ms is the ms that you expect")
+        if isinstance(guess_ms, bool) or not isinstance(guess_ms, (int, float)) or not guess_ms > 0:
+            raise ValueError(f"guess_ms is a number of ms above 0, not {guess_ms!r}")
+        if name in ("", "<lambda>"):
+            raise ValueError("each step has a function of its own, with a name")
+        for what, text in (("change", change), ("because", because)):
+            if not isinstance(text, str) or not text.strip():
+                raise ValueError(f"{what} is a sentence")
+        for text in (change, because, *others):
+            if not isinstance(text, str) or len(text) > MOST_TEXT:
+                raise ValueError(f"a text of a step has at most {MOST_TEXT:,} characters")
+        if name not in self._rows and len(self._rows) >= MOST_STEPS:
+            raise ValueError(f"a work log has at most {MOST_STEPS} steps")
+
+    def _before(self, name: str) -> tuple[str, Callable, Tape]:
+        """Return the last program that was kept before a step: its name, itself and its tape."""
+        found = "the given program"
+        for other, row in self._rows.items():
+            if other == name:
+                break
+            if not row["rejected"].strip():
+                found = other
+        if found not in self._programs:
+            return found, self.slow, self.given
+        return found, self._programs[found], traced(self._programs[found], **self._made)
+
+    def _largest(self, tape: Tape) -> dict[str, Any]:
+        """Return the op and the line on which a program spends most, each with its share."""
+        paid, at = show.counted(tape, self.machine), _lines_of(tape)
+        if not paid.ms:
+            return {"op": "nothing", "line": "", "share": 0.0, "line_share": 0.0}
+        by_op, _, by_line = groups_of(paid, [at["texts"][number] for number in at["lines"]])
+        op, line = (max(group, key=lambda name: group[name]) for group in (by_op, by_line))
+        shares = {"share": by_op[op] / paid.ms, "line_share": by_line[line] / paid.ms}
+        return {"op": op, "line": line, **shares}
+
+    def _timed(self, old: Callable, new: Callable, old_tape: Tape, tape: Tape,
+               methods: Mapping[str, Callable]) -> Pairs:  # fmt: skip
+        """Return twelve pairs of times, those of an earlier run of the same two programs."""
+        digest = hashlib.sha256(dumps([list(old_tape), list(tape)])).hexdigest()
+        if digest not in self._times:
+            self._times |= dict(_kept())
+        if digest not in self._times:
+            draws = self._options["draws"]
+            calls = [calling(each, draws, **self._made) for each in (old, new)]
+            self._times[digest] = timed_pairs(calls[0], calls[1], methods)
+            _keep(digest, self._times[digest])
+        self._digest = digest
+        return self._times[digest]
+
+    def _show(self, row: dict[str, Any]) -> None:
+        top = row["largest"]
+        text = "\n".join([
+            f"{row['program']}: {row['counted_ms']:,.4g} ms counted on {self.machine}, you guessed "
+            f"{row['guess_ms']:,.4g}",
+            f"   measured {row['speedup']:,.3g} times as fast as {top['of']} (95 % between "
+            f"{row['low']:,.3g} and {row['high']:,.3g}): {row['verdict']}",
+            f"   largest before: {_told(top)}",
+        ])  # fmt: skip
+        if kernel_shell() is None:
+            print(text)
+            return
+        from IPython.display import display
+
+        kept = {key: row[key] for key in row if key not in ("tape", "lines", "texts")}
+        display({"text/plain": text, MIME: {"digest": self._digest, **kept}}, raw=True)
+
+
+def _told(top: Mapping[str, Any]) -> str:
+    by_op, by_line = f"{top['share']:.0%} is {top['op']}", f"{top['line_share']:.0%} this line"
+    return f"{by_op}; {by_line}: {top['line']}"
+
+
+def _lines_of(tape: Tape) -> dict[str, Any]:
+    """Return the lines that made a tape's instructions, as numbers, and their texts."""
+    texts: dict[str, int] = {}
+    known = range(len(tape.lines))
+    numbers = [texts.setdefault(show.line_of(tape, at), len(texts)) for at in known]
+    numbers += [0] * (len(tape) - len(known))  # of the results, which no line makes
+    return {"lines": numbers, "texts": list(texts)}
+
+
+def _line(row: dict[str, Any]) -> str:
+    measured = f"{row['speedup']:,.3g} ({row['low']:,.3g}–{row['high']:,.3g})"
+    kept = "no" if row["rejected"].strip() else "yes"
+    numbers = f"{row['guess_ms']:>8,.4g} {row['counted_ms']:>8,.4g} {measured:>22}"
+    return f"{row['program'][:16]:<16} {numbers}  {kept:<4}  {row['change'][:60]}"
+
+
+# ── times that were measured before ──────────────────────────────────────────────────────────
+
+
+def _keep(digest: str, times: Pairs) -> None:
+    """Add times to the file beside the notebook; there is none where instructors work."""
+    record = current_record()
+    if record is None or place(record.folder) is None:
+        return
+    with suppress(OSError):  # a folder that cannot be written: the cell's output remains
+        path = record.folder / FILE
+        path.parent.mkdir(exist_ok=True)
+        with path.open("a", encoding="utf-8") as file:
+            line = {"digest": digest, "before": times[0], "after": times[1]}
+            file.write(f"{json.dumps(line)}\n")
+
+
+def _kept() -> Iterator[tuple[str, Pairs]]:
+    """Yield the times in saved notebooks' outputs, then those in the file, by digest."""
+    record = current_record()
+    folder = record.folder if record is not None else Path.cwd()  # as in the grader
+    for path in sorted(folder.glob("*.ipynb")) if record is not None else ():
+        with suppress(OSError, ValueError, AttributeError, TypeError):
+            if path.stat().st_size <= _MOST_NOTEBOOK:
+                for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+                    for output in cell.get("outputs", []):
+                        yield from _times_in(output.get("data", {}).get(MIME))
+    with suppress(OSError, ValueError):
+        for line in (folder / FILE).read_text(encoding="utf-8").splitlines():
+            with suppress(ValueError):
+                yield from _times_in(json.loads(line))
+
+
+def _times_in(found: Any) -> Iterator[tuple[str, Pairs]]:
+    if not isinstance(found, dict) or not isinstance(found.get("digest"), str):
+        return
+    before, after = found.get("before"), found.get("after")
+    if not (isinstance(before, list) and isinstance(after, list)):
+        return
+    if len(before) == len(after) == PAIRS and all(type(ms) is float for ms in before + after):
+        if min(before + after) > 0:
+            yield found["digest"], (before, after)

@@ -1,0 +1,128 @@
+"""Draw a lesson's files and the shapes of its hidden races, for a class or for each student.
+
+A lesson's folder may hold `draw.py`, which the build runs and copies nowhere. Its function
+`drawn(number, shuffled, student)` returns the files to write beside the notebook, as text by name,
+and by a hidden race's label the shapes of its inputs. number(low, high, *words) and
+shuffled(items, *words) are decided by the seed, or the course's secret, and the words. What full
+marks cost follows from the lesson's own solution.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import runpy
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from proflab_course.build.trial import solved_run
+from proflab_course.course.layout import CourseError
+from proflab_course.course.notebook import Cell, Lesson
+from proflab_course.course.secret import course_secret, draw, shuffled
+from proflab_course.grading.run.subprocess_runner import SubprocessRunner
+
+FILE = "draw.py"
+_ABOVE = 1.02  # full marks, by the cost of the solution
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What is drawn: files by name, and by a race's label the shape of each input."""
+
+    files: Mapping[str, str]
+    shapes: Mapping[str, Mapping[str, Any]]
+
+
+def secret_of(root: Path, seed: int | None) -> bytes:
+    """Return what draws are made from: the seed, or without one the course's secret."""
+    if seed is None:
+        return course_secret(root)
+    return hashlib.sha256(f"seed {seed}".encode()).digest()
+
+
+def drawn(folder: Path, secret: bytes, student: str = "") -> Drawn:
+    """Return what a lesson's draw.py draws. Raises CourseError where it fails.
+
+    student: whose files they are; empty for those of the class.
+    """
+    lesson = folder.name
+    number = lambda low, high, *words: draw(secret, lesson, *words, low=low, high=high)  # noqa: E731
+    mixed = lambda items, *words: shuffled(secret, lesson, *words, items=items)  # noqa: E731
+    try:
+        found = runpy.run_path(str(folder / FILE))["drawn"](number, mixed, student)
+        return Drawn(dict(found["files"]), dict(found.get("shapes", {})))
+    except Exception as error:
+        where = f"modules/{lesson}/{FILE}"
+        raise CourseError(f"{where} draws nothing: {type(error).__name__}: {error}") from None
+
+
+def draw_lesson(lesson: Lesson, folder: Path, target: Path, secret: bytes) -> int:
+    """Write a class's drawn files into `target` and change the lesson's races; return how many.
+
+    folder: of the lesson in modules/, which has a draw.py. Raises CourseError where the solution
+    does not win a race that is drawn.
+    """
+    found = drawn(folder, secret)
+    write(found, target)
+    changed = 0
+    for cell in lesson.named("test"):
+        for label, shapes in found.shapes.items():
+            changed += _reshape(cell, label, shapes)
+    set_full_marks(lesson, target)
+    return changed
+
+
+def write(found: Drawn, target: Path) -> None:
+    """Write the drawn files into a folder."""
+    for name, text in found.files.items():
+        (target / name).write_text(text, encoding="utf-8")
+
+
+def set_full_marks(lesson: Lesson, folder: Path) -> None:
+    """Put what full marks cost into each race, by what the lesson's solution costs there.
+
+    A demo cell that says the same `full=` as a race is changed with it.
+    """
+    run = solved_run(lesson, folder)
+    run.execute(SubprocessRunner())
+    run.conclude()
+    demos = [c.node for c in lesson.cells if "demo" in c.node.metadata.get("tags", [])]
+    for cell in lesson.named("test"):
+        for label in _races(cell):
+            call = _races(cell)[label]
+            result = run.raced.get((cell.name, label), {})
+            if "ms" not in result or result["wrong"]:
+                told = result.get("refused") or result.get("wrong") or "it gave no tape"
+                raise CourseError(f"{cell.where}, {label!r}: as drawn, the solution fails: {told}")
+            [old] = [_text(cell, k) for k in call.keywords if k.arg == "full"]
+            new = f"full={_ABOVE * result['ms']:.4g}"
+            case = _text(cell, call)
+            cell.node.source = cell.source.replace(case, case.replace(old, new))
+            for node in demos:
+                node.source = node.source.replace(old, new)
+
+
+def _reshape(cell: Cell, label: str, shapes: Mapping[str, Any]) -> bool:
+    """Give a race's inputs other shapes; return True if the cell has that race."""
+    if (call := _races(cell).get(label)) is None:
+        return False
+    case = changed = _text(cell, call)
+    for keyword in call.args[1].keywords:  # type: ignore[attr-defined]  # traced(…)
+        if keyword.arg in shapes:
+            changed = changed.replace(_text(cell, keyword), f"{keyword.arg}={shapes[keyword.arg]}")
+    cell.node.source = cell.source.replace(case, changed)
+    return True
+
+
+def _races(cell: Cell) -> dict[str, ast.Call]:
+    """Return the cell's calls of expect_faster by their labels."""
+    values = [getattr(statement, "value", None) for statement in cell.statements()]
+    calls = [value for value in values if isinstance(value, ast.Call)]
+    races = [call for call in calls if getattr(call.func, "id", "") == "expect_faster"]
+    return {ast.literal_eval(call.args[0]): call for call in races}
+
+
+def _text(cell: Cell, node: ast.AST) -> str:
+    return ast.get_source_segment(cell.source, node) or ""

@@ -1,0 +1,142 @@
+"""Give each student hidden cases with numbers of their own, if the course wants that.
+
+With `[course] variants = "student"` in private/course.toml, each number that a `# vary:` of the
+lesson names is drawn from the course's secret for each student. What the cases then expect is what
+the lesson's own solution returns (`solved_values.py`), asked once for all students of a grading.
+The gradebook keeps digests of the secret and of the cells that vary with each hand-in, so that
+another secret is noticed: the same two give the same marks anywhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.notebook import HIDDEN
+from proflab_course.course.secret import PLACE, course_secret, digest
+from proflab_course.course.settings import SETTINGS, read_settings
+from proflab_course.course.test_cells import TestCell, split
+from proflab_course.course.variants import OWN, Edits, VaryError, Varying, varying
+from proflab_course.grading.answer_key import Key
+from proflab_course.grading.match_cells import Aligned
+from proflab_course.grading.solved_values import Name, solved_values
+
+NEW = "--new-variants"
+_TOGETHER = 40  # students whose values one session computes
+
+
+@dataclass
+class Variants:
+    """The hidden cases of a lesson's students.
+
+    cells: those that vary; drawn: a cell's text for each student and cell.
+    """
+
+    key: Key
+    secret: bytes = field(repr=False)
+    cells: dict[str, Varying]
+    drawn: dict[Name, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    @cached_property
+    def digest(self) -> str:
+        """Digests of the secret and of the cells that vary, as the gradebook keeps them."""
+        text = "\0".join(cell.source for cell in self.cells.values())
+        return f"{digest(self.secret)} {hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+    def prepare(self, students: Collection[str], support: Path, jobs: int) -> None:
+        """Draw these students' cases and ask the solution for what they expect.
+
+        support: the lesson's folder in source/. A cell without a value for a student's draw stays
+        as it is written, and a note says so.
+        """
+        names = sorted(students)
+        groups = [names[n : n + _TOGETHER] for n in range(0, len(names), _TOGETHER)]
+        with ThreadPoolExecutor(jobs) as pool:  # each waits for a process of its own
+            for found in pool.map(lambda group: self._texts(group, support), groups):
+                self.drawn |= found
+
+    def key_of(self, student: str) -> Key:
+        """Return the lesson's key with the student's own cases."""
+        tests = dict(self.key.tests)
+        for name in self.cells:
+            if text := self.drawn.get((student, name)):
+                tests[name] = self._split(name, text)
+        return replace(self.key, tests=tests)
+
+    def show_own(self, aligned: Aligned, student: str) -> None:
+        """Put the student's own cases into the notebook that the instructor sees."""
+        for slot in aligned.slots:
+            if slot.key is not None and (text := self.drawn.get((student, slot.key.grade_id))):
+                slot.cell.source = text
+                slot.cell.metadata[OWN] = True
+
+    def _split(self, name: str, text: str) -> TestCell:
+        """Return the cell with hidden blocks of another text; only these are parsed."""
+        written, lines, inside = self.key.tests[name], [], False
+        for line in text.splitlines():
+            inside = inside or line.strip() == HIDDEN[0]
+            lines += [line] if inside else []
+            inside = inside and line.strip() != HIDDEN[1]
+        own = iter(split("\n".join(lines), name).blocks)
+        blocks = tuple(next(own) if block.hidden else block for block in written.blocks)
+        return replace(written, blocks=blocks)
+
+    def _texts(self, students: list[str], support: Path) -> dict[Name, str]:
+        edits: dict[Name, Edits] = {
+            (student, name): cell.drawn(self.secret, student, self.key.name)
+            for student in students
+            for name, cell in self.cells.items()
+        }
+        asked = {each: self.cells[each[1]].asked(drawn) for each, drawn in edits.items()}
+        values = solved_values(self.key, support, asked)
+        texts: dict[Name, str] = {}
+        for each, drawn in edits.items():
+            cell, found = self.cells[each[1]], values.get(each, "nothing came back")
+            try:
+                if isinstance(found, str):
+                    raise ValueError(found)
+                texts[each] = cell.text(drawn | cell.expecting(found))
+            except (ValueError, KeyError) as error:
+                what = f"the solution gives no value for the numbers of {each[0]} ({error})"
+                self.notes.append(f"{each[1]}: {what}, who gets the cases as they are written")
+        return texts
+
+
+def chosen_variants(course: Course, key: Key) -> Variants | None:
+    """Return the variants of a lesson's students; None if the course wants none or nothing varies.
+
+    Raises CourseError for a mistake in the course's settings, its secret or a `# vary:`.
+    """
+    if read_settings(course.root).get("variants") != "student":
+        return None
+    cells = {}
+    for cell in key.cells:
+        if cell.kind == "test":
+            try:
+                if found := varying(cell.master.source, cell.grade_id):
+                    cells[cell.grade_id] = found
+            except VaryError as error:
+                raise CourseError(f"{key.name}, cell {cell.grade_id}, {error}") from None
+    return Variants(key, course_secret(course.root), cells) if cells else None
+
+
+def refuse_others(lesson: str, variants: Variants | None, kept: Collection[str]) -> None:
+    """Raise CourseError if hand-ins were graded with another secret, or with variants at all.
+
+    kept: the digests that the gradebook has for the lesson's hand-ins.
+    """
+    secrets = {each.partition(" ")[0] for each in kept if each}
+    own = {digest(variants.secret)} if variants else set()
+    if not secrets - own:
+        return
+    if variants is None:
+        what = f'{lesson} was graded with numbers for each student: write variants = "student"'
+        raise CourseError(f"{what} into {SETTINGS}, or grade it anew with {NEW}")
+    what = f"{lesson} was graded with another {PLACE}"
+    raise CourseError(f"{what}: put it back, or grade the lesson anew with {NEW}")

@@ -1,0 +1,53 @@
+"""Read what a lesson lets its readers guess: the question in the text, and the guess's cell.
+
+A guess's question is the paragraph that begins with `**Predict.**` or `**Guess.**`, in the last
+text above the cell that has one; the comment in that cell says in which unit to answer.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from proflab_course.build.audit_demos import GUESS_TAG
+from proflab_course.course.notebook import Cell, read_notebook
+from proflab_course.questions.pages import Question
+
+_ASKS = re.compile(r"\*\*(?:Predict|Guess)\b[^*\n]*\*\*,?\s*(?:in the next cell:\s*)?")
+_COMMENT = re.compile(r"#\s*your guess(?: for [^,\n]*)?[,:]?\s*(.*)")
+_HEADING = re.compile(r"^#{2,3} +(?:\d+ · )?(.*?)(?: · \d+ min.*)?$", re.MULTILINE)
+
+
+def asked_guesses(notebook: Path) -> list[Question]:
+    """Return the questions of a lesson's guesses, in its order; `notebook` is its source."""
+    cells = read_notebook(notebook, notebook.stem).cells
+    return list(_questions(cells))
+
+
+def _questions(cells: list[Cell]) -> Iterator[Question]:
+    heading, stem = "", ""
+    for cell in cells:
+        if cell.node.cell_type == "markdown":
+            headings = _HEADING.findall(cell.source)
+            heading = headings[-1] if headings else heading
+            asked = list(_ASKS.finditer(cell.source))
+            if asked:
+                stem = _paragraph(cell.source[asked[-1].end() :])
+        elif GUESS_TAG in cell.tags:
+            for name, comment in _guesses(cell.source):
+                yield Question(name, stem or heading, heading, comment)
+
+
+def _paragraph(text: str) -> str:
+    return " ".join(text.partition("\n\n")[0].split())
+
+
+def _guesses(source: str) -> Iterator[tuple[str, str]]:
+    """Yield each name that a cell asks for, with what its comment says of the answer."""
+    lines = source.splitlines()
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            comment = _COMMENT.search(lines[node.lineno - 1])
+            yield node.targets[0].id, comment[1].strip() if comment else ""

@@ -1,0 +1,36 @@
+"""Drawn hidden cases: half of each lesson's may vary, and right and wrong keep their verdicts.
+
+Each day a few exercises are drawn a few times; `python -m tests.cohort.variants` draws all of them
+fifty times, as the soak test does.
+"""
+
+import time
+
+import pytest
+
+from cohort.run import ROOT, lessons, solved
+from cohort.variants import audit
+from proflab_course.build.make import Plan
+from proflab_course.build.vary import count_varying
+from proflab_course.course.layout import Course
+
+DRAWS, EACH = 3, 12  # draws of every twelfth exercise
+WHOLE = [(lesson, exercise) for lesson in lessons() for exercise in solved(lesson).solutions]
+TODAY = WHOLE[int(time.time() // 86_400) % EACH :: EACH]
+
+
+def test_half_of_the_hidden_cases_with_a_value_vary_in_each_lesson():
+    plan = Plan.read(Course(ROOT))
+    counted = {name: count_varying(plan.taken[name].lesson) for name in plan.wanted}
+    assert {name: n for name, n in counted.items() if 2 * n[0] < n[1]} == {}
+
+
+@pytest.mark.parametrize(("lesson", "exercise"), TODAY)
+def test_right_and_wrong_keep_their_verdicts(lesson, exercise):
+    assert audit(lesson, exercise, DRAWS).flips == []
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(("lesson", "exercise"), WHOLE)
+def test_right_and_wrong_keep_their_verdicts_in_fifty_draws(lesson, exercise):
+    assert audit(lesson, exercise).flips == []

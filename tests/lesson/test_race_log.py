@@ -1,0 +1,378 @@
+"""Work logs: good ones and forged ones told apart, hostile ones refused, and what a step shows."""
+
+import copy
+import itertools
+import json
+import math
+import time
+from types import SimpleNamespace
+
+import pytest
+from race_tapes import solved_built
+
+from proflab import cat, stack
+from proflab.checks import expect
+from proflab.checks.values import dumps, loads
+from proflab.lesson import race
+from proflab.lesson.race import Refused, WorkLog, log, pairs, show, traced
+from proflab.lesson.race import check_log as check_log_module
+from proflab.lesson.race.check_log import RULES, check_log
+from proflab.lesson.run_all import Record
+from proflab.nn import functional as F
+
+SHAPES = {"x": (8, 5, 6), "w": (8, 6, 7), "b": (8, 7)}
+STOP = "the `x @ w` of one matmul is a third of what is left, 3.00 times the floor"
+
+
+def slow(x, w, b):
+    return stack([F.relu(x[e] @ w[e] + b[e]) for e in range(x.shape[0])])
+
+
+def later(x, w, b):
+    products = stack([x[e] @ w[e] for e in range(x.shape[0])])
+    return F.relu(products + b[:, None])
+
+
+def faster(x, w, b):
+    products = x @ w
+    return F.relu(products + b[:, None])
+
+
+def joined(x, w, b):
+    halves = [x[:4] @ w[:4], x[4:] @ w[4:]]
+    return F.relu(cat(halves) + b[:, None])
+
+
+def without_bias(x, w, b):
+    return F.relu(x @ w)
+
+
+def minus_bias(x, w, b):
+    return F.relu((x @ w) - b[:, None])
+
+
+def turned(x, w, b):
+    return faster(x, w, b).mT
+
+
+def twice(x, w, b):
+    return slow(x, w, b) + 0 * slow(x, w, b)
+
+
+def twelve(before, after):
+    return [before + 0.01 * n for n in range(12)], [after + 0.01 * n for n in range(12)]
+
+
+TIMES = twelve(3.0, 1.0)
+FIRST = (later, {"change": "one ReLU", "because": "matmul, add and relu: 25 ops of 5 µs"})
+LAST = (faster, {"change": "one product", "because": "8 × matmul of 5 µs: overhead"})
+IDEA = (joined, {"change": "two products", "because": "matmul takes most of it",
+                 "rejected": "one product for all is cheaper still"})  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def functions():
+    built = solved_built("09_optimization")
+    return {name: getattr(built, name) for name in ("op_facts", "speedup_interval", "gate")}
+
+
+def made(functions, *steps, times=TIMES, stop=STOP, guess=None):
+    """The log of these steps as plain data, as it crosses; no clock decides."""
+    work = WorkLog(slow, "T4", **SHAPES)
+    guesses = itertools.count(1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(show.counting, "op_facts", functions["op_facts"])
+        patch.setattr(log, "timed_pairs", lambda *a, **k: times)
+        patch.setattr(log, "methods_of", lambda program: functions)
+        for program, said in steps:
+            told = {"guess_ms": guess(program) if guess else 0.1 / next(guesses)}
+            work.step(program, **{**told, **said})
+        if stop is not None:
+            work.stop(stop)
+        return loads(dumps(work.data()))
+
+
+def found(functions, data, handed=faster):
+    tapes = [loads(dumps(traced(each, **SHAPES))) for each in (handed, slow)]
+    return check_log(data, *tapes, functions, "T4")
+
+
+def wrong(result):
+    return {rule: result[rule] for rule in RULES if result[rule]}
+
+
+def ms_of(functions, program):
+    return race.cost.cost(
+        list(traced(program, **SHAPES)), race.MACHINES["T4"], functions["op_facts"]
+    ).ms
+
+
+# ── twenty good ones ─────────────────────────────────────────────────────────────────────────
+
+wrapped = SimpleNamespace(program=lambda x, w, b: faster(x, w, b))
+SLOW_TIMES, SAME, UNCLEAR = twelve(1, 2), twelve(1.0, 1.0), ([1.0, 2.0] * 6, [2.0, 1.0] * 6)
+GOOD = {
+    "as it should be": ((FIRST, IDEA, LAST), {}),
+    "the idea first": ((IDEA, FIRST, LAST), {}),
+    "the idea last": ((FIRST, LAST, IDEA), {}),
+    "one step and one idea": ((LAST, IDEA), {}),
+    "three steps": ((FIRST, (joined, {**IDEA[1], "rejected": ""}), LAST,
+                     (twice, {**IDEA[1], "because": "add or matmul"})), {}),
+    "an idea that is wrong": ((FIRST, LAST, (without_bias, IDEA[1])), {}),
+    "an idea that is dearer than the given program": ((FIRST, (twice, IDEA[1]), LAST), {}),
+    "another cost, with a reason": ((FIRST, IDEA, (faster, {
+        **LAST[1], "change": "x", "because": "stack", "instead": "it is in the way"})), {}),
+    "a part of the line": ((FIRST, IDEA, (faster, {
+        **LAST[1], "change": "x", "because": "`stack([x[e]  @ w[e]` is 85 %"})), {}),
+    "the op in the change": ((FIRST, IDEA, (faster, {
+        "change": "one MatMul", "because": "overhead"})), {}),
+    "the gap in ms": ((FIRST, IDEA, LAST), {"stop": "matmul: 0.01 ms above the floor"}),
+    "the gap to one per cent": ((FIRST, IDEA, LAST), {"stop": "relu, 2.98 times the floor"}),
+    "numbers besides": ((FIRST, IDEA, LAST), {"stop": "3 ops of 5 µs, add 33 %, gap 3.0 (1,000)"}),
+    "the line in the stop": ((FIRST, IDEA, LAST), {"stop": "`products + b` is 67 %, 3.0 ×"}),
+    "measured slower": ((FIRST, IDEA, LAST), {"times": SLOW_TIMES}),
+    "measured the same": ((FIRST, IDEA, LAST), {"times": SAME}),
+    "measured unclear": ((FIRST, IDEA, LAST), {"times": UNCLEAR}),
+    "whole numbers of ms": ((FIRST, IDEA, LAST), {"times": ([3] * 12, [1, 2] * 6)}),
+    "guesses far off": ((FIRST, IDEA, LAST), {"guess": lambda program: 1e6}),
+    "another program not kept": ((FIRST, (slow, IDEA[1]), LAST), {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_a_good_log_is_consistent(name, functions):
+    steps, options = GOOD[name]
+    result = found(functions, made(functions, *steps, **options))
+    assert wrong(result) == {}
+    assert result["noted"] == []
+
+
+def test_rounded_rows_and_a_wrapper_of_the_last_program_are_consistent(functions):
+    data = made(functions, FIRST, IDEA, LAST)
+    for row in data["steps"]:
+        row["counted_ms"] = float(f"{row['counted_ms']:.4g}")
+    assert wrong(found(functions, data, wrapped.program)) == {}
+
+
+# ── twenty forged ones ───────────────────────────────────────────────────────────────────────
+
+
+def tape_of(program, **shapes):
+    return dumps(traced(program, **{**SHAPES, **shapes})).decode()
+
+
+def change(step, **values):
+    return lambda data: data["steps"][step].update(values)
+
+
+def all_kept(data):
+    data["steps"][1]["rejected"] = ""
+    data["steps"].pop(1)
+
+
+FORGED = {
+    "half of the count": (change(0, counted_ms=0.0275), "costs", "it costs 0.055032 ms"),
+    "a wrong program": (change(2, tape=tape_of(minus_bias)), "costs", "kept and wrong: off by"),
+    "another result": (change(2, tape=tape_of(turned)), "costs", "results of shapes"),
+    "a tape of other inputs": (change(0, tape=tape_of(slow, x=(8, 9, 6))), "costs", "other inputs"),
+    "no tape": (change(0, tape="[]"), "costs", "not in the reply format"),
+    "an empty tape": (change(0, tape='["l",[]]'), "costs", "without a result"),
+    "an unknown op": (change(0, tape=tape_of(faster).replace("matmul", "free")), "costs", "'free'"),
+    "a speed-up": (change(0, speedup=30.0), "times", "speedup is 30, and its pairs give"),
+    "a lower end": (change(0, low=2.9), "times", "low is 2.9"),
+    "an upper end": (change(1, high=99.0), "times", "high is 99"),
+    "a verdict": (change(2, verdict="same"), "times", "is 'same', and its pairs give 'faster'"),
+    "times that were changed": (change(0, after=[9.0] * 12), "times", "speedup is"),
+    "a step that costs more": (
+        lambda data: data["steps"].insert(0, data["steps"].pop()), "order",
+        "step 2, 'later' is kept and costs no less than step 1, 'faster'"),
+    "another last program": (lambda data: data["steps"].pop(), "order", "handed in"),
+    "every step kept": (all_kept, "order", "every step is kept"),
+    "no reason": (change(1, rejected="no"), "order", "say why in a sentence"),
+    "no step kept": (lambda d: [r.update(rejected="it was no use") for r in d["steps"]], "order",
+                     "no step is kept"),
+    "another cost without a reason": (change(2, because="stack", change="x"), "largest",
+                                      "the largest cost of step 1, 'later' is matmul"),
+    "no stop": (lambda data: data.update(stop=None), "stop", "has no stop"),
+    "a stop about nothing": (lambda data: data.update(stop="good enough, 3.00"), "stop",
+                             "none of the two largest"),
+    "a gap that is 2 % off": (lambda data: data.update(stop="matmul, 2.93 times"), "stop",
+                              "2.998 times the floor, or 0.01001 ms"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_a_forged_log_is_told_by_a_sentence(name, functions):
+    spoil, rule, sentence = FORGED[name]
+    data = made(functions, FIRST, IDEA, LAST)
+    spoil(data)
+    result = found(functions, data)
+    assert sentence in result[rule], wrong(result)
+
+
+DEEP: list = []
+for _ in range(6):
+    DEEP = [DEEP]
+HOSTILE = {
+    "nothing": None,
+    "a number": 3,
+    "a list": [1, 2],
+    "no steps": {"steps": [], "stop": ""},
+    "steps as text": {"steps": "abc", "stop": ""},
+    "many steps": {"steps": [{}] * 100_000, "stop": ""},
+    "rows that are none": {"steps": [None, 1, "x"], "stop": ""},
+    "a stop of another kind": {"steps": [{}], "stop": 3},
+    "a long stop": {"steps": [{}], "stop": "x" * 10**6},
+    "deep": {"steps": DEEP, "stop": ""},
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_is_no_log_gets_one_sentence(name, functions):
+    result = found(functions, HOSTILE[name])
+    assert len({result[rule] for rule in RULES}) == 1 and result["costs"]
+    assert "\n" not in result["costs"] and len(result["costs"]) < 200
+
+
+VALUES = [
+    None, True, -1.0, 0, math.nan, math.inf, -math.inf, 10**300, "x" * 2_000, b"x".hex() * 2_000,
+    [], [math.nan] * 12, [0.0] * 12, [1.0] * 11, [True] * 12, ["1"] * 12, {}, DEEP, 1j, [10**300],
+    "[" * 900, '["l",[["l",["in"]]]]', '["a","<f8",[99999999999],""]',
+    '["i","0x' + "f" * 500 + '"]',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["program", "change", "because", "instead", "rejected", "guess_ms", "counted_ms", "speedup",
+     "low", "high", "verdict", "before", "after", "tape", "lines", "texts"],
+)  # fmt: skip
+def test_a_hostile_value_gets_one_sentence_in_short_time(key, functions):
+    good = made(functions, FIRST, IDEA, LAST)
+    began = time.process_time()
+    for value in VALUES:
+        data = copy.deepcopy(good)
+        data["steps"][0][key] = value
+        result = found(functions, data)
+        assert all(isinstance(result[rule], str) and len(result[rule]) < 400 for rule in RULES)
+        harmless = key in ("lines", "texts", "instead", "because") or result["noted"]
+        assert wrong(result) or harmless or isinstance(value, str), (value, result)
+    del good["steps"][0][key]
+    assert "step 1 is no row" in found(functions, good)["costs"]
+    assert time.process_time() - began < 20
+
+
+def test_lines_that_lie_change_nothing_but_what_may_be_named(functions):
+    data = made(functions, FIRST, IDEA, LAST)
+    for lines in ([10**9], [-1] * 5, list(range(9999))):
+        data["steps"][0]["lines"] = lines
+        assert wrong(found(functions, data)) == {}
+
+
+def test_guesses_that_knew_the_count_are_noted_and_cost_nothing(functions):
+    data = made(functions, FIRST, IDEA, LAST, guess=lambda program: ms_of(functions, program))
+    result = found(functions, data)
+    assert wrong(result) == {}
+    assert "all 3 guesses are within 0.1 % of the count" in result["noted"][0]
+
+
+# ── in the notebook ──────────────────────────────────────────────────────────────────────────
+
+
+def test_expect_log_says_what_each_rule_found(functions, capsys, monkeypatch):
+    monkeypatch.setitem(show.counting, "op_facts", functions["op_facts"])
+    monkeypatch.setattr(check_log_module, "methods_of", lambda program: functions)
+    data = made(functions, FIRST, IDEA, LAST)
+    options = {"like": slow, "machine": "T4"}
+    capsys.readouterr()
+    expect.expect_log("sums", data, traced(faster, **SHAPES), rule="times", **options)
+    assert capsys.readouterr().out == f"✅ sums: {RULES['times']}\n"
+    with pytest.raises(expect.CaseFailed, match="last step that is kept is not the program"):
+        expect.expect_log("end", data, traced(joined, **SHAPES), rule="order", **options)
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"guess_ms": None}, "guess before you look"),
+        ({"guess_ms": "3"}, "a number of ms above 0"),
+        ({"guess_ms": math.nan}, "a number of ms above 0"),
+        ({"change": ""}, "change is a sentence"),
+        ({"because": 3}, "because is a sentence"),
+        ({"rejected": "x" * 2_000}, "at most 1,000 characters"),
+        ({"program": lambda x, w, b: x}, "function of its own"),
+    ],
+)
+def test_a_step_refuses_what_no_row_may_hold(values, sentence, functions, monkeypatch):
+    monkeypatch.setitem(show.counting, "op_facts", functions["op_facts"])
+    work = WorkLog(slow, "T4", **SHAPES)
+    said = {"program": later, "change": "a", "because": "b", "guess_ms": 1.0, **values}
+    with pytest.raises(ValueError, match=sentence):
+        work.step(**said)
+    with pytest.raises(Refused, match="asks for numbers"):
+        work.step(**{**said, "program": _asks, "change": "a", "because": "b", "guess_ms": 1.0,
+                     "rejected": ""})  # fmt: skip
+    with pytest.raises(NotImplementedError, match="no step yet"):
+        work.data()
+
+
+def _asks(x, w, b):
+    return x * x.sum().item()
+
+
+def test_a_step_that_is_run_again_replaces_its_row_and_is_timed_once(
+    functions, monkeypatch, tmp_path
+):  # noqa: E501
+    monkeypatch.setitem(show.counting, "op_facts", functions["op_facts"])
+    monkeypatch.setattr(log, "methods_of", lambda program: functions)
+    monkeypatch.setattr(log, "current_record", lambda: Record(folder=tmp_path))
+    asked = []
+
+    def timed(before, after, methods):
+        asked.append((before, after))
+        return TIMES
+
+    monkeypatch.setattr(log, "timed_pairs", timed)
+    for run in range(3):  # a kernel each
+        if run == 2:  # without the file: from the saved notebook's outputs
+            kept = json.loads((tmp_path / log.FILE).read_text().splitlines()[0])
+            cells = [{"outputs": [{"data": {log.MIME: kept}}]}, {}]
+            (tmp_path / "a.ipynb").write_text(json.dumps({"cells": cells}))
+            (tmp_path / log.FILE).unlink()
+        work = WorkLog(slow, "T4", **SHAPES)
+        for guess in (0.1, 0.2):
+            work.step(program=later, guess_ms=guess, **FIRST[1])
+        [row] = work.data()["steps"]
+        assert row["guess_ms"] == 0.2 and row["before"] == TIMES[0]
+    assert len(asked) == 1
+    assert "later" in work.table() and "2.9" in work.table()
+
+
+def test_twelve_pairs_are_mirrored_and_short_calls_repeated():
+    called = []
+    for methods in ({}, {"calibrate": lambda call, ms: 3}):
+        called.clear()
+        before, after = pairs.timed_pairs(
+            lambda: called.append("b"), lambda: called.append("a"), methods
+        )
+        assert len(before) == len(after) == 12
+        assert "".join(called[2 :: 3 if methods else 1]) == "baab" * 6
+
+
+def test_a_slow_machine_gets_fewer_pairs_and_never_fewer_than_six():
+    before, after = pairs.timed_pairs(
+        lambda: time.sleep(0.01), lambda: None, {}, pairs=100, seconds=0.0
+    )
+    assert len(before) == len(after) == 6
+
+
+def test_measure_shows_both_speed_ups_and_the_verdict(functions, monkeypatch):
+    monkeypatch.setitem(show.counting, "op_facts", functions["op_facts"])
+    monkeypatch.setattr(pairs, "timed_pairs", lambda *a: TIMES)
+    monkeypatch.setattr(pairs, "is_busy", lambda: True)
+    monkeypatch.setattr(pairs, "methods_of", lambda program: functions)
+    text = pairs.measure(slow, faster, "T4", **SHAPES)
+    assert "counted on T4: 8.32 times" in text and ": faster" in text and "busy" in text
+    early = {"confidence_interval": lambda ratios: (min(ratios), max(ratios))}  # before lesson 08
+    monkeypatch.setattr(pairs, "methods_of", lambda program: early)
+    assert "2.9 times (95 % between 2.8 and 3;" in pairs.measure(slow, faster, "T4", **SHAPES)

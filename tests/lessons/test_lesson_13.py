@@ -1,0 +1,195 @@
+"""Lesson 13: the capstone's program, its eight faults, what is drawn of them, and forgeries."""
+
+import copy
+import math
+import random
+import runpy
+from functools import cache, partial
+from pathlib import Path
+
+import pytest
+from cohort.run import solved
+
+from proflab.lesson.race import MACHINES, Refused, traced
+from proflab.lesson.race.cost import cost
+from proflab.lesson.race.judge import judge, share_of
+from proflab_course.build.draw import drawn
+
+FOLDER = Path(__file__).parents[2] / "modules" / "13_faster"
+DRAW = runpy.run_path(str(FOLDER / "draw.py"))
+FAULTS, LARGE, SMALL = DRAW["FAULTS"], DRAW["LARGE"], DRAW["SMALL"]
+VISIBLE = (8, 64)
+DRAWS = {"tokens": 192, "weight": "fan-in"}
+
+
+def run(text):
+    scope = {}
+    exec(compile(text, "program.py", "exec"), scope)
+    return scope
+
+
+def tape(scope, name="slow", shape=VISIBLE):
+    return traced(scope[name], model=scope["make_model"], tokens=("int64", shape))
+
+
+@cache
+def ms(faults):
+    """What the program with these faults costs on DESK, at the visible size."""
+    scope = run(DRAW["program"](faults, DRAW["SIZES"]))
+    op_facts = solved("lesson_13").scope["op_facts"]
+    return cost(list(tape(scope)), MACHINES["DESK"], op_facts).ms
+
+
+def without(*mended):
+    return tuple(fault for fault in FAULTS if fault not in mended)
+
+
+def share(faults, given=FAULTS):
+    return share_of({"ms": ms(faults), "given": ms(given)}, ms(()))
+
+
+def table():
+    """The lines of the table of faults: each mended alone, and each left alone in the end."""
+    yield f"given {ms(FAULTS):.3f} ms, all mended {ms(()):.3f} ms"
+    for fault in FAULTS:
+        alone, lost = share(without(fault)), 1 - share((fault,))
+        yield f"{fault:<10} alone {ms(without(fault)):7.3f} ms ({alone:.2f})  left {lost:.2f}"
+
+
+def test_the_program_that_lies_there_is_the_one_that_is_drawn_without_a_seed():
+    text = (FOLDER / "program.py").read_text(encoding="utf-8")
+    assert text == DRAW["program"](DRAW["CHOSEN"], DRAW["SIZES"])
+    assert text.count("\n") < 120 and max(map(len, text.splitlines())) <= 100
+
+
+def test_each_fault_has_its_place_in_the_table():
+    """`pytest -s` prints it."""
+    print("", *table(), sep="\n")
+    assert ms(FAULTS) / ms(()) == pytest.approx(10.7, abs=0.2)
+    for fault in LARGE:
+        assert 0.1 < share(without(fault)) < 0.3
+    for fault in SMALL:
+        assert 0 <= share(without(fault)) < 0.08
+    # what a change is worth depends on what was mended before
+    assert share(without("gelu")) < 0.08 and 1 - share(("gelu",)) > 0.2
+    assert 1 - share(("heads",)) < share(without("heads"))
+
+
+def test_three_good_ideas_are_most_of_the_way_and_not_all():
+    best = ("samples", "attention", "gelu")  # of all sets of three and, with two more, of five
+    middling = ("samples", "last", "lowrank")
+    found = [share(without(*each)) for each in (best, middling, (*best, "norm", "last"))]
+    assert found == pytest.approx([0.69, 0.33, 0.89], abs=0.01)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_program_with_and_without_a_fault_returns_the_same(fault):
+    tapes = [
+        list(tape(run(DRAW["program"](faults, DRAW["SIZES"])), shape=(2, 9)))
+        for faults in (FAULTS, without(fault))
+    ]
+    found = judge(*reversed(tapes), None, "DESK", draws=DRAWS)
+    assert found["wrong"] == "" and found["error"] < 5e-6
+
+
+def test_no_draw_is_much_shorter_than_another():
+    short, long = ("samples", "heads", "norm", "onehot", "lowrank"), without("heads", "onehot")
+    assert ms(short) / ms(()) > 3.4 and ms(long) / ms(()) < 8
+
+
+def test_a_draw_has_five_faults_two_of_them_large_and_can_be_traced():
+    sizes, sets = set(), set()
+    for seed in range(12):
+        found = drawn(FOLDER, seed.to_bytes(32, "big"))
+        scope = run(found.files["program.py"])
+        sizes.add((scope["WORDS"], scope["WIDTH"], scope["BLOCKS"]))
+        sets.add(found.files["program.py"])
+        assert scope["WORDS"] >= DRAWS["tokens"]
+        for shapes in found.shapes.values():
+            texts, length = shapes["tokens"][1]
+            assert texts * length <= 8 * 96 and length <= scope["LENGTH"]
+    assert len(sizes) > 6 and len(sets) > 6
+
+
+def test_the_largest_program_that_can_be_drawn_is_a_program_that_can_be_raced():
+    sizes = {"WORDS": 320, "WIDTH": 80, "HEADS": 4, "BLOCKS": 4}
+    small = ("gelu", "norm", "onehot")
+    for large in (("samples", "heads"), ("samples", "attention")):
+        scope = run(DRAW["program"](large + small, sizes))
+        assert len(tape(scope, shape=(18, 15))) < 10_000
+
+
+def test_a_student_has_faults_of_their_own_and_the_sizes_of_the_class():
+    secret = random.Random(1).randbytes(32)
+    names = [f"student {n}" for n in range(20)]
+    found = [drawn(FOLDER, secret, name) for name in names]
+    first_lines = {each.files["program.py"].split("class Block")[0][-60:] for each in found}
+    assert len(first_lines) == 1 and all(each.shapes == found[0].shapes for each in found)
+    assert len({each.files["program.py"] for each in found}) > 8
+    assert drawn(FOLDER, secret, names[3]) == found[3]
+
+
+# ── what a hand-in may try ──
+
+
+@pytest.fixture(scope="module")
+def given():
+    return list(tape(solved("lesson_13").scope))
+
+
+@pytest.fixture
+def worth(given):
+    """Return what the grader says of a tape: `judge` is all that it runs."""
+    op_facts = solved("lesson_13").scope["op_facts"]
+    return partial(judge, given=given, op_facts=op_facts, machine="DESK", draws=DRAWS)
+
+
+def test_a_smaller_model_is_another_race(worth):
+    small = DRAW["SIZES"] | {"BLOCKS": 1}
+    found = worth(list(tape(run(DRAW["program"]((), small)))))
+    assert found == {"refused": "it was traced with other inputs than this case has"}
+
+
+def test_fewer_tokens_are_another_race(worth):
+    found = worth(list(tape(solved("lesson_13").scope, "faster", (2, 8))))
+    assert "other inputs" in found["refused"]
+
+
+def test_weights_cannot_be_multiplied_beforehand(worth):
+    scope = dict(solved("lesson_13").scope)
+    model = scope["make_model"]()
+    ready = [block.up.weight @ block.down.weight for block in model.blocks]  # of other weights
+
+    def prepared(model, tokens):
+        x = scope["faster"](model, tokens)
+        return x + sum((each.sum() for each in ready[1:]), ready[0].sum())
+
+    found = worth(list(tape(scope | {"prepared": prepared}, "prepared")))
+    assert found["wrong"].startswith("off by")
+
+
+def test_a_table_of_answers_does_not_fit_into_a_tape(worth):
+    scope = dict(solved("lesson_13").scope)
+
+    def known(model, tokens):
+        table = solved("lesson_13").scope["proflab"].randn(1200, 256)
+        return table[:8] + 0 * table.sum()
+
+    with pytest.raises(Refused, match="random|nowhere|constant"):
+        found = worth(list(tape(scope | {"known": known}, "known")))
+        raise Refused(found.get("refused") or f"constant: {found['wrong']}")
+
+
+def test_a_tape_without_its_costly_instructions_is_no_program(worth):
+    tape_of = list(tape(solved("lesson_13").scope, "faster"))
+    for at in (n for n, line in enumerate(tape_of) if line[0] == "op" and line[1] == "linear"):
+        forged = copy.deepcopy(tape_of)
+        del forged[at]
+        found = worth(forged)
+        assert "refused" in found or found["wrong"]
+
+
+def test_the_same_tape_has_the_same_share_each_time(worth):
+    tape_of = list(tape(solved("lesson_13").scope, "faster"))
+    found = [share_of(worth(tape_of), 2.401) for _ in range(3)]
+    assert len(set(found)) == 1 and not math.isnan(found[0])
