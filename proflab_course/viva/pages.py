@@ -18,7 +18,7 @@ from proflab_course.viva.sheet import Function, Sheet
 
 # What fits on the page at each size of letters: (name, lines of code in both columns, less what is
 # lost where a question moves to the next column; characters of a line).
-_SIZES = (("large", 122, 57), ("middle", 146, 68), ("small", 168, 77))
+_SIZES = (("large", 128, 57), ("middle", 156, 68), ("small", 180, 77))
 _LEAST_LINES = 8  # that stay of a function that has to be cut
 _QUESTION_LINES = 4.5  # of a question without its stem, text and options
 

@@ -35,8 +35,8 @@ class Question:
 
     text: code under the stem; options: code, or text for a row; key: the place of the right one;
     results: what the key page says beside each option; note: what it says of the whole; error: True
-    if the key is an error; inputs: the inputs that it shows; lines: those of the student's code
-    that its options name; runs, holds: what is executed again at last, and the verdict on that.
+    if the key is an error; inputs: the inputs that it shows; runs, holds: what is executed again at
+    last, and the verdict on that.
     """
 
     kind: Kind
