@@ -1532,7 +1532,7 @@ demos.draw_pieces(ms)
 # Large pieces do not fit into the cache; small ones cost the interpreter's time.
 # A compiler avoids both: it writes one loop.
 #
-# The slow script's `attend` is such a chain: twelve ops in float64 write scores to memory again and again.
+# The slow script's `attend` is such a chain: thirteen ops write scores to memory, in float64.
 # Make it fast on `T4`.
 
 # %% nbgrader={"grade": false, "grade_id": "attend_programs", "locked": true, "schema_version": 3, "solution": false, "task": false}

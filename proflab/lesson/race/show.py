@@ -64,6 +64,8 @@ def picture(
     shapes: as in `traced`; fast, memory: as in `judge`. A program that the machine refuses has no
     mark. Raises RuntimeError before `count_with`.
     """
+    from matplotlib.ticker import LogLocator
+
     from proflab.lesson import plot
 
     tape = traced(given, **shapes)
@@ -82,7 +84,8 @@ def picture(
                 axes.plot(*place, shape, color=colour, markersize=11, label=shown[name])
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter(lambda ms, _: f"{ms:,.10g}")
-        axes.xaxis.set_minor_formatter(lambda ms, _: "")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.minorticks_off()
         axes.invert_xaxis()
         axes.set(yticks=[], xlabel=f"{unit} {where}, counted", ylim=(-1, 1))
         axes.spines["left"].set_visible(False)
