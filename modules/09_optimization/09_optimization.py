@@ -445,7 +445,7 @@ demos.timeline(seen[-1]["spans"], title="zlib: two threads load, the main progra
 # Workers must not hold each other up.
 # Threads that run Python do: in the usual build of Python they share one interpreter, whose lock lets one of them run at a time.
 # `decode` is Python code, so a second thread gains nothing.
-# zlib decompresses in C and releases the lock; there the prediction comes true if processors are free. torch's workers are processes for this reason.
+# C code such as zlib's releases the lock; there the prediction comes true if processors are free. torch's workers are processes for this reason.
 #
 # Turn by turn is a poor plan if some batches are slow: behind each of them, fast ones wait for the same worker.
 # Give them out yourself.
