@@ -1727,7 +1727,7 @@ expect(
 # No score ever goes to memory.
 #
 # The machine of this race has *two memories*.
-# q, k, v and the result lie in the slow one: `k[0:16].clone()` loads rows, `out[0:16] = rows` stores them, and no other operation may touch them.
+# Q, K, V and the result lie in the slow one: `k[0:16].clone()` loads rows, `out[0:16] = rows` stores them, and no other operation may touch them.
 # All else lives in the fast memory, which has as many bytes as q; a program that needs more is refused.
 # The cost is the bytes that pass between the two.
 # A tensor lives from the operation that makes it to the last that reads it, and `scores -= highest` or `scores.exp_()` makes none.
