@@ -468,7 +468,7 @@ demos.timeline(seen[-1]["spans"], title="zlib: two threads load, the main progra
 # Workers must not hold each other up.
 # Threads that run Python do: in the usual build of Python they share one interpreter, whose lock lets one of them run at a time.
 # `decode` is Python code, so a second thread gains nothing.
-# zlib decompresses in C and releases the lock; there the prediction comes true if processors are free. torch's workers are processes for this reason.
+# C code such as zlib's releases the lock; there the prediction comes true if processors are free. torch's workers are processes for this reason.
 #
 # Turn by turn is a poor plan if some batches are slow: behind each of them, fast ones wait for the same worker.
 # Give them out yourself.
@@ -1580,7 +1580,7 @@ demos.draw_pieces(ms)
 # Large pieces do not fit into the cache; small ones cost the interpreter's time.
 # A compiler avoids both: it writes one loop.
 #
-# The slow script's `attend` is such a chain: twelve ops in float64 write scores to memory again and again.
+# The slow script's `attend` is such a chain: thirteen ops write scores to memory, in float64.
 # Make it fast on `T4`.
 
 # %% nbgrader={"grade": false, "grade_id": "attend_programs", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -1787,7 +1787,7 @@ expect(
 # No score ever goes to memory.
 #
 # The machine of this race has *two memories*.
-# q, k, v and the result lie in the slow one: `k[0:16].clone()` loads rows, `out[0:16] = rows` stores them, and no other operation may touch them.
+# Q, K, V and the result lie in the slow one: `k[0:16].clone()` loads rows, `out[0:16] = rows` stores them, and no other operation may touch them.
 # All else lives in the fast memory, which has as many bytes as q; a program that needs more is refused.
 # The cost is the bytes that pass between the two.
 # A tensor lives from the operation that makes it to the last that reads it, and `scores -= highest` or `scores.exp_()` makes none.

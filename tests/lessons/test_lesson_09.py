@@ -144,7 +144,7 @@ def test_an_epoch_by_a_plan(shown, scope, text):
 
 def test_the_slow_attentions_cost(shown):
     prices = re.findall(r": ([\d.]+) ms on T4, (\d+) op", shown["demo_attend"][0])
-    assert prices == [("0.2554", "12"), ("0.02189", "1")]
+    assert prices == [("0.2554", "13"), ("0.02189", "1")]
 
 
 def test_a_generation_with_and_without_a_cache(scope, text):

@@ -90,6 +90,8 @@ def plan_picture(plan: Any, rule: str, full: float, floor: float = 0.0, **parame
 
 def _axis(marks: dict[str, float], unit: str) -> Any:
     """Draw costs on one logarithmic axis, the lowest on the right."""
+    from matplotlib.ticker import LogLocator
+
     from proflab.lesson import plot
 
     labels = {name: f"{name} {_number(cost)}" for name, cost in marks.items()}
@@ -101,8 +103,8 @@ def _axis(marks: dict[str, float], unit: str) -> Any:
                 axes.plot(*place, shape, color=colour, markersize=11, label=labels[name])
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter(lambda cost, _: f"{cost:,.10g}")
-        between = max(marks.values()) < 10 * min(marks.values())  # no power of ten, or one
-        axes.xaxis.set_minor_formatter(lambda cost, _: f"{cost:,g}" if between else "")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.minorticks_off()
         axes.invert_xaxis()
         axes.set(yticks=[], xlabel=f"{unit}, counted", ylim=(-1, 1))
         axes.spines["left"].set_visible(False)

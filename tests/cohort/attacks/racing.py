@@ -370,7 +370,7 @@ memory_attack(
     "a backward that reads for nothing",
     "def doubled(x, w):\n    y = x.clone().requires_grad_()\n    (y @ w.clone()).sum().backward()\n"
     "    return y.grad",
-    "backward has no place",
+    "requires no gradient",
 )
 
 # plans
