@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
-from proflab.lesson.run_all import kernel_shell
+from proflab.lesson.kernel_record import kernel_shell
 
 T = TypeVar("T")
 

@@ -26,8 +26,8 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, TypeGuard
 
+from proflab.lesson.kernel_record import Record, current_record, kernel_shell
 from proflab.lesson.mine import is_instructors
-from proflab.lesson.run_all import Record, current_record, kernel_shell
 
 MIME = "application/vnd.proflab.guess+json"
 FILE = Path(".proflab", "guesses.jsonl")

@@ -15,8 +15,8 @@ from numbers import Real
 from typing import Any
 
 from proflab.lesson.guess_lock import MIME, PREFIX, SKIP, Kept, as_meant, lock
+from proflab.lesson.kernel_record import current_record, kernel_shell
 from proflab.lesson.noise import TOO_NOISY, Measured, shown
-from proflab.lesson.run_all import current_record, kernel_shell
 
 __all__ = ["MIME", "compare", "lock", "sentences", "told"]
 

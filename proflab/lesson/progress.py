@@ -11,8 +11,8 @@ import sys
 from dataclasses import asdict, dataclass, field
 
 from proflab.lesson import guesses, mine
+from proflab.lesson.kernel_record import Record, current_record
 from proflab.lesson.outline import Exercise, Outline, place_of
-from proflab.lesson.run_all import Record, current_record
 
 MIME = "application/vnd.proflab.progress+json"
 _MARKS = {"passed": "✅", "failed": "❌", "not written": "⬜", "waits": "⬜", "not run": "⬜"}

@@ -9,10 +9,6 @@ is no kernel.
 
 from __future__ import annotations
 
-import ast
-import sys
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,128 +16,19 @@ from proflab.checks import expect
 from proflab.checks.expect import CaseFailed
 from proflab.lesson import mine
 from proflab.lesson.errors import not_written, tell, unwritten
-from proflab.lesson.outline import Exercise, LessonCell, Outline, digest
-
-_ATTRIBUTE = "_proflab_record"
-
-
-@dataclass
-class TestRun:
-    """A test cell's end, with the sentence that it showed.
-
-    state: "passed", "failed", "not written", or "waits" for another exercise that is not written.
-    share: of a cell of races that passed, the share of its points.
-    """
-
-    __test__ = False
-
-    state: str
-    sentence: str = ""
-    share: float | None = None
-
-
-@dataclass
-class Record:
-    """Cells and tests that have been run in this kernel.
-
-    cells: the text of each cell that ran without an error, and the same as plain Python, in the
-    order of their last runs; tests: how each test cell ended, since its exercise was last run.
-    guesses, tried, saved_guesses: what guess_lock.py knows of guesses, by their names.
-    """
-
-    outline: Outline | None = None
-    folder: Path = field(default_factory=Path.cwd)
-    cells: dict[str, str] = field(default_factory=dict)
-    tests: dict[str, TestRun] = field(default_factory=dict)
-    current: LessonCell | None = None
-    guesses: dict[str, Any] = field(default_factory=dict)
-    tried: dict[str, list] = field(default_factory=dict)
-    saved_guesses: dict[str, Any] | None = None
-
-    def note_cell(self, text: str, code: str) -> None:
-        """Note that a cell ran; `code` is its text as Python."""
-        if self.outline is None:
-            return
-        self.cells.pop(text, None)
-        self.cells[text] = code
-        if self.outline.cell(text) is not None:
-            return
-        for name in _defined(code):
-            exercise = self.outline.exercise(name)
-            if exercise is not None:
-                for test in exercise.tests:  # it ran on what was there before
-                    self.tests.pop(test, None)
-
-    def codes(self) -> list[str]:
-        """Return the cells as Python: the lesson's own as they are, so that they are known."""
-        locked = self.outline.cell
-        return [text if locked(text) else code for text, code in self.cells.items()]
-
-    def state(self, exercise: Exercise) -> TestRun:
-        """Return how an exercise stands: as its worst test cell does, "not run" before all ran."""
-        runs = [self.tests.get(test) for test in exercise.tests]
-        for state in ("not written", "failed", "waits"):
-            for run in filter(None, runs):
-                if run.state == state:
-                    return run
-        return TestRun("passed" if runs and all(runs) else "not run")
-
-    def skipped_above(self, cell: LessonCell | None) -> bool:
-        """Return True if given cells above one of the lesson's were not run in this kernel."""
-        if self.outline is None or cell is None:
-            return False
-        ran = {digest(text) for text in self.cells}
-        return not ran.issuperset(self.outline.given_before(cell))
-
-    def failing(self, cell: LessonCell | None) -> Iterator[Exercise]:
-        """Yield the exercises that a cell needs and whose tests are known not to pass."""
-        if self.outline is None or cell is None:
-            return
-        for name in cell.needs:
-            exercise = self.outline.exercises.get(name)
-            own = exercise is not None and cell.name in exercise.tests
-            if exercise and not own and self.state(exercise).state not in ("passed", "not run"):
-                yield exercise
-
-
-def _defined(text: str) -> Iterator[str]:
-    """Yield the functions, classes and methods that a cell defines."""
-    kinds = ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef
-    try:
-        nodes = [node for node in ast.parse(text).body if isinstance(node, kinds)]
-    except (SyntaxError, ValueError):
-        return
-    for node in nodes:
-        yield node.name
-        inner = node.body if isinstance(node, ast.ClassDef) else []
-        yield from (f"{node.name}.{each.name}" for each in inner if isinstance(each, kinds))
-
-
-def current_record() -> Record | None:
-    """Return this kernel's record; None outside of a notebook's kernel."""
-    return getattr(kernel_shell(), _ATTRIBUTE, None)
-
-
-def kernel_shell() -> Any:
-    """Return the IPython shell of a Jupyter kernel; None anywhere else."""
-    if "IPython" not in sys.modules:
-        return None
-    from IPython import get_ipython
-
-    shell = get_ipython()
-    return shell if getattr(shell, "kernel", None) is not None else None
+from proflab.lesson.guess_lock import GuessCells
+from proflab.lesson.kernel_record import ATTRIBUTE, Record, TestRun, kernel_shell
+from proflab.lesson.outline import LessonCell, Outline
 
 
 def install() -> None:
     """Install the hooks in this kernel; do nothing where there is none, or a second time."""
     shell = kernel_shell()
-    if shell is None or hasattr(shell, _ATTRIBUTE):
+    if shell is None or hasattr(shell, ATTRIBUTE):
         return
     record = Record(Outline.read(Path.cwd()))
-    setattr(shell, _ATTRIBUTE, record)
+    setattr(shell, ATTRIBUTE, record)
     expect.running_cell = lambda: record.current.name if record.current else ""
-    from proflab.lesson.guess_lock import GuessCells  # it reads the record
-
     shell.ast_transformers.append(GuessCells())
     hooks = _Hooks(shell, record)
     expect.race_points = hooks.race_points

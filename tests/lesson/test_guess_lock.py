@@ -15,6 +15,7 @@ from run_all import NAME, SOLUTIONS, filled, released, run_all, shown
 from proflab.lesson import run_all as hooks
 from proflab.lesson.guess_lock import FILE, _compared, as_meant
 from proflab.lesson.guesses import MIME
+from proflab.lesson.kernel_record import current_record
 from proflab.lesson.outline import Outline
 from proflab_course.course.notebook import read_module
 
@@ -29,7 +30,7 @@ class Kernel:
         self.shell = InteractiveShell.instance()
         self.shell.kernel = SimpleNamespace()
         hooks.install()
-        record = hooks.current_record()
+        record = current_record()
         record.folder, record.outline = folder, Outline("01_areas", {}, {}, lock=lock)
         self("from proflab.lesson import guesses")
 
@@ -216,7 +217,7 @@ def test_instructors_folders_keep_no_guesses_and_hold_nothing_back(kernel, tmp_p
     folder = tmp_path / "source" / "01_areas"
     folder.mkdir(parents=True)
     run = kernel(lock=True)
-    hooks.current_record().folder = folder
+    current_record().folder = folder
     run("guess_area = None")
     assert "100 % (you made no guess)" in run(DEMO)[0]
     assert run.guess(40)[1][0]["first"] == 40

@@ -19,6 +19,7 @@ import proflab
 from proflab import Tensor, cat, dispatch, stack
 from proflab.checks import expect
 from proflab.checks.values import dumps, loads
+from proflab.lesson.kernel_record import Record, TestRun
 from proflab.lesson.outline import Exercise, Outline
 from proflab.lesson.progress import measure
 from proflab.lesson.race import Refused, show, traced
@@ -26,7 +27,6 @@ from proflab.lesson.race.cost import MACHINES, MOVES, _least_flops, cost
 from proflab.lesson.race.judge import draw, judge, mistake, share_of
 from proflab.lesson.race.replay import walk
 from proflab.lesson.race.tape import inputs_of
-from proflab.lesson.run_all import Record, TestRun
 from proflab.nn import functional as F
 
 DESK, T4 = MACHINES["DESK"], MACHINES["T4"]

@@ -14,10 +14,10 @@ from proflab import cat, stack
 from proflab.checks import expect
 from proflab.checks.values import dumps, loads
 from proflab.lesson import race
+from proflab.lesson.kernel_record import Record
 from proflab.lesson.race import Refused, WorkLog, log, pairs, show, traced
 from proflab.lesson.race import check_log as check_log_module
 from proflab.lesson.race.check_log import RULES, check_log
-from proflab.lesson.run_all import Record
 from proflab.nn import functional as F
 
 SHAPES = {"x": (8, 5, 6), "w": (8, 6, 7), "b": (8, 7)}

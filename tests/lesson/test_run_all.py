@@ -8,9 +8,9 @@ from nbformat.v4 import new_code_cell
 from run_all import NAME, SOLUTIONS, filled, kinds, released, run_all, shown
 
 from proflab.lesson import guesses
+from proflab.lesson.kernel_record import Record, TestRun
 from proflab.lesson.outline import Exercise, Outline
 from proflab.lesson.progress import MIME, measure
-from proflab.lesson.run_all import Record, TestRun
 
 
 @pytest.fixture(scope="module")

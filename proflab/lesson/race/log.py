@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from proflab.checks.values import dumps
+from proflab.lesson.kernel_record import current_record, kernel_shell
 from proflab.lesson.mine import place
 from proflab.lesson.race import show
 from proflab.lesson.race.check_log import (
@@ -36,7 +37,6 @@ from proflab.lesson.race.cost import MACHINES
 from proflab.lesson.race.judge import Draws, floor_of
 from proflab.lesson.race.pairs import Pairs, calling, speedup_of, timed_pairs
 from proflab.lesson.race.trace import Tape, traced
-from proflab.lesson.run_all import current_record, kernel_shell
 
 MIME = "application/vnd.proflab.step+json"
 FILE = Path(".proflab", "steps.jsonl")
