@@ -16,6 +16,7 @@ from proflab import Tensor, example_input, models, no_grad
 from proflab.lesson import measuring, noise, plot
 from proflab.lesson.demo import demo_size
 from proflab.lesson.hardware import Hardware, this_machine
+from proflab.lesson.measuring import on_threads
 from proflab.lesson.plot import COLOURS, INK, QUIET, Picture, canvas, short
 from proflab.lesson.recorded import median_rows
 
@@ -62,7 +63,7 @@ def timed_batches(
     """Time LeNet-5 at these batch sizes in rounds: each size's median, and every round's times."""
     lenet = models.LeNet5().eval()
     inputs = [example_input(lenet, (size, 1, 32, 32)) for size in sizes]
-    with no_grad(), measuring.on_threads(1):
+    with no_grad(), on_threads(1):
         rounds = [
             [latency(lenet, x, warmup=3, iterations=9) for x in inputs]
             for _ in range(demo_size(5, 2))
@@ -355,7 +356,7 @@ def timed_ladder(n: int, rounds: int) -> dict[str, noise.Measured]:
         "n rows times a matrix": (lambda: [row @ b for row in a], 5),
         f"BLAS, {measuring.called(1)}": (lambda: np.matmul(a, b, out=out), 50),
     }
-    with measuring.on_threads(1):
+    with on_threads(1):
         rates = measuring.in_turns(measuring.best_time, rungs, rounds=rounds)
     blas = f"BLAS, {measuring.called(max(measuring.thread_counts()))}"
     rates |= measuring.in_turns(measuring.best_time, {blas: (lambda: np.matmul(a, b, out=out), 50)})

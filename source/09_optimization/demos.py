@@ -135,6 +135,23 @@ def run_loader(
     return {"total_ms": total, "wait_ms": waits, "spans": sorted(spans, key=lambda s: s[2])}
 
 
+def planned(
+    owners: Sequence[int], load_ms: Sequence[float], room: int, step_ms: float
+) -> list[tuple[str, int, float, float]]:
+    """Return the spans of an epoch by a plan, as run_loader has them; owners: of each batch."""
+    spans: list[tuple[str, int, float, float]] = []
+    free, taken, now = dict.fromkeys(owners, 0.0), [0.0] * len(owners), 0.0
+    for at, (owner, ms) in enumerate(zip(owners, load_ms, strict=True)):
+        begun = max(free[owner], taken[at - room] if at >= room else 0.0)
+        free[owner] = begun + ms
+        spans.append((f"worker {owner}", at, begun, free[owner]))
+        taken[at] = max(now, free[owner])
+        spans.append(("wait", at, now, taken[at]))
+        now = taken[at] + step_ms
+        spans.append(("step", at, taken[at], now))
+    return spans
+
+
 def timeline(spans: Sequence[tuple[str, int, float, float]], title: str) -> Picture:
     """Draw the spans of run_loader: a lane for each worker, and one for the main program."""
     workers = sorted({lane for lane, *_ in spans if lane.startswith("worker")})
@@ -363,6 +380,14 @@ def time_fixes(
     times = _time_steps(steps, rounds, run_order, clock)
     slow = times.pop("slow")
     return [{"name": n, **speedup_interval(slow, found)} for n, found in times.items()]
+
+
+def largest_difference(step: Callable, steps: int = 5) -> float:
+    """Return the largest difference between the losses of slow_step and of a step."""
+    runs = {each: begin() for each in (slow_step, step)}
+    given = list(batches(Images().names, 32, seed=0))[:steps]
+    losses = [[run(model, batch, state) for batch in given] for run, (model, state) in runs.items()]
+    return max(abs(one - other) for one, other in zip(*losses, strict=True))
 
 
 def speedup(

@@ -18,7 +18,7 @@ from proflab import Tensor, autograd, dispatch, example_input, meta, nn, no_grad
 from proflab.lesson.cuda.rows import tl
 from proflab.lesson.hardware import Hardware
 from proflab.lesson.recording import (
-    Recorder, as_model, column, elementwise_kind, region, row_name, work_and_traffic,
+    Recorder, as_model, column, elementwise_kind, row_name, work_and_traffic,
 )
 from proflab.lesson.tensor_memory import TABLES, bytes_by_memory, each_op, memory_of
 from proflab.lesson.tracebacks import own_function
@@ -136,6 +136,8 @@ __all__ = [
     "matmul_addresses",
     "cache_misses",
     "traffic_bound",
+    "slow_order",
+    "order",
     "set_misses",
     "speedup_steps",
     "slow_path",
@@ -158,15 +160,24 @@ __all__ = [
     "audit_memory",
     "diagnose",
     "simulate_loader",
+    "turn_by_turn",
+    "loader_plan",
     "half_gradients",
     "scale_after",
     "accumulate",
+    "blocks",
+    "slow_recompute",
+    "held_bytes",
+    "recompute",
     "checkpoint_plan",
     "graph_of",
     "fuse",
     "graph_bytes",
+    "attend",
     "merge",
-    "tiled_attention",
+    "slow_tiles",
+    "slow_causal_tiles",
+    "through_tiles",
     "generation_flops",
     "paged_tokens",
     "fixed_step",
@@ -2285,6 +2296,41 @@ def traffic_bound(n, capacity):
     return max(0.0, 2 * n**3 / math.sqrt(capacity) - 2 * capacity)
 
 
+def slow_order(n, lines, line):
+    """Return every (i, j, k) below n once, (n³, 3), in the order ijk."""
+    return np.indices((n, n, n)).reshape(3, -1).T
+
+
+def order(n, lines, line):
+    """Return every (i, j, k) below n once, (n³, 3), in an order that fetches few lines.
+
+    In this order multiply-adds C[i, j] += A[i, k] · B[k, j] run, stored and touched as in
+    matmul_addresses. The cache holds `lines` lines of `line` numbers, as in cache_misses.
+    n is a multiple of line, which is at least 2; lines is at least 3.
+    Returns an array or a list of whole numbers, within a second.
+
+    >>> len(order(4, 8, 2))
+    64
+    """
+    # A block of C stays while k runs, beside a column of A and two rows of B as high and wide.
+    fit = [
+        (rows, columns)
+        for rows, columns in itertools.product(range(1, n + 1), range(line, n + 1, line))
+        if rows + (rows + 2) * columns // line <= lines
+    ]
+    rows, columns = min(
+        fit or [(1, line)],
+        key=lambda block: math.ceil(n / block[0]) + math.ceil(n / block[1]),
+    )
+    return [
+        (i, j, k)
+        for top, left in itertools.product(range(0, n, rows), range(0, n, columns))
+        for k in range(n)
+        for i in range(top, min(top + rows, n))
+        for j in range(left, min(left + columns, n))
+    ]
+
+
 def set_misses(addresses, line, sets, ways):
     """Return how many lines a set-associative cache fetches; optional, no points.
 
@@ -2773,6 +2819,35 @@ def simulate_loader(load_ms, step_ms, workers, prefetch=2):
     return {"total_ms": now, "wait_ms": wait}
 
 
+def turn_by_turn(load_ms, workers, room, step_ms):
+    """Return the worker of each batch, as torch's loader chooses it."""
+    return [batch % workers for batch in range(len(load_ms))]
+
+
+def loader_plan(load_ms, workers, room, step_ms):
+    """Return which worker loads each batch, so that the epoch ends as early as possible.
+
+    load_ms: the ms that each batch takes to load. workers: at least 1. step_ms: those of a step.
+    room: batches that may be begun and not yet taken.
+    A worker loads its batches in order, one at a time. Batch i is begun when its worker is free and
+    batch i - room has been taken. The main program takes the batches in order, each as soon as it
+    is loaded and the step before has ended.
+    Returns a list of ints, from 0 to workers - 1.
+
+    >>> loader_plan([20], workers=1, room=1, step_ms=9)
+    [0]
+    """
+    free, taken, owners, now = [0.0] * workers, [], [], 0.0
+    for batch, ms in enumerate(load_ms):
+        worker = free.index(min(free))
+        begun = max(free[worker], taken[batch - room] if batch >= room else 0.0)
+        free[worker] = begun + ms
+        taken.append(max(now, free[worker]))
+        now = taken[-1] + step_ms
+        owners.append(worker)
+    return owners
+
+
 def half_gradients(gradients, scale):
     """Return gradients as they come out of a backward pass in float16 with a scaled loss, or None.
 
@@ -2847,6 +2922,57 @@ def accumulate(model, loss, batches):
         part.backward()
         mean += part.item()
     return mean
+
+
+def blocks(count, width):
+    """Return a function that makes a model of so many blocks."""
+
+    def block():
+        up, down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+        return nn.Sequential(nn.LayerNorm(width), up, nn.GELU(), down)
+
+    return lambda: nn.Sequential(*[block() for _ in range(count)])
+
+
+def slow_recompute(model, x):
+    """Return the loss and the gradients of a step that runs each block again."""
+    loss = checkpointed(list(model), 1)(x).square().mean()
+    loss.backward()
+    return [loss.detach(), *(p.grad for p in model.parameters())]
+
+
+def held_bytes(model, x, again):
+    """Return about how many bytes are alive when backward begins, if so many blocks run again.
+
+    A block that runs again keeps its input; another one 9 times as much besides. The weights, x
+    and 5 such tensors that the first backward ops need are always there.
+    """
+    weights = sum(p.nbytes for p in model.parameters())
+    return weights + x.nbytes * (10 * len(list(model)) - 9 * again + 6)
+
+
+def recompute(model, x, memory):
+    """Return the mean of the squares of model(x), and its gradients, at the least cost on DESK.
+
+    model: a Sequential of blocks, as `blocks` makes them. x: (rows, width).
+    memory: the bytes of the machine; a step that has more alive at once is refused. Alive are x,
+        the parameters, what is kept for backward, and what an op reads and writes.
+    Returns a list: the loss, then the gradient of each parameter, in the order of
+    model.parameters().
+
+    >>> len(recompute(nn.Sequential(nn.Linear(2, 2)), proflab.ones(1, 2), memory=10**6))
+    3
+    """
+    layers = list(model)
+    fits = (n for n in range(len(layers)) if held_bytes(model, x, n) <= memory)
+    again = next(fits, len(layers))
+    if again:
+        x = checkpointed(layers[:again], 1)(x)
+    for layer in layers[again:]:
+        x = layer(x)
+    loss = x.square().mean()
+    loss.backward()
+    return [loss.detach(), *(p.grad for p in model.parameters())]
 
 
 def checkpoint_plan(kept, inputs):
@@ -2950,6 +3076,17 @@ def graph_bytes(graph, sizes, groups):
     return total
 
 
+def attend(q, k, v):
+    """Return what the slow script's attention returns, at the least cost on T4.
+
+    q, k, v: (batch, heads, tokens, width).
+
+    >>> attend(*[proflab.ones(1, 1, 2, 4)] * 3).shape
+    (1, 1, 2, 4)
+    """
+    return F.scaled_dot_product_attention(q, k, v)
+
+
 def merge(one, two):
     """Return the partial softmax over two blocks of keys together, from those over each.
 
@@ -2971,41 +3108,74 @@ def merge(one, two):
     return highest, total, one[2] * first[:, None] + two[2] * second[:, None]
 
 
-def tiled_attention(memory, block_q, block_k, causal=False):
-    """Compute softmax(Q Kᵀ / √width) V tile by tile; store it in `memory` as "o".
-
-    memory: has seq and width; load(name, low, high) returns the rows low to high - 1 of "q", "k" or
-        "v"; store("o", low, rows) puts rows there. At most block_q rows of q and o and block_k rows
-        of k and v pass at a time.
-    block_q, block_k: they need not divide seq.
-    causal: row i sees the keys 0 to i. A wholly masked tile is not loaded.
-    Tiles begin at row 0. Each tile of q is loaded once, and with it once each tile of k and v that
-    it needs. No array of scores is larger than (block_q, block_k). The result is right to float32's
-    accuracy.
-    Blocks below 1 raise ValueError.
-
-    >>> memory = doubles.SlowMemory(seq=8, width=4, block_q=4, block_k=2)
-    >>> tiled_attention(memory, 4, 2), memory.moved
-    (None, 192)
-    """
-    if min(block_q, block_k) < 1:
-        raise ValueError(f"a tile has at least a row, not {block_q} and {block_k}")
-    for low in range(0, memory.seq, block_q):
-        high = min(low + block_q, memory.seq)
-        q = memory.load("q", low, high)
-        whole = (np.full(len(q), -np.inf, q.dtype), np.zeros(len(q), q.dtype), np.zeros_like(q))
-        for start in range(0, high if causal else memory.seq, block_k):
-            end = min(start + block_k, memory.seq)
-            scores = q @ memory.load("k", start, end).T / math.sqrt(memory.width)
+def slow_tiles(q, k, v, causal=False):
+    """Return the attention of one head by tiles of 16 rows. causal: row i sees the keys 0 to i."""
+    tokens, width = q.shape
+    out = proflab.zeros(tokens, width)
+    for low in range(0, tokens, 16):
+        queries = q[low : low + 16].clone() / math.sqrt(width)
+        places = proflab.arange(low, low + len(queries))[:, None]
+        highest, total = proflab.full((len(queries), 1), -math.inf), proflab.zeros(len(queries), 1)
+        mixed = proflab.zeros(len(queries), width)
+        for start in range(0, low + 16 if causal else tokens, 16):
+            keys, values = k[start : start + 16].clone(), v[start : start + 16].clone()
+            scores = queries @ keys.T
             if causal:
-                seen = np.arange(low, high)[:, None] >= np.arange(start, end)
-                scores = np.where(seen, scores, -np.inf).astype(q.dtype)
-            highest = scores.max(axis=1)
-            base = np.where(np.isneginf(highest), 0, highest).astype(q.dtype)
-            weights = np.exp(scores - base[:, None])
-            tile = highest, weights.sum(axis=1), weights @ memory.load("v", start, end)
-            whole = merge(whole, tile)
-        memory.store("o", low, whole[2] / whole[1][:, None])
+                later = proflab.arange(start, start + len(keys)) > places
+                scores = scores.masked_fill(later, -math.inf)
+            new = proflab.maximum(highest, scores.max(-1, keepdim=True)[0])
+            shrink, weights = (highest - new).exp(), (scores - new).exp()
+            total = total * shrink + weights.sum(-1, keepdim=True)
+            mixed, highest = mixed * shrink + weights @ values, new
+        out[low : low + 16] = mixed / total
+    return out
+
+
+def slow_causal_tiles(q, k, v):
+    return slow_tiles(q, k, v, causal=True)
+
+
+def through_tiles(q, k, v, causal=False):
+    """Return what slow_tiles returns, with the fewest bytes between the two memories.
+
+    q, k, v: (tokens, width); width is even, and at least 32. They, and the tensor that is returned,
+        lie in the slow memory: `clone` of a part of q, k or v loads it, and
+        `out[low:high] = rows` stores rows. Nothing else may read q, k or v, and nothing out.
+    causal: row i sees the keys 0 to i.
+    All other tensors lie in the fast memory, which has as many bytes as q; it may never hold more.
+
+    >>> through_tiles(*[proflab.ones(3, 32)] * 3).sum().item()
+    96.0
+    """
+    tokens, width = q.shape
+    size, out = -(-tokens // 3), proflab.zeros(tokens, width)
+    for low in range(0, tokens, size):
+        queries = q[low : low + size].clone()
+        queries /= math.sqrt(width)
+        count = len(queries)
+        places = proflab.arange(low, low + count)[:, None]
+        highest, total = proflab.full((count, 1), -math.inf), proflab.zeros(count, 1)
+        mixed = proflab.zeros(count, width)
+        last = low + count if causal else tokens
+        for start in range(0, last, 8):
+            end = min(start + 8, last)
+            scores = queries @ k[start:end].clone().T
+            if causal and end > low:
+                scores.masked_fill_(proflab.arange(start, end) > places, -math.inf)
+            new = proflab.maximum(highest, scores.max(-1, keepdim=True)[0])
+            highest -= new
+            highest.exp_()
+            total *= highest
+            mixed *= highest
+            highest = new
+            scores -= new
+            scores.exp_()
+            total += scores.sum(-1, keepdim=True)
+            for half in (slice(0, width // 2), slice(width // 2, width)):
+                mixed[:, half] += scores @ v[start:end, half].clone()
+        mixed /= total
+        out[low : low + size] = mixed
+    return out
 
 
 def generation_flops(layers, d, vocab, prompt, new, cached):
@@ -3051,31 +3221,18 @@ def paged_tokens(lengths, page):
 
 
 def fixed_step(model, batch, state):
-    """Train on one batch as slow_training.slow_step does, without waste; return the same loss.
-
-    model: a slow_training.Reader. batch: a list of names of images. state: a dict as slow_step's,
-        with images, optimizer and losses; it may get further entries.
-    Returns the loss before the step, a float, within 1e-5 of slow_step's, and adds it to losses,
-    which must not keep a graph. No image is read twice, by whatever thread. No op is in float64.
-    On 32 images that it has seen before, a step has at most 120 recorded ops, which move at most 24
-    million bytes (slow_step: 330 and 123), and leaves no more memory allocated than it found.
-
-    >>> model, state = begin()
-    >>> fixed_step(model, state["images"].names[:4], state) == state["losses"][0]
-    True
-    """
+    """Train on one batch as slow_step does, without its three faults; return the same loss."""
     images, known = state["images"], state.setdefault("known", {})
-    with region("data loading"):
-        for name in batch:
-            if name not in known:
-                known[name] = images.tokens(Tensor(images.read(name)))
-        inputs = stack([known[name] for name in batch])
-        labels = Tensor([images.label(name) for name in batch])
+    for name in batch:
+        if name not in known:  # each file is read and decoded once, not in each epoch
+            known[name] = images.tokens(Tensor(images.read(name)))
+    inputs = stack([known[name] for name in batch])
+    labels = Tensor([images.label(name) for name in batch])
     state["optimizer"].zero_grad()
-    loss = F.cross_entropy(model(inputs, F.scaled_dot_product_attention), labels)
+    loss = F.cross_entropy(model(inputs, attend), labels)  # your attention
     loss.backward()
     state["optimizer"].step()
-    state["losses"].append(loss.item())
+    state["losses"].append(loss.item())  # a number, which keeps no graph alive
     return state["losses"][-1]
 
 
@@ -3444,13 +3601,13 @@ _use_mine(
                      'roofline_points', 'classify', 'inspect_step', 'chain', 'experts',
                      'fewer_passes', 'mfu', 'amdahl'],
      '07_scaling': ['local_exponents', 'fit_cost', 'holdout_error', 'predict_ms', 'cache_misses',
-                    'set_misses', 'path', 'distances', 'reflect_crossover_tokens'],
+                    'order', 'set_misses', 'path', 'distances', 'reflect_crossover_tokens'],
      '08_benchmarking': ['run_order', 'rank_test', 'speedup_interval', 'gate', 'runs_interval',
                          'percentile_interval', 'response_times', 'quantize', 'sparse_bytes',
                          'pareto', 'energy_joules', 'audit_speedups', 'audit_memory'],
-     '09_optimization': ['diagnose', 'simulate_loader', 'half_gradients', 'accumulate',
-                         'checkpoint_plan', 'fuse', 'merge', 'tiled_attention', 'generation_flops',
-                         'paged_tokens', 'fixed_step'],
+     '09_optimization': ['diagnose', 'simulate_loader', 'loader_plan', 'half_gradients',
+                         'accumulate', 'recompute', 'checkpoint_plan', 'fuse', 'attend', 'merge',
+                         'through_tiles', 'generation_flops', 'paged_tokens'],
      '10_cuda_roofline': ['fma_lines', 'softmax_row', 'warp_sectors', 'bank_conflicts',
                           'occupancy', 'events_to_ms', 'place', 'energy_model', 'crossover',
                           'gpu_mistakes']},
