@@ -1,6 +1,6 @@
 """How many questions `proflab viva` finds for the cohort's hand-ins, and whether keys hold.
 
-    python -m benchmarks.bench_viva [01 07 …] [--hand-ins 6] [--list]
+    python benchmarks/bench_viva.py [01 07 …] [--hand-ins 6] [--list]
 
 A hand-in is a lesson with all exercises replaced by the cohort's k-th unusual right solution, or by
 the k-th wrong one; the first is the lesson itself. Of each exercise up to two questions of a kind
@@ -20,9 +20,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT), str(ROOT / "tests")]
 
 from cohort.run import entries  # noqa: E402
+from record import recording  # noqa: E402
 
 from proflab_course.course.layout import Course  # noqa: E402
 from proflab_course.grading.answer_key import read_key  # noqa: E402
@@ -158,4 +159,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with recording(__file__, "Questions about students' own functions"):
+        main()

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
+from pathlib import Path
 from statistics import mean
 
 from proflab_course.build.measures import prose_words
@@ -15,6 +16,8 @@ from proflab_course.build.tracks import apply_track, read_tracks, track_points
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import Lesson, read_module
 from proflab_course.course.tracks import Track, Tracks
+
+ROOT = Path(__file__).resolve().parents[2]
 
 PICTURE = "tracks.svg"
 _WIDTH, _HEIGHT, _GAP_X, _GAP_Y = 150, 34, 60, 24
@@ -135,7 +138,8 @@ def needed(needs: tuple[str, ...], lessons: Mapping[str, Lesson]) -> list[str]:
 
 
 def _link(name: str) -> str:
-    return f"[{_title(name)}](../release/{name}/{name}.ipynb)"
+    path = f"release/{name}/{name}.ipynb"
+    return f"[{_title(name)}](../{path})" if (ROOT / path).exists() else _title(name)
 
 
 def _title(name: str) -> str:

@@ -1848,8 +1848,8 @@ expect(
 )
 expect("the last one ends the step", slow["step_ms"], 32.0)
 uneven = [(4, 1), (1, 6), (5, 0), (3, 2), (2, 7)]  # the backward pass begins with (2, 7)
-buckets = overlapped(uneven, 8, lambda size: size)["buckets"]
-expect("from the last layer on", [each["bytes"] for each in buckets], [9, 7])
+sent = overlapped(uneven, 8, lambda size: size)["buckets"]
+expect("from the last layer on", [each["bytes"] for each in sent], [9, 7])
 expect("the layers stay as they are", uneven[:2], [(4, 1), (1, 6)])
 ### BEGIN HIDDEN TESTS
 thin = [(0.1, 10**5)] * 200

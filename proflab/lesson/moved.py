@@ -25,7 +25,6 @@ MOVED = {
     "proflab.lesson.cuda.workloads": "workloads",
     "proflab.lesson.doubles.earlier": "profiled",
     "proflab.lesson.doubles.gradients": "memory_doubles",
-    "proflab.lesson.doubles.merging": "merging",
     "proflab.lesson.doubles.models": "memory_doubles",
     "proflab.lesson.doubles.noted": "noted",
     "proflab.lesson.doubles.profiled": "profiled",

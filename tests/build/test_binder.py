@@ -23,7 +23,7 @@ from proflab_course.course.layout import Course
 from proflab_course.course.notebook import HIDDEN, SOLUTION, Lesson, read_module, regions
 
 ROOT = Path(__file__).resolve().parents[2]
-LESSONS = sorted(path.name for path in (ROOT / "modules").iterdir() if path.is_dir())
+LESSONS = Course(ROOT).lessons("release")
 # What the instructor's environment has and Binder's has not.
 NOT_ON_BINDER = ("nbgrader", "jupytext", "sqlalchemy", "nbval", "pytest", "pyseccomp")
 

@@ -42,7 +42,8 @@ def test_notes_between_hidden_blocks_are_found_where_nothing_is_undone(monkeypat
 def table() -> dict[str, tuple[str, ...]]:
     """The document's table of layers: what is missing, and the attacks that then get further."""
     text = (ROOT / "docs/security.md").read_text()
-    rows = re.findall(r"^\| ([^|]+) \| [^|]+ \| ([^|]+) \|$", text.split("## If a layer")[1], re.M)
+    layers = text.split("## If a layer")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| ([^|]+) \| [^|]+ \| ([^|]+) \|$", layers, re.M)
     return {
         missing: () if names == "none" else tuple(names.split("; "))
         for missing, names in rows

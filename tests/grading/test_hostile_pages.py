@@ -52,9 +52,11 @@ def test_nothing_runs_and_nothing_leaves(course, browser, witness, page):
     assert len(browser.find_elements(By.CSS_SELECTOR, "img:not([alt]), img[alt='']")) == 0
     strange = "script, iframe, object, embed, form, input, link, base, svg, [onclick], [onerror]"
     assert browser.find_elements(By.CSS_SELECTOR, strange) == []
+    # The second one is the file of questions about verdicts.
+    kinds = r"#|data:(image/png;base64,[A-Za-z0-9+/=\s]+|text/csv;charset=utf-8,[\w.%~-]+)$"
     for link in browser.find_elements(By.CSS_SELECTOR, "[href], [src]"):
         address = link.get_dom_attribute("href") or link.get_dom_attribute("src")
-        assert re.match(r"#|data:image/png;base64,[A-Za-z0-9+/=\s]+$", address)
+        assert re.match(kinds, address)
 
 
 def test_the_students_own_words_are_still_there(course, browser):

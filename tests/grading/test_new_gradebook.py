@@ -9,7 +9,7 @@ from proflab_course.grading.records import gradebook as records
 from proflab_course.grading.records.gradebook import Book
 from proflab_course.grading.records.new_gradebook import newest_version
 
-OURS = {"proflab_outcome", "proflab_guesses", "proflab_former_marks"}
+OURS = {"proflab_outcome", "proflab_guesses", "proflab_former_marks", "proflab_variants"}
 MIGRATION = 'revision = {}\ndown_revision = {}\n\n\ndef upgrade():\n    op.add("revision = 7")\n'
 
 

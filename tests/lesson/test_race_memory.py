@@ -277,7 +277,7 @@ def test_the_table_and_the_picture_of_two_memories(op_facts, monkeypatch):
     assert "of 32,768 bytes live" in text
     assert "     256     524,288    47%  scores = mine @ k[start : start + keys]" in text
     drawn = show.picture(given, better, "DESK", 267_387, fast=32_768, **HEAD)
-    assert "yours 589,824 bytes, full marks 267,387 bytes, floor 131,072 bytes" in drawn.alt
+    assert "yours 589,824, full marks 267,387, floor 131,072" in drawn.alt
     big = partial(tiled, rows=256, keys=8)
     assert "yours: refused, out of memory" in show.table(given, big, "DESK", fast=32_768, **HEAD)
     assert "yours" not in show.picture(given, big, "DESK", 1e5, fast=32_768, **HEAD).alt

@@ -109,7 +109,7 @@ def test_bytes_that_tiles_move(shown, lesson):
         ("yours", "262,144"),
     ]
     assert 278_528 * 4 == 1_114_112 and "278_528" in _demo(lesson, "demo_tiles")
-    assert "floor 131,072 bytes" in picture.alt and 32_768 * 4 == 131_072
+    assert "floor 131,072" in picture.alt and 32_768 * 4 == 131_072
 
 
 def _demo(lesson, name):

@@ -131,7 +131,7 @@ class WorkLog:
 
     @property
     def given(self) -> Tape:
-        """The given program's tape."""
+        """Return the given program's tape."""
         if self._given is None:
             self._given = traced(self.slow, **self._made)
         return self._given
