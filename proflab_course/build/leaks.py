@@ -27,7 +27,8 @@ from proflab_course.course.notebook import (
 
 _LEAST_LENGTH = 16
 _COMMONPLACE = re.compile(
-    r"(import|from|raise|return \w+$|for|if|elif|else|with|try|except|def)\b|[\w.]+,?$|# (vary|keep):"
+    r"(import|from|raise|return \w+$|for|if|elif|else|with|try|except|def)\b|[\w.]+,?$"
+    r"|# (vary|keep):"
 )
 
 _LAYOUT = {tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
