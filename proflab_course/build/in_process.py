@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from proflab.checks.compare import Verdict
-from proflab.checks.values import NotPlainData, dumps, loads, to_plain_data
+from proflab.checks.values import NotPlainData, dumps, loads
 from proflab.lesson.doubles import HELD
 from proflab.lesson.race.check_log import check_log
 from proflab.lesson.race.judge import judge as race_judge
@@ -65,7 +65,7 @@ def ask(step: Step, answer: Answer, scope: dict[str, Any]) -> Verdict:
     except Exception as error:
         return judge_raised(answer, [kind.__name__ for kind in type(error).__mro__], str(error))
     try:
-        plain = loads(dumps(to_plain_data(value)))
+        plain = loads(dumps(value))
         if answer.race is not None:
             return judge_race(answer.race, _raced(answer.race, plain, scope))
         if (plan := answer.plan) is not None:
