@@ -7,6 +7,7 @@ and later. A line that the lesson also shows openly is no secret.
 from __future__ import annotations
 
 import ast
+import base64
 import json
 import re
 import textwrap
@@ -24,6 +25,7 @@ from proflab_course.course.notebook import (
     regions,
     replace_regions,
 )
+from proflab_course.course.secret import PLACE, course_secret
 
 _LEAST_LENGTH = 16
 _COMMONPLACE = re.compile(
@@ -76,6 +78,19 @@ def leaks(
         text = _normal(_text(path))
         found += [_sentence(name, secret, text, disclosed) for secret in secrets]
     return [sentence for sentence in found if sentence]
+
+
+def told_secret(folder: Path, root: Path, place: str) -> list[str]:
+    """Return a line for each file in a folder that holds the course's secret, as bytes or text."""
+    if not (root / PLACE).exists():
+        return []
+    secret = course_secret(root)
+    forms = secret, secret.hex().encode(), base64.b64encode(secret), repr(secret)[2:-1].encode()
+    return [
+        f"{place}/{path.relative_to(folder)} shows students {PLACE}"
+        for path in sorted(path for path in folder.rglob("*") if path.is_file())
+        if any(form in path.read_bytes() for form in forms)
+    ]
 
 
 def _sentence(name: str, secret: _Secret, text: str, disclosed: set[str]) -> str:

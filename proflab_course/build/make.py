@@ -32,7 +32,7 @@ from proflab_course.build.audit import (
 )
 from proflab_course.build.claims import Milestone, milestone_in, take_milestone
 from proflab_course.build.durations import read_durations, stamp_durations
-from proflab_course.build.leaks import leaks
+from proflab_course.build.leaks import leaks, told_secret
 from proflab_course.build.limits import limit_mistakes, limit_note, untimed_sections
 from proflab_course.build.map_cell import Place, builders
 from proflab_course.build.measures import Measured, measured
@@ -302,6 +302,7 @@ def _make_release(plan: Plan, lesson: Lesson, work: Path) -> NotebookNode:
     release = read_notebook(folder / f"{lesson.name}.ipynb", lesson.name)
     mistakes = release_mistakes(lesson, release)
     mistakes += leaks(folder, lesson, plan.whole, f"release/{lesson.name}", taken.given)
+    mistakes += told_secret(folder, plan.course.root, f"release/{lesson.name}")
     _raise(mistakes)
     return release.notebook
 

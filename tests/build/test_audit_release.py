@@ -14,6 +14,7 @@ from proflab_course.build.leaks import leaks
 from proflab_course.build.trial import Trial, execute
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import Lesson
+from proflab_course.course.secret import course_secret
 
 FILE = "modules/01_first/01_first.py"
 COPY = "modules/02_second/02_second.py"
@@ -159,6 +160,16 @@ def test_an_answer_that_a_lesson_gives_away_stops_the_build(tmp_path):
     told = FIRST.replace("# Why do circles win?", "# Hint:\n#\n#     return math.pi * radius**2")
     with pytest.raises(CourseError, match="01_first.ipynb shows students the solution"):
         build(make_course(tmp_path, {"01_first": told}), audit="static")
+
+
+@pytest.mark.parametrize("form", [bytes, bytes.hex, repr], ids=["bytes", "hex", "repr"])
+def test_the_courses_secret_beside_a_lesson_stops_the_build(tmp_path, form):
+    course = make_course(tmp_path)
+    told = form(course_secret(course.root))
+    beside = course.module("01_first").parent / "notes.dat"
+    beside.write_bytes(told if isinstance(told, bytes) else f"secret = {told}\n".encode())
+    with pytest.raises(CourseError, match="01_first/notes.dat shows students private/secret"):
+        build(course, audit="static")
 
 
 # ── trying it ────────────────────────────────────────────────────────────────────────────────
