@@ -282,7 +282,7 @@ def _make_release(plan: Plan, lesson: Lesson, work: Path) -> NotebookNode:
         plan.policy.write(source)
     plan.notes += lesson_notes(plan.course, lesson, plan.whole)
     if plan.seed is not None or read_settings(plan.course.root).get("variants") == "student":
-        plan.notes.append(vary_sentence(lesson, plan.seed))
+        plan.notes += filter(None, [vary_sentence(lesson, plan.seed)])
     vary_cases(lesson, plan.seed, source)
     place = plan.course.module(lesson.name).parent
     if plan.secret is not None and (place / draw.FILE).exists():

@@ -78,6 +78,8 @@ def count_varying(lesson: Lesson) -> tuple[int, int, int]:
 def vary_sentence(lesson: Lesson, seed: int | None) -> str:
     """Return how many of the lesson's hidden cases may vary, or have been drawn."""
     vary, values, others = count_varying(lesson)
+    if not values:
+        return ""
     how = "vary" if seed is None else "drawn"
     told = f"{lesson.name}: {vary} of {values} hidden cases {how}"
     if others:
