@@ -583,7 +583,7 @@ expect_table(
     ("a width that does not fit", [(layer, (2, 4))], ValueError),
 )
 ### BEGIN HIDDEN TESTS
-# vary: 4 in 2..9
+# vary: 4 in 4..9
 broken = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(3, 4))
 found = saved_activations(broken[:2], (2, 3))
 expect("after an error the next model is counted", found, 32)
