@@ -6,6 +6,7 @@ import codecs
 import csv
 import io
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,13 +25,24 @@ class CsvTable:
     lines: list[int]
     delimiter: str
 
+    @property
+    def header(self) -> list[str]:
+        """Return the first row's names in lower case; empty for a table without rows."""
+        return [name.strip().lower() for name in self.rows[0]] if self.rows else []
 
-def read_csv(path: Path) -> CsvTable:
+    def records(self) -> Iterator[tuple[int, dict[str, str]]]:
+        """Yield each further row's line, and its cells by the header's names."""
+        for line, row in zip(self.lines[1:], self.rows[1:], strict=True):
+            yield line, dict(zip(self.header, row, strict=False))
+
+
+def read_csv(path: Path, most_bytes: int | None = None) -> CsvTable:
     """Return the table that a CSV holds.
 
-    Raises CourseError if the file cannot be read, is not in Unicode, or is not a CSV.
+    Raises CourseError if the file cannot be read, is larger than most_bytes, is not in Unicode, or
+    is not a CSV.
     """
-    text = _text(path)
+    text = _text(path, most_bytes)
     if excel := re.match(r"sep=(.)\r?\n", text):
         text = text[excel.end() :]
     first = text.lstrip("\r\n").partition("\n")[0]
@@ -66,8 +78,10 @@ def as_typed(cell: str) -> str:
     return text[1:] if text[:1] == "'" and text[1:2] in _FORMULA else text
 
 
-def _text(path: Path) -> str:
+def _text(path: Path, most_bytes: int | None) -> str:
     try:
+        if most_bytes is not None and path.stat().st_size > most_bytes:
+            raise CourseError(f"{path} is larger than {most_bytes // 1024**2} MB: is it a table?")
         data = path.read_bytes()
         text = data.decode("utf-16" if data.startswith(_UTF_16) else "utf-8-sig")
     except OSError as error:

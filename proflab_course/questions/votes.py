@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from proflab_course.course.csv_table import as_typed, read_csv
+from proflab_course.course.csv_table import CsvTable, as_typed, read_csv
 from proflab_course.course.layout import CourseError
 from proflab_course.course.words import few
 
@@ -51,18 +51,11 @@ def read_votes(paths: Sequence[Path], questions: Collection[str]) -> list[Vote]:
 
 
 def _votes(path: Path, questions: Collection[str]) -> Iterator[Vote]:
-    try:
-        size = path.stat().st_size
-    except OSError as error:
-        raise CourseError(f"{path} cannot be read: {error.strerror}") from None
-    if size > _MOST_BYTES:
-        raise CourseError(f"{path} is larger than {_MOST_BYTES // 1024**2} MB: is it a table?")
-    table = read_csv(path)
-    header = [name.strip().lower() for name in table.rows[0]] if table.rows else []
-    if {"question", "guess"} <= set(header):
-        yield from _rows(path, table.rows[1:], table.lines[1:], header, questions)
+    table = read_csv(path, _MOST_BYTES)
+    if {"question", "guess"} <= set(table.header):
+        yield from _rows(path, table, questions)
         return
-    columns = [(at, name) for at, name in enumerate(header) if name in questions]
+    columns = [(at, name) for at, name in enumerate(table.header) if name in questions]
     if not columns:
         known = few(sorted(questions))
         raise CourseError(f"{path} has neither columns question and guess, nor one of {known}")
@@ -72,15 +65,9 @@ def _votes(path: Path, questions: Collection[str]) -> Iterator[Vote]:
                 yield Vote(name, guess)
 
 
-def _rows(
-    path: Path,
-    rows: list[list[str]],
-    lines: list[int],
-    header: list[str],
-    questions: Collection[str],
-) -> Iterator[Vote]:
-    for row, line in zip(rows, lines, strict=True):
-        cells = dict(zip(header, (cell.strip() for cell in row), strict=False))
+def _rows(path: Path, table: CsvTable, questions: Collection[str]) -> Iterator[Vote]:
+    for line, record in table.records():
+        cells = {name: cell.strip() for name, cell in record.items()}
         question, guess = cells.get("question", ""), _cut(cells.get("guess", ""))
         where = f"{path}, line {line}"
         if question.lower() == "question":  # several tables, one below the other

@@ -60,8 +60,6 @@ class Requests:
     def of(self, source: Path) -> Found:
         """Return the requests in a class's table, or in an archive or a folder of a platform."""
         if source.is_file() and source.suffix.lower() in (".csv", ".tsv", ".txt"):
-            if source.stat().st_size > _MOST_CLASS:
-                raise CourseError(f"{source} is larger than {_MOST_CLASS // 1024**2} MB")
             if not self._table(source, str(source), None):
                 raise CourseError(f"{source} lacks columns {', '.join(COLUMNS)}")
             return self.found
@@ -123,12 +121,11 @@ class Requests:
 
     def _table(self, path: Path, where: str, owner: str | None) -> bool:
         """Read a table; return False if it has not the columns. owner: None for a class's."""
-        table = read_csv(path)
-        header = [name.strip().lower() for name in table.rows[0]] if table.rows else []
-        if not set(COLUMNS[1:] if owner else COLUMNS) <= set(header):
+        table = read_csv(path, _MOST_CLASS)
+        if not set(COLUMNS[1:] if owner else COLUMNS) <= set(table.header):
             return False
-        for row, line in zip(table.rows[1:], table.lines[1:], strict=True):
-            cells = dict(zip(header, map(_clean, row), strict=False))
+        for line, record in table.records():
+            cells = {name: _clean(cell) for name, cell in record.items()}
             if cells.get("question"):
                 self._row(cells, owner or cells.get("student", ""), f"{where}, line {line}")
         return True

@@ -91,18 +91,10 @@ def read_answers(path: Path, known: dict[str, Request]) -> Answers:
 
 def _answered(path: Path) -> Iterator[tuple[str, str, int]]:
     """Yield each row of a table with an answer: the request, the answer and the line."""
-    try:
-        size = path.stat().st_size
-    except OSError as error:
-        raise CourseError(f"{path} cannot be read: {error.strerror}") from None
-    if size > _MOST_BYTES:
-        raise CourseError(f"{path} is larger than {_MOST_BYTES // 1024**2} MB")
-    table = read_csv(path)
-    header = [name.strip().lower() for name in table.rows[0]] if table.rows else []
-    if not {"request", "answer"} <= set(header):
+    table = read_csv(path, _MOST_BYTES)
+    if not {"request", "answer"} <= set(table.header):
         raise CourseError(f"{path} lacks the columns request and answer")
-    for row, line in zip(table.rows[1:], table.lines[1:], strict=True):
-        cells = dict(zip(header, row, strict=False))
+    for line, cells in table.records():
         answer = as_typed(readable(cells.get("answer", "")).replace("\x1b", ""))
         if len(answer) > _MOST_ANSWER:
             answer = f"{answer[:_MOST_ANSWER]} … (cut)"

@@ -51,24 +51,19 @@ def read_marks(path: Path, known: Collection[str]) -> dict[str, Mark]:
     Raises CourseError, with the line, for an unknown student, one who is there twice, or a mark
     other than 0, 1 or nothing.
     """
-    try:
-        table = read_csv(path)
-    except FileNotFoundError:
-        raise CourseError(f"there is no {path}: name the file with the marks") from None
-    head = [cell.strip().lower() for cell in table.rows[0]] if table.rows else []
-    questions = [n for n, name in enumerate(head) if re.fullmatch(r"q\d+", name)]
-    if "student" not in head or not questions:
+    table = read_csv(path)
+    questions = [name for name in table.header if re.fullmatch(r"q\d+", name)]
+    if "student" not in table.header or not questions:
         raise CourseError(f"{path} needs the columns student, q1, q2, … in its first line")
     found: dict[str, Mark] = {}
-    for line, row in zip(table.lines[1:], table.rows[1:], strict=True):
-        cells = [cell.strip() for cell in (*row, *[""] * len(head))]
-        student = cells[head.index("student")]
+    for line, cells in table.records():
+        student = cells.get("student", "").strip()
         where = f"{path}, line {line}"
         if student not in known:
             raise CourseError(f"{where}: {student!r} is no student of this course")
         if student in found:
             raise CourseError(f"{where}: {student} is there twice; keep one of the lines")
-        marks = [cells[n] for n in questions]
+        marks = [cells.get(name, "").strip() for name in questions]
         if wrong := [mark for mark in marks if mark not in ("0", "1", "")]:
             raise CourseError(f"{where}: a mark is 0, 1 or empty, not {wrong[0]!r}")
         if any(marks):

@@ -89,12 +89,11 @@ def _read_lines(course: Course) -> list[_Line] | None:
     if not path.exists():
         return None
     table = read_csv(path)
-    names = [name.strip().lower() for name in table.rows[0]] if table.rows else []
-    if not {"student", "lesson"} <= set(names) or not {"due", "days"} & set(names):
+    names = set(table.header)
+    if not {"student", "lesson"} <= names or not {"due", "days"} & names:
         raise CourseError(f"{FILE} must begin with the line `{','.join(_COLUMNS)}`")
     lines = []
-    for number, row in zip(table.lines[1:], table.rows[1:], strict=True):
-        given = dict(zip(names, row, strict=False))
+    for number, given in table.records():
         cells = {name: given.get(name, "").strip() for name in _COLUMNS}
         where = f"{FILE}, line {number}"
         if not re.fullmatch(r"[^/\0]+", cells["student"]) or cells["student"] in (".", ".."):
