@@ -24,23 +24,22 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
-from proflab.lesson.kernel_record import Record, current_record, kernel_shell
+from proflab.lesson.kernel_record import Record, current_record, kernel_shell, saved_output_data
 from proflab.lesson.mine import is_instructors
 
 MIME = "application/vnd.proflab.guess+json"
 FILE = Path(".proflab", "guesses.jsonl")
 SKIP = "skip"
 PREFIX = "guess_"
-_MOST_NOTEBOOK = 50 * 1024**2  # bytes of a notebook in whose outputs a first guess is looked for
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}(,\d{3})+(\.\d*)?")
 _NUMBER = re.compile(r"([-+]?(?:[\d,_]+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*(\S*)", re.IGNORECASE)
 
 
 @dataclass
 class Kept:
-    """What is known of the guesses at one quantity.
+    """Hold what is known of the guesses at one quantity.
 
     first: the first guess, a number, a text or "skip"; now: the value in the cell, None if none;
     n: how many values were tried; edited: True where a line of the file was changed; meant: False
@@ -220,24 +219,14 @@ def _saved(record: Record) -> dict[str, Kept]:
     """
     if record.saved_guesses is None:
         record.saved_guesses = {}
-        for path in sorted(record.folder.glob("*.ipynb")):
-            with suppress(OSError, ValueError):
-                if path.stat().st_size <= _MOST_NOTEBOOK:
-                    for kept in _in_outputs(json.loads(path.read_text(encoding="utf-8"))):
-                        record.saved_guesses.setdefault(kept.name, kept)
-    return record.saved_guesses
-
-
-def _in_outputs(notebook: Any) -> Iterator[Kept]:
-    for cell in notebook.get("cells", []) if isinstance(notebook, dict) else []:
-        for output in cell.get("outputs", []) if isinstance(cell, dict) else []:
-            data = output.get("data") if isinstance(output, dict) else None
-            found = data.get(MIME) if isinstance(data, dict) else None
-            if isinstance(found, dict) and isinstance(found.get("first"), (int, float, str)):
+        for found in saved_output_data(record.folder, MIME):
+            if isinstance(found.get("first"), (int, float, str)):
                 n = found.get("n")
                 n = n if isinstance(n, int) and n > 0 else 1
                 edited = found.get("edited") is True
-                yield Kept(str(found.get("name")), found["first"], n, edited=edited)
+                kept = Kept(str(found.get("name")), found["first"], n, edited=edited)
+                record.saved_guesses.setdefault(kept.name, kept)
+    return record.saved_guesses
 
 
 # ── demo cells ───────────────────────────────────────────────────────────────────────────────

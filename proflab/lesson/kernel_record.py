@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import json
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from typing import Any
 from proflab.lesson.outline import Exercise, LessonCell, Outline, digest
 
 ATTRIBUTE = "_proflab_record"
+_MOST_NOTEBOOK = 50 * 1024**2  # bytes of a notebook whose outputs are looked at
 
 
 @dataclass
@@ -106,6 +109,31 @@ def _defined(text: str) -> Iterator[str]:
         yield node.name
         inner = node.body if isinstance(node, ast.ClassDef) else []
         yield from (f"{node.name}.{each.name}" for each in inner if isinstance(each, kinds))
+
+
+def saved_output_data(folder: Path, mime: str) -> Iterator[dict]:
+    """Yield what the outputs of a folder's notebooks hold of a MIME type, as they are saved."""
+    for path in sorted(folder.glob("*.ipynb")):
+        with suppress(OSError, ValueError):
+            if path.stat().st_size <= _MOST_NOTEBOOK:
+                notebook = json.loads(path.read_text(encoding="utf-8"))
+                yield from output_data(
+                    notebook.get("cells") if isinstance(notebook, dict) else [], mime
+                )
+
+
+def output_data(cells: Any, mime: str, most: int | None = None) -> Iterator[dict]:
+    """Yield what cells, as JSON has them, show of a MIME type; anything odd is passed over.
+
+    most: how many outputs of a cell are looked at; all, if not said.
+    """
+    for cell in cells if isinstance(cells, list) else []:
+        outputs = cell.get("outputs") if isinstance(cell, dict) else None
+        for output in outputs[:most] if isinstance(outputs, list) else []:
+            data = output.get("data") if isinstance(output, dict) else None
+            found = data.get(mime) if isinstance(data, dict) else None
+            if isinstance(found, dict):
+                yield found
 
 
 def current_record() -> Record | None:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from proflab.checks.values import dumps
-from proflab.lesson.kernel_record import current_record, kernel_shell
+from proflab.lesson.kernel_record import current_record, kernel_shell, saved_output_data
 from proflab.lesson.mine import place
 from proflab.lesson.race import show
 from proflab.lesson.race.check_log import (
@@ -40,7 +40,6 @@ from proflab.lesson.race.trace import Tape, traced
 
 MIME = "application/vnd.proflab.step+json"
 FILE = Path(".proflab", "steps.jsonl")
-_MOST_NOTEBOOK = 50 * 1024**2  # bytes of a notebook in whose outputs times are looked for
 
 
 class WorkLog:
@@ -248,12 +247,8 @@ def _kept() -> Iterator[tuple[str, Pairs]]:
     """Yield the times in saved notebooks' outputs, then those in the file, by digest."""
     record = current_record()
     folder = record.folder if record is not None else Path.cwd()  # as in the grader
-    for path in sorted(folder.glob("*.ipynb")) if record is not None else ():
-        with suppress(OSError, ValueError, AttributeError, TypeError):
-            if path.stat().st_size <= _MOST_NOTEBOOK:
-                for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
-                    for output in cell.get("outputs", []):
-                        yield from _times_in(output.get("data", {}).get(MIME))
+    for found in saved_output_data(folder, MIME) if record is not None else ():
+        yield from _times_in(found)
     with suppress(OSError, ValueError):
         for line in (folder / FILE).read_text(encoding="utf-8").splitlines():
             with suppress(ValueError):

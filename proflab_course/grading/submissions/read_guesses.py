@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from proflab.lesson.guess_lock import MIME, SKIP
-from proflab_course.grading.run.replies import as_list
+from proflab.lesson.kernel_record import output_data
 from proflab_course.grading.run.replies import text as fit_text
 
 TOOK = "the lesson took"
@@ -61,7 +61,7 @@ def read_guesses(cells: list[Any]) -> list[Guess]:
     Anything else is left out, and no content of the cells raises an exception.
     """
     found: dict[str, Guess] = {}
-    for record in _records(cells):
+    for record in output_data(cells, MIME, _MOST_OUTPUTS):
         guess = checked_guess(record)
         key = guess.name or guess.what if guess is not None else ""
         if guess is not None and (key in found or len(found) < _MOST_GUESSES):
@@ -99,16 +99,6 @@ def _said(cells: Iterable[Any]) -> Iterator[Guess]:
             else:
                 continue
             del due[what]
-
-
-def _records(cells: Iterable[Any]) -> Iterator[dict]:
-    for cell in cells:
-        outputs = cell.get("outputs") if isinstance(cell, dict) else None
-        for output in as_list(outputs)[:_MOST_OUTPUTS]:
-            data = output.get("data") if isinstance(output, dict) else None
-            record = data.get(MIME) if isinstance(data, dict) else None
-            if isinstance(record, dict):
-                yield record
 
 
 def checked_guess(record: dict) -> Guess | None:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
+from proflab.lesson.kernel_record import output_data
 from proflab.lesson.race.check_log import MOST_STEPS, PAIRS
 from proflab.lesson.race.log import MIME
-from proflab_course.grading.run.replies import as_list
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _MOST_OUTPUTS, _LARGEST = 200, 1e12
@@ -26,23 +26,13 @@ def read_steps(cells: Iterable[Any]) -> bytes:
     Anything else is left out, and no content of the cells raises an exception.
     """
     found: dict[str, str] = {}
-    for record in _records(cells):
+    for record in output_data(cells, MIME, _MOST_OUTPUTS):
         digest, times = record.get("digest"), [record.get("before"), record.get("after")]
         known = isinstance(digest, str) and _DIGEST.fullmatch(digest)
         if known and all(map(_are_times, times)) and len(found) < 2 * MOST_STEPS:
             line = {"digest": digest, "before": times[0], "after": times[1]}
             found[digest] = json.dumps(line)
     return "".join(f"{line}\n" for line in found.values()).encode()
-
-
-def _records(cells: Iterable[Any]) -> Iterator[dict]:
-    for cell in cells:
-        outputs = cell.get("outputs") if isinstance(cell, dict) else None
-        for output in as_list(outputs)[:_MOST_OUTPUTS]:
-            data = output.get("data") if isinstance(output, dict) else None
-            record = data.get(MIME) if isinstance(data, dict) else None
-            if isinstance(record, dict):
-                yield record
 
 
 def _are_times(value: Any) -> bool:
