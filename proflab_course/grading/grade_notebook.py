@@ -194,6 +194,14 @@ def is_executed(slot: Slot, full: bool) -> bool:
     return full or slot.key is None or not slot.key.demo
 
 
+def solved_slots(key: Key) -> list[Slot]:
+    """Return the lesson's cells with its own solutions, as those of a hand-in."""
+    return [
+        Slot(NotebookNode(cell.master, source=text), cell if cell.grade_id else None)
+        for cell, text in zip(key.cells, key.solved, strict=False)
+    ]
+
+
 def measure_solved(
     key: Key, folder: Path | None, full: bool, runner: Runner
 ) -> dict[tuple[str, int], float]:
@@ -201,10 +209,7 @@ def measure_solved(
 
     It is executed like a hand-in, in a session of its own. A statement without a reply has no time.
     """
-    slots = [
-        Slot(NotebookNode(cell.master, source=text), cell if cell.grade_id else None)
-        for cell, text in zip(key.cells, key.solved, strict=False)
-    ]
+    slots = solved_slots(key)
     plan, places = make_plan(Aligned(slots), key, full)
     plan = tuple(replace(item, seconds=SOLVED_SECONDS) for item in plan)
     result = runner.run(Submission("the solved notebook", None, folder), plan)

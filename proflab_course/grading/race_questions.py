@@ -13,13 +13,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from nbformat import NotebookNode
-
 from proflab_course.course.test_cells import LogCase, Race, Step
 from proflab_course.grading.answer_key import Key
-from proflab_course.grading.grade_notebook import make_plan
+from proflab_course.grading.grade_notebook import make_plan, solved_slots
 from proflab_course.grading.limits import SOLVED_SECONDS
-from proflab_course.grading.match_cells import Aligned, Slot
+from proflab_course.grading.match_cells import Aligned
 from proflab_course.grading.plan import RunBlock, Runner, Submission
 from proflab_course.grading.races import Name, given_tapes, run_apart
 
@@ -61,13 +59,8 @@ def race_questions(
         return []
     name, race, code, log = asked
     if "viva" not in key.derived:
-        cells = zip(key.cells, key.solved, strict=True)
-        slots = [
-            Slot(NotebookNode(c.master, source=text), c if c.grade_id else None)
-            for c, text in cells
-        ]
         own = Submission("the solved notebook", None, submission.support, files=submission.files)
-        key.derived["viva"] = _values(Aligned(slots), key, [code], runner, own)[0]
+        key.derived["viva"] = _values(Aligned(solved_slots(key)), key, [code], runner, own)[0]
     steps = [code, twice(code), log or "None"]
     tape, larger, written = _values(aligned, key, steps, runner, submission)
     options = race.options

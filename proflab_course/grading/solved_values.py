@@ -13,13 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from nbformat import NotebookNode
-
 from proflab_course.course.test_cells import Step
 from proflab_course.grading.answer_key import Key
-from proflab_course.grading.grade_notebook import is_executed
+from proflab_course.grading.grade_notebook import is_executed, solved_slots
 from proflab_course.grading.limits import Limits
-from proflab_course.grading.match_cells import Slot
 from proflab_course.grading.plan import Plan, Reply, RunBlock, RunCell, Submission
 from proflab_course.grading.run.student_files import gather_files
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner
@@ -90,12 +87,11 @@ def solved_values(key: Key, support: Path, asked: Mapping[Name, Asked]) -> dict[
     plan: list[RunCell | RunBlock] = [RunCell(_SETUP, given=True)]
     questions: list[list[list[tuple[str, str]]]] = []
     places: dict[int, list[Name]] = {}
-    for cell, text in zip(key.cells, key.solved, strict=True):
-        slot = Slot(NotebookNode(cell.master, source=text), cell if cell.grade_id else None)
+    for cell, slot in zip(key.cells, solved_slots(key), strict=True):
         if not is_executed(slot, full=False):
             continue
         if cell.kind != "test":
-            plan.append(RunCell(text, given=True))
+            plan.append(RunCell(slot.cell.source, given=True))
             continue
         hidden = 0
         for block in key.tests[cell.grade_id].blocks:
