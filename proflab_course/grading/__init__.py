@@ -21,7 +21,6 @@
     variants.py         plan: hidden cases with a student's own numbers, if the course wants them
     solved_values.py    run: what drawn inputs are worth, by the lesson's own solution
     races.py            run: the tapes of a hand-in, apart from all student code
-    race_questions.py   a viva's questions about a race, from the student's own tapes
     points.py           judge: what a test cell earns, all or none or a share
     failed_setup.py     judge: the part that caused a set-up error
     output_cells.py     judge: what a test cell shows in the graded notebook

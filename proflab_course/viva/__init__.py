@@ -10,6 +10,7 @@ seen.py       values as a person sees them
 questions.py  the three kinds of question
 sheet.py      the choice of a sheet's questions, each verified at last
 rows.py       questions of other makers
+race_rows.py  questions about a race, from the student's own tapes
 pages.py      sheet and key as pages
 pool.py       CSV, GIFT and QTI
 marks.py      marks of a viva

@@ -38,7 +38,8 @@ from proflab_course.viva.marks import keep_marks, read_marks, told
 from proflab_course.viva.pages import render
 from proflab_course.viva.pool import as_csv, as_gift, as_qti
 from proflab_course.viva.questions import Draws, Question
-from proflab_course.viva.rows import Row, race_rows, rows
+from proflab_course.viva.race_rows import race_rows
+from proflab_course.viva.rows import Row, rows
 from proflab_course.viva.sheet import QUESTIONS, Candidates, Sheet, choose, printed
 from proflab_course.viva.variants import Known, known_outcomes, read_variants
 

@@ -19,7 +19,7 @@ from proflab_course.grading.match_cells import Aligned
 from proflab_course.grading.plan import Reply, RunBlock, RunCell, Runner, Submission
 from proflab_course.grading.run.sandbox_runner import make_runner
 from proflab_course.viva.inputs import Input
-from proflab_course.viva.seen import Outcome
+from proflab_course.viva.seen import Outcome, agree
 
 # A call is given this long, and what does not end this long together: nobody waits for more.
 CALL_SECONDS, STUCK_SECONDS, IDLE_SECONDS = 0.2, 3.0, 1.0
@@ -117,8 +117,6 @@ class Sandbox:
 
     def stable(self, notebook: Notebook, runs: Sequence[Run]) -> list[Outcome | None]:
         """Return the outcomes that are the same in order, and in reverse order elsewhere."""
-        from proflab_course.viva.seen import agree
-
         first = self.run(notebook, runs)
         again = self.run(notebook, runs[::-1], turn=1)[::-1]
         return [

@@ -4,7 +4,7 @@ Concept questions stand in modules/LESSON/concepts.toml, an array `question` of 
 `stem`, `options` (a list, or a table A to D) and `key` (a letter). They fill a sheet when too few
 of a student's own functions can be asked about, and the sheet says that they are not about them.
 A maker of further rows adds a function to MAKERS. Rows about a race need the hand-in's own tapes,
-and so a sandbox: `race_rows` is called with one.
+and so a sandbox: they are made apart (`race_rows.py`).
 """
 
 from __future__ import annotations
@@ -15,10 +15,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from proflab_course.course.layout import Course, CourseError
-from proflab_course.grading.answer_key import Key
-from proflab_course.grading.match_cells import Aligned
-from proflab_course.grading.plan import Runner, Submission
-from proflab_course.grading.race_questions import race_questions
 from proflab_course.viva.questions import LETTERS, Draws, Question
 
 
@@ -68,12 +64,6 @@ def _row(table: dict[str, Any]) -> Row:
 
 # Each takes course, lesson and student, and returns rows; those about own work come first.
 MAKERS: list[Callable[[Course, str, str], Sequence[Row]]] = [concept_rows]
-
-
-def race_rows(aligned: Aligned, key: Key, runner: Runner, submission: Submission) -> list[Row]:
-    """Return rows on the student's own race; none in a lesson without one."""
-    found = race_questions(aligned, key, runner, submission)
-    return [Row(q.name, q.stem, q.options, q.key, q.note, own=True) for q in found]
 
 
 def rows(

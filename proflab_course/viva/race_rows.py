@@ -3,14 +3,14 @@
 How much is the last change worth on the other machine? Which operation is the largest at twice the
 batch? Where does the program still lose most beside the course's own, and what is that worth? Code
 of the student runs in the sandbox as for a grade; its tapes are counted where races are, in a
-process without it. `proflab viva` puts the rows into its sheets.
+process without it.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from proflab_course.course.test_cells import LogCase, Race, Step
@@ -20,6 +20,7 @@ from proflab_course.grading.limits import SOLVED_SECONDS
 from proflab_course.grading.match_cells import Aligned
 from proflab_course.grading.plan import RunBlock, Runner, Submission
 from proflab_course.grading.races import Name, given_tapes, run_apart
+from proflab_course.viva.rows import Row
 
 _APART = 1.05  # two options are at least so many times apart
 _ENOUGH = 1.02  # a loss of less is none
@@ -35,21 +36,8 @@ def raced(path):
 """
 
 
-@dataclass(frozen=True)
-class RaceQuestion:
-    """A question about a student's own program; key: the place of the right option."""
-
-    name: str
-    stem: str
-    options: tuple[str, ...]
-    key: int
-    note: str = ""
-
-
-def race_questions(
-    aligned: Aligned, key: Key, runner: Runner, submission: Submission
-) -> list[RaceQuestion]:
-    """Return the questions on the lesson's race that has most points; none without a race.
+def race_rows(aligned: Aligned, key: Key, runner: Runner, submission: Submission) -> list[Row]:
+    """Return rows on the lesson's race that has most points; none without a race.
 
     A question is left out where its answer cannot be computed or two options are too near. Raises
     CourseError for a lesson that was built without being executed.
@@ -73,7 +61,7 @@ def race_questions(
     return questions(found)
 
 
-def questions(found: Mapping[str, Any]) -> list[RaceQuestion]:
+def questions(found: Mapping[str, Any]) -> list[Row]:
     """Return the rows that the facts of a race allow, as `proflab.lesson.race.facts` says them."""
     return [row for row in (_gain(found), _largest(found), _left(found)) if row is not None]
 
@@ -142,7 +130,11 @@ def _values(
 # ── one question each ────────────────────────────────────────────────────────────────────────
 
 
-def _gain(found: Mapping[str, Any]) -> RaceQuestion | None:
+def _row(name: str, stem: str, options: tuple[str, ...], key: int, note: str = "") -> Row:
+    return Row(name, stem, options, key, note, own=True)
+
+
+def _gain(found: Mapping[str, Any]) -> Row | None:
     own, other, free = found.get("gains", (0, 0, 0))
     made = _numbers(other, [own, free, own * own, 1 / other if other else 0])
     if made is None:
@@ -154,10 +146,10 @@ def _gain(found: Mapping[str, Any]) -> RaceQuestion | None:
         f"{what} {is_faster} {_times(own)} as fast on {found['machine']}. "
         f"How many times as fast on the {found['other']}?"
     )
-    return RaceQuestion("gain", stem, *made, f"without overhead it would be {_times(free)}")
+    return _row("gain", stem, *made, f"without overhead it would be {_times(free)}")
 
 
-def _largest(found: Mapping[str, Any]) -> RaceQuestion | None:
+def _largest(found: Mapping[str, Any]) -> Row | None:
     costs = found.get("twice", {})
     names = sorted(costs, key=lambda op: -costs[op])[:_MOST_OPTIONS]
     if len(names) < 2 or costs[names[0]] < _APART * costs[names[1]]:
@@ -169,10 +161,10 @@ def _largest(found: Mapping[str, Any]) -> RaceQuestion | None:
         f"At twice the batch, which operation of your program costs most on {found['machine']}, "
         "all its calls together?"
     )
-    return RaceQuestion("largest", stem, options, options.index(names[0]), f"now it is {before}")
+    return _row("largest", stem, options, options.index(names[0]), f"now it is {before}")
 
 
-def _left(found: Mapping[str, Any]) -> RaceQuestion | None:
+def _left(found: Mapping[str, Any]) -> Row | None:
     left = {op: gain for op, gain in found.get("left", {}).items() if gain > _ENOUGH}
     names = sorted(left, key=lambda op: -left[op])[:_MOST_OPTIONS]
     if not names:
@@ -188,10 +180,10 @@ def _left(found: Mapping[str, Any]) -> RaceQuestion | None:
         "Beside the course's own program yours still loses in some operations. In which most, and "
         f"how many times as fast would it be on {found['machine']} without that loss?"
     )
-    return RaceQuestion("left", stem, options, options.index(key))
+    return _row("left", stem, options, options.index(key))
 
 
-def _best_step(found: Mapping[str, Any]) -> RaceQuestion | None:
+def _best_step(found: Mapping[str, Any]) -> Row | None:
     """Return the question of a program that loses nothing: which step was worth most?"""
     steps = sorted(found.get("steps", ()), key=lambda step: -step[1])[:_MOST_OPTIONS]
     changes = [" ".join(change.split())[:80] for change, _ in steps]
@@ -202,7 +194,7 @@ def _best_step(found: Mapping[str, Any]) -> RaceQuestion | None:
         f"Which of your steps made the program faster by the largest factor on {found['machine']}?"
     )
     note = f"{_times(steps[0][1])}; the next one {_times(steps[1][1])}"
-    return RaceQuestion("left", stem, options, options.index(changes[0]), note)
+    return _row("left", stem, options, options.index(changes[0]), note)
 
 
 def _numbers(right: float, others: Iterable[float]) -> tuple[tuple[str, ...], int] | None:

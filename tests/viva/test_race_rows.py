@@ -8,9 +8,9 @@ from proflab_course.course.layout import Course
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.match_cells import align
 from proflab_course.grading.plan import Submission
-from proflab_course.grading.race_questions import questions, race_questions, twice
 from proflab_course.viva.questions import Draws
-from proflab_course.viva.rows import race_rows, rows
+from proflab_course.viva.race_rows import questions, race_rows, twice
+from proflab_course.viva.rows import rows
 
 PARTS = """
 def rows(x, b):
@@ -28,8 +28,7 @@ def key():
 def asked(key, **functions):
     aligned = align(handed(**functions), key)
     return {
-        q.name: q
-        for q in race_questions(aligned, key, warm_runner(), Submission("s", None, support()))
+        q.name: q for q in race_rows(aligned, key, warm_runner(), Submission("s", None, support()))
     }
 
 
