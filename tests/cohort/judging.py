@@ -75,17 +75,26 @@ def _serve(channel: IO[str]) -> None:
 def _in_fork(find: Callable[..., list], lesson: Any, *arguments: Any) -> str:
     """Return as JSON what `find` finds in a forked child: nothing that it does is left here."""
     scope = lesson.scope
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
+
+    def say() -> str:
         sys.modules["__main__"] = _Notebook(scope)  # frozen, so that clocks must find it by name
         gc.freeze()  # as the grader does: a scripted clock looks through what is made from here on
         try:
             # Some entries print, and some import what lies beside a hand-in.
             with redirect_stdout(io.StringIO()), lesson.beside():
-                answer = json.dumps({"found": find(lesson, *arguments)})
+                return json.dumps({"found": find(lesson, *arguments)})
         except BaseException:
-            answer = json.dumps({"raised": traceback.format_exc()})
+            return json.dumps({"raised": traceback.format_exc()})
+
+    return said_by_fork(say) or json.dumps({"raised": "its process ended"})
+
+
+def said_by_fork(say: Callable[[], str]) -> str:
+    """Return the text that `say` returns in a forked child; "" if the child ends before."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        answer = say()
         with os.fdopen(writer, "w", encoding="utf-8") as pipe:
             pipe.write(answer)
         os._exit(0)
@@ -93,7 +102,7 @@ def _in_fork(find: Callable[..., list], lesson: Any, *arguments: Any) -> str:
     with os.fdopen(reader, encoding="utf-8") as pipe:
         answer = pipe.read()
     os.waitpid(child, 0)
-    return answer or json.dumps({"raised": "its process ended"})
+    return answer
 
 
 if __name__ == "__main__":

@@ -31,7 +31,6 @@ from proflab_course.build.in_process import Case, run_cell
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import Cell, read_module
 from proflab_course.course.test_cells import TestCell, split
-from proflab_course.viva.entries import whole_code as complete  # noqa: F401
 
 ROOT = Path(__file__).parents[2]
 

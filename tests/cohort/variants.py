@@ -10,7 +10,6 @@ that they do not stay uncaught. One that fails a visible case has its verdict wh
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -22,7 +21,7 @@ from typing import Any
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from cohort.judging import judged
+from cohort.judging import judged, said_by_fork
 from cohort.run import Solved, entries, failures, lessons, solved
 from proflab.checks.values import dumps, loads, to_plain_data
 from proflab_course.build.in_process import run_cell
@@ -247,20 +246,14 @@ def _in_forks(find: Callable[[bool], Any]) -> Any:
 
 def _in_fork(find: Callable[[], Any]) -> Any:
     """Return what `find` does in a fork, as JSON has it; the exception's sentence if it raises."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
+
+    def say() -> str:
         try:
-            answer = json.dumps(find())
+            return json.dumps(find())
         except BaseException as error:
-            answer = json.dumps(f"{type(error).__name__}: {error}")
-        with os.fdopen(writer, "w", encoding="utf-8") as pipe:
-            pipe.write(answer)
-        os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader, encoding="utf-8") as pipe:
-        answer = pipe.read()
-    os.waitpid(child, 0)
+            return json.dumps(f"{type(error).__name__}: {error}")
+
+    answer = said_by_fork(say)
     return json.loads(answer) if answer else "its process ended"
 
 

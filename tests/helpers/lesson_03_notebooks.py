@@ -5,13 +5,14 @@ from __future__ import annotations
 import shutil
 
 import nbformat
-from cohort.run import complete, entries
+from cohort.run import entries
 from cohort.run import solved as cohort
 from grading_course import cell, copy_course
 from nbformat import NotebookNode
 from whole_lessons import whole_lesson
 
 from proflab_course.course.layout import Course
+from proflab_course.viva.entries import whole_code
 
 LESSON = "03_latency"
 
@@ -28,7 +29,7 @@ def entry(kind: str, exercise: str, number: int | str) -> str:
     """A mutant or an alternate as a whole cell: by its sentence, or by its number, in turns."""
     found = entries("lesson_03", kind)[exercise]
     code = found[number] if isinstance(number, str) else list(found.values())[number % len(found)]
-    return complete(exercise, code, cohort("lesson_03").solutions[exercise])
+    return whole_code(exercise, code, cohort("lesson_03").solutions[exercise])
 
 
 def notebook(codes: dict[str, str]) -> NotebookNode:

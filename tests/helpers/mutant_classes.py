@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from cohort.lesson_01 import HELPERS, MUTANTS
-from cohort.run import complete
 from cohort.run import solved as cohort
 from grading_course import LESSON, copy_course, hand_in, solved
 from killing import files, tables
 
 from proflab_course.grading.command import grade_class
 from proflab_course.grading.run.sandbox_runner import SandboxRunner
+from proflab_course.viva.entries import whole_code
 
 STUDENTS = ["complete", "other_megabyte", "lost_metadata"]
 
 
 def mutated(exercise, code):
     """A notebook that is right but for one wrong exercise of the cohort."""
-    own = complete(exercise, code, cohort("lesson_01").solutions[exercise])
+    own = whole_code(exercise, code, cohort("lesson_01").solutions[exercise])
     return solved(**{exercise: f"{HELPERS}\n{own}"})
 
 

@@ -12,8 +12,8 @@ import tempfile
 from pathlib import Path
 
 import nbformat
+from built_lesson import BuiltLesson
 from mini_course import HEADER, essay, exercise, given, graded, make_course, markdown
-from nbformat import NotebookNode
 
 from proflab import stack
 from proflab.lesson.race import traced
@@ -166,29 +166,7 @@ def tapes(key: Key) -> dict:
     return {name: list(eval(race.given, scope)) for name, race in races_of(key).items()}
 
 
-def course_in(place: Path) -> Course:
-    """Copy the built course, without hand-ins, into `place`."""
-    shutil.copytree(built_course(), place, dirs_exist_ok=True)
-    (place / "submitted").mkdir()
-    return Course(place)
-
-
-def source() -> NotebookNode:
-    """Return the instructor's notebook of the lesson with races."""
-    return nbformat.read(built_course() / "source" / LESSON / f"{LESSON}.ipynb", as_version=4)
-
-
-def support() -> Path:
-    """Return the lesson's folder, with built.py."""
-    return built_course() / "release" / LESSON
-
-
-def handed(**functions: str) -> NotebookNode:
-    """Return the release with these exercises written; the others have the lesson's solution."""
-    notebook = nbformat.read(support() / f"{LESSON}.ipynb", as_version=4)
-    solved = {c.metadata.get("nbgrader", {}).get("grade_id"): c.source for c in source().cells}
-    for cell in notebook.cells:
-        about = cell.metadata.get("nbgrader", {})
-        if about.get("solution") and cell.cell_type == "code":
-            cell.source = functions.get(about["grade_id"], solved[about["grade_id"]])
-    return notebook
+_lesson = BuiltLesson(LESSON, built_course)
+course_in, source, support, handed = (
+    _lesson.course_in, _lesson.source, _lesson.support, _lesson.handed,
+)  # fmt: skip

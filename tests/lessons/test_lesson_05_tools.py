@@ -10,7 +10,7 @@ import types
 
 import numpy as np
 import pytest
-from cohort.run import complete, entries, solved
+from cohort.run import entries, solved
 from lesson_demos import beside
 
 from proflab import Tensor, dispatch, nn
@@ -28,6 +28,7 @@ from proflab.lesson.recording import (
     work_and_traffic,
 )
 from proflab.lesson.tensor_memory import bytes_by_memory, each_op, memory_of, present
+from proflab_course.viva.entries import whole_code
 
 profiled = beside("05_profiler", "profiled")
 
@@ -256,7 +257,7 @@ def test_each_thread_of_a_recording_has_self_times_and_depths_of_its_own(monkeyp
 
 def test_two_ways_to_self_times_agree_on_drawn_nestings():
     scope, draw = dict(solved("lesson_05").scope), random.Random(5)
-    other = complete("self_times", entries("lesson_05", "ALTERNATES")["self_times"][SEARCH], CODE)
+    other = whole_code("self_times", entries("lesson_05", "ALTERNATES")["self_times"][SEARCH], CODE)
 
     def nest(start, end, depth):
         spans, at = [(start, end)], start

@@ -11,13 +11,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from cohort.run import ROOT, complete, entries, solved
+from cohort.run import ROOT, entries, solved
 from cuda_on_cpu import GXX, RawKernel, fake_gpu, parameters
 from lesson_cells import lesson_text
 from lesson_demos import beside
 from nvrtc import Code, CompileError, compile_kernel
 
 from proflab.lesson.cuda import multiprocessor
+from proflab_course.viva.entries import whole_code
 
 doubles = beside("10_cuda_roofline", "kernel_doubles")
 documents = beside("10_cuda_roofline", "roofline_document")
@@ -148,7 +149,7 @@ def test_other_right_lines_become_the_same_arithmetic(exercise, entry, argument)
     wanted = compile_kernel(around(SCOPE[exercise])(argument), entry, "sm_75").instructions
     for sentence, code in entries("lesson_10", "ALTERNATES")[exercise].items():
         scope = dict(SCOPE)
-        exec(complete(exercise, code, solution), scope)
+        exec(whole_code(exercise, code, solution), scope)
         found = compile_kernel(around(scope[exercise])(argument), entry, "sm_75").instructions
         assert (found["FFMA"], found["FMUL"]) == (wanted["FFMA"], wanted["FMUL"]), sentence
 
