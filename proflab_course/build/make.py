@@ -90,7 +90,8 @@ class Plan:
 
     taken: the track's lessons; whole: all of the course, as they are written.
     figures: what the wanted lessons ask of their readers, before the build adds to them.
-    lock: whether a demo cell waits for its reader's guess.
+    lock: whether a demo cell waits for its reader's guess. varies: whether hidden cases have other
+    numbers for this class or each of its students.
     notes: sentences for the instructor, which stop nothing.
     """
 
@@ -106,6 +107,7 @@ class Plan:
     beyond_limits: dict[str, list[str]] = field(default_factory=dict)
     policy: Policy | None = None
     lock: bool = False
+    varies: bool = False
     seed: int | None = None
     secret: bytes | None = None
     notes: list[str] = field(default_factory=list)
@@ -154,7 +156,9 @@ class Plan:
             draw.secret_of(course.root, seed) if secret is None and seed is not None else secret
         )
         plan.policy = chosen_policy(course.root)
-        plan.lock = read_settings(course.root).get("lock", False)
+        settings = read_settings(course.root)
+        plan.lock = settings.get("lock", False)
+        plan.varies = seed is not None or settings.get("variants") == "student"
         plan._take_and_stamp(published=track in (None, tracks.use if tracks else None))
         return plan
 
@@ -281,7 +285,7 @@ def _make_release(plan: Plan, lesson: Lesson, work: Path) -> NotebookNode:
     if plan.policy:
         plan.policy.write(source)
     plan.notes += lesson_notes(plan.course, lesson, plan.whole)
-    if plan.seed is not None or read_settings(plan.course.root).get("variants") == "student":
+    if plan.varies:
         plan.notes += filter(None, [vary_sentence(lesson, plan.seed)])
     vary_cases(lesson, plan.seed, source)
     place = plan.course.module(lesson.name).parent

@@ -106,22 +106,18 @@ def _raced(
 
 def races_of(key: Key) -> dict[Name, Race]:
     """Return the lesson's races by test cell and label."""
-    return {
-        (name, answer.label): answer.race
-        for name, test in key.tests.items()
-        for _, answer in test.answers
-        if answer.race is not None
-    }
+    return {name: each.race for name, each in _cases(key) if each.race is not None}
 
 
 def plans_of(key: Key) -> dict[Name, PlanRace]:
     """Return the lesson's races of plans by test cell and label."""
-    return {
-        (name, answer.label): answer.plan
-        for name, test in key.tests.items()
-        for _, answer in test.answers
-        if answer.plan is not None
-    }
+    return {name: each.plan for name, each in _cases(key) if each.plan is not None}
+
+
+def _cases(key: Key) -> Iterator[tuple[Name, Answer]]:
+    for cell, test in key.tests.items():
+        for _, answer in test.answers:
+            yield (cell, answer.label), answer
 
 
 def given_tapes(key: Key) -> dict[Name, Any]:
