@@ -1,4 +1,4 @@
-"""What it costs to grade a class's capstones, and whether they get the same points each time.
+"""Measure what grading a class's capstones takes, and see whether points are always the same.
 
     python benchmarks/bench_capstone.py             # 40 hand-ins, with two jobs and with one
     python benchmarks/bench_capstone.py --quick     # 8 of them

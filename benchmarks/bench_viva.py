@@ -1,4 +1,4 @@
-"""How many questions `proflab viva` finds for the cohort's hand-ins, and whether keys hold.
+"""Count the questions that `proflab viva` finds for the cohort's hand-ins, and try their keys.
 
     python benchmarks/bench_viva.py [01 07 …] [--hand-ins 6] [--list]
 
@@ -39,7 +39,7 @@ OF_A_KIND, ENOUGH, RIGHT = 2, 3, 4
 
 @dataclass
 class Figures:
-    """What was found for one lesson."""
+    """Hold what was found for one lesson."""
 
     found: dict[str, list[int]] = field(default_factory=dict)
     kinds: dict[str, list[Counter[str]]] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""A record of what a notebook's cells did, kept in its kernel."""
+"""Keep a record of what a notebook's cells did, in its kernel."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_NOTEBOOK = 50 * 1024**2  # bytes of a notebook whose outputs are looked at
 
 @dataclass
 class TestRun:
-    """A test cell's end, with the sentence that it showed.
+    """Hold a test cell's end, with the sentence that it showed.
 
     state: "passed", "failed", "not written", or "waits" for another exercise that is not written.
     share: of a cell of races that passed, the share of its points.

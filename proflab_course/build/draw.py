@@ -29,7 +29,7 @@ _ABOVE = 1.02  # full marks, by the cost of the solution
 
 @dataclass(frozen=True)
 class Drawn:
-    """What is drawn: files by name, and by a race's label the shape of each input."""
+    """Hold what is drawn: files by name, and by a race's label the shape of each input."""
 
     files: Mapping[str, str]
     shapes: Mapping[str, Mapping[str, Any]]

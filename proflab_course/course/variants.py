@@ -53,12 +53,12 @@ Edits = dict[Span, str]
 
 
 class VaryError(ValueError):
-    """A comment that cannot be followed; the sentence names the line."""
+    """Say that a comment cannot be followed; the sentence names the line."""
 
 
 @dataclass(frozen=True)
 class Number:
-    """What may change, as the comment writes it, where it stands, and what it may become."""
+    """Hold what may change, as the comment writes it, where it stands, and what it may become."""
 
     written: str
     spans: tuple[Span, ...]
@@ -78,7 +78,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Comment:
-    """A `# vary:` with its `# keep:` lines; place: the label or line that it stands above."""
+    """Hold a `# vary:` with its `# keep:` lines; place: the label or line that it stands above."""
 
     line: int
     place: str
@@ -136,7 +136,7 @@ class _Drawn(ast.NodeTransformer):
 
 @dataclass(frozen=True)
 class Varying:
-    """A test cell whose hidden cases may vary.
+    """Hold a test cell whose hidden cases may vary.
 
     expected: where the expected value of each case stands that depends on a drawn number, by label.
     """
@@ -185,7 +185,7 @@ class Varying:
 
     @cached_property
     def _written(self) -> dict[str, Any]:
-        """What the lesson writes as expected, by label."""
+        """Return what the lesson writes as expected, by label."""
         return {
             answer.label: answer.expected for _, answer in split(self.source, self.name).answers
         }
@@ -401,7 +401,7 @@ def _bound(block: list[ast.stmt], name: str) -> list[ast.expr]:
 
 @dataclass(frozen=True)
 class _Case:
-    """A case that may vary: its label, the expression asked, and the nodes of its text."""
+    """Hold a case that may vary: its label, the expression asked, and the nodes of its text."""
 
     label: str
     call: ast.expr

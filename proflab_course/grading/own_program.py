@@ -23,7 +23,7 @@ PLACE = "private/by_student"
 
 @dataclass(frozen=True)
 class OwnProgram:
-    """A student's drawn files, and the tapes of the given programs as the source has them."""
+    """Hold a student's drawn files, and the tapes of the given programs as the source has them."""
 
     files: Mapping[str, bytes]
     races: Sequence[Sequence[str]]

@@ -32,7 +32,7 @@ _TOGETHER = 40  # students whose values one session computes
 
 @dataclass
 class Variants:
-    """The hidden cases of a lesson's students.
+    """Hold the hidden cases of a lesson's students.
 
     cells: those that vary; drawn: a cell's text for each student and cell.
     """

@@ -25,7 +25,7 @@ _ANSWER = "answer"
 
 @dataclass(frozen=True)
 class Vote:
-    """A guess at a question, and how many made it; answer: what the table says is right, or ""."""
+    """Hold a guess and how many made it; answer: what the table says is right, or ""."""
 
     question: str
     guess: str

@@ -30,7 +30,7 @@ _PATIENCE = 30  # seconds to wait for another command that holds the log
 
 @dataclass
 class Request:
-    """A student's question about a verdict, to whom it went, and the answers, the last one last."""
+    """Hold a student's question about a verdict, to whom it went, and the answers in order."""
 
     id: str
     student: str
@@ -64,7 +64,7 @@ def request_id(student: str, lesson: str, exercise: str, question: str) -> str:
 
 
 class Log:
-    """The log of a course."""
+    """Read and extend the log of a course."""
 
     def __init__(self, root: Path) -> None:
         self.path = root / FOLDER / FILE

@@ -28,7 +28,7 @@ _MOST_TICKS = 120
 
 @dataclass
 class Voted:
-    """A question with the votes on it; unread: votes that are no number where one is asked for."""
+    """Hold a question with its votes; unread: those that are no number where one is asked for."""
 
     question: Question
     prediction: Prediction

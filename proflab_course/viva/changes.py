@@ -23,7 +23,7 @@ _FUNCTIONS = {"min": "max", "max": "min", "any": "all", "all": "any", "sum": "ma
 
 @dataclass(frozen=True)
 class Change:
-    """A line of the code, numbered from 1, as it was and as it is then, and the code with it."""
+    """Hold a line, numbered from 1, as it was and as it is then, and the code with it."""
 
     line: int
     before: str

@@ -119,7 +119,7 @@ def _people(course: Course) -> dict[str, str]:
 
 @dataclass
 class Lesson:
-    """A lesson as viva needs it: its key, inputs, variants, and what these return."""
+    """Hold a lesson as viva needs it: its key, inputs, variants, and what these return."""
 
     course: Course
     key: Key
@@ -127,33 +127,33 @@ class Lesson:
 
     @property
     def support(self) -> Path:
-        """The folder with what lies beside the notebook."""
+        """Return the folder with what lies beside the notebook."""
         return self.course.source(self.key.name).parent
 
     @cached_property
     def points(self) -> dict[str, float]:
-        """The exercises in order, with the points of each."""
+        """Return the exercises in order, with the points of each."""
         return exercises(self.key)
 
     @cached_property
     def secret(self) -> bytes:
-        """The course's secret."""
+        """Return the course's secret."""
         return course_secret(self.course.root)
 
     @cached_property
     def solutions(self) -> dict[str, str]:
-        """The lesson's own code of each exercise."""
+        """Return the lesson's own code of each exercise."""
         pairs = zip(self.key.cells, self.key.solved, strict=True)
         return {cell.grade_id: text for cell, text in pairs if cell.kind == "solution"}
 
     @cached_property
     def variants(self) -> dict:
-        """The known wrong solutions."""
+        """Return the known wrong solutions."""
         return read_variants(self.course, self.key.name, self.solutions)
 
     @cached_property
     def solved(self) -> Notebook:
-        """The lesson with its own solutions."""
+        """Return the lesson with its own solutions."""
         return solved_notebook(self.key, Submission("the lesson", None, self.support))
 
     def known(self, sandbox: Sandbox, exercise: str) -> Known:

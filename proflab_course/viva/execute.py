@@ -34,7 +34,7 @@ def __viva__(kept=dict(globals()), names=globals()):
 
 @dataclass(frozen=True)
 class Run:
-    """A call to execute after `code`, which defines the function anew; "": the notebook's own."""
+    """Hold a call to execute after `code`, which defines the function anew ("": as it is)."""
 
     one: Input
     code: str = ""
@@ -42,7 +42,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Notebook:
-    """A notebook's code, in order, and the files beside it."""
+    """Hold a notebook's code, in order, and the files beside it."""
 
     cells: tuple[str, ...]
     submission: Submission
@@ -93,7 +93,7 @@ class Sandbox:
 
     @property
     def runner(self) -> Runner:
-        """The runner for what is no call: a notebook's races, for one."""
+        """Return the runner for what is no call: a notebook's races, for one."""
         return self._runners[0]
 
     def run(

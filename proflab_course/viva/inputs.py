@@ -33,7 +33,7 @@ _MANY_LINES = (ast.FunctionDef, ast.ClassDef, ast.For, ast.While, ast.With, ast.
 
 @dataclass(frozen=True)
 class Input:
-    """A call, an expression that uses the exercise, after its set-up statements.
+    """Hold a call, an expression that uses the exercise, after its set-up statements.
 
     hidden: of a hidden case; error: of a case that asks for an exception; written: for the sheet.
     """
@@ -46,12 +46,12 @@ class Input:
 
     @property
     def text(self) -> str:
-        """The set-up on a line of its own, and the call."""
+        """Return the set-up on a line of its own, and the call."""
         return "\n".join(filter(None, ("; ".join(self.setup), self.call)))
 
     @property
     def is_readable(self) -> bool:
-        """True if it takes at most two lines and MOST_TEXT characters."""
+        """Return True if it takes at most two lines and MOST_TEXT characters."""
         return len(self.text) <= MOST_TEXT and self.text.count("\n") <= bool(self.setup)
 
 

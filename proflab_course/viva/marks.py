@@ -24,24 +24,24 @@ PASS_SHARE = 0.75  # 3 of 4
 
 @dataclass(frozen=True)
 class Mark:
-    """A student's marks, question by question; None: not asked."""
+    """Hold a student's marks, question by question; None: not asked."""
 
     student: str
     marks: tuple[int | None, ...]
 
     @property
     def points(self) -> int:
-        """The number of questions answered with a reason."""
+        """Return the number of questions answered with a reason."""
         return sum(mark or 0 for mark in self.marks)
 
     @property
     def asked(self) -> int:
-        """The number of questions asked."""
+        """Return the number of questions asked."""
         return sum(mark is not None for mark in self.marks)
 
     @property
     def passed(self) -> bool:
-        """True from three of four on."""
+        """Return True from three of four on."""
         return self.points >= PASS_SHARE * self.asked
 
 

@@ -25,7 +25,7 @@ _QUESTION_LINES = 4.5  # of a question without its stem, text and options
 
 @dataclass(frozen=True)
 class Block:
-    """A question on the page, with its number, and its function if it is the first about it."""
+    """Hold a question on the page, its number, and its function if it is the first about it."""
 
     number: int
     question: Question

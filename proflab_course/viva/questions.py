@@ -56,12 +56,12 @@ class Question:
 
     @property
     def letter(self) -> str:
-        """The key's letter."""
+        """Return the key's letter."""
         return LETTERS[self.key]
 
     @property
     def about_own_code(self) -> bool:
-        """True if the question is about the student's function or race."""
+        """Return True if the question is about the student's function or race."""
         return self.kind != "row"
 
 

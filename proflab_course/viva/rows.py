@@ -20,7 +20,7 @@ from proflab_course.viva.questions import LETTERS, Draws, Question
 
 @dataclass(frozen=True)
 class Row:
-    """A question with a key that its maker has computed. `own`: it is about the student's work."""
+    """Hold a question whose key its maker has computed. own: it is about the student's work."""
 
     name: str
     stem: str

@@ -24,7 +24,7 @@ _NUMBER = re.compile(r"[-+]?\d[\d_,]*\.?\d*(?:[eE][-+]?\d+)?")
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a call gave: a value, or the name of the exception that it raised."""
+    """Hold what a call gave: a value, or the name of the exception that it raised."""
 
     value: Any = None
     raised: str = ""

@@ -37,7 +37,7 @@ _AHEAD = 2  # exercises whose lines are changed at once; of the next, when they 
 
 @dataclass(frozen=True)
 class Function:
-    """A student's function as the sheet prints it: its lines, without docstring, numbered.
+    """Hold a student's function as the sheet prints it: its lines, without docstring, numbered.
 
     cut: the number of further lines that are not printed; numbers: line of the cell → number.
     """
@@ -50,7 +50,7 @@ class Function:
 
 @dataclass
 class Sheet:
-    """A student's sheet, with the functions that it prints, in the order of the lesson."""
+    """Hold a student's sheet, with the functions that it prints, in the order of the lesson."""
 
     student: str
     lesson: str
@@ -86,7 +86,7 @@ def printed(name: str, code: str) -> Function:
 
 @dataclass
 class Candidates:
-    """What may be asked of one hand-in, exercise by exercise, and what has been found wrong."""
+    """Hold what may be asked of one hand-in, by exercise, and what has been found wrong."""
 
     sandbox: Sandbox
     notebook: Notebook
@@ -106,7 +106,7 @@ class Candidates:
 
     @property
     def working(self) -> list[str]:
-        """The exercises that return something, in the lesson's order."""
+        """Return the exercises that return something, in the lesson's order."""
         return [
             name
             for name, outcomes in self.own.items()

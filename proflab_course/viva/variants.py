@@ -50,7 +50,7 @@ _FORM = re.compile(
 
 @dataclass(frozen=True)
 class Variant:
-    """A known wrong solution: its sentence, its whole code, and what a reader needs of it.
+    """Hold a known wrong solution: its sentence, its whole code, and what a reader needs of it.
 
     shown: the code with the helpers that it uses, without docstrings.
     """
@@ -62,12 +62,12 @@ class Variant:
 
     @property
     def wraps(self) -> bool:
-        """True if it calls the function that it replaces, which is less to think about."""
+        """Return True if it calls the function that it replaces, which is less to think about."""
         return "right" in self.shown
 
     @property
     def is_readable(self) -> bool:
-        """True if it is short enough to be printed."""
+        """Return True if it is short enough to be printed."""
         lines = self.shown.splitlines()
         return len(lines) <= MOST_LINES and max(map(len, lines), default=0) <= 100
 
@@ -153,7 +153,7 @@ def without_docstrings(code: str) -> str:
 
 @dataclass(frozen=True)
 class Known:
-    """What the lesson's own solution and its variants return, input by input.
+    """Hold what the lesson's own solution and its variants return, input by input.
 
     right: the solution's outcomes; wrong: for each variant its outcomes. An outcome is None where
     there is none that can be relied on.

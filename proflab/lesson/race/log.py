@@ -43,7 +43,7 @@ FILE = Path(".proflab", "steps.jsonl")
 
 
 class WorkLog:
-    """A log of the steps from a given program to a faster one, on one declared machine.
+    """Keep a log of the steps from a given program to a faster one, on one declared machine.
 
     slow: the given program. machine: as in expect_faster; so are draws, state and within. model,
     training, shapes: as in `traced`.

@@ -48,7 +48,7 @@ WORKLOADS: dict[str, list] = {
 
 @dataclass(frozen=True)
 class Simulated:
-    """What a plan costs, what of it costs most, and a mistake that it betrays, or nothing."""
+    """Hold what a plan costs, what of it costs most, and a mistake that it betrays, or nothing."""
 
     cost: float
     largest: str

@@ -23,7 +23,7 @@ WHERE = "Hand the file in where you hand in your notebooks, or send it to your i
 
 @dataclass(frozen=True)
 class Asked:
-    """A question, its answer, "" if there is none yet, and the exercise."""
+    """Hold a question, its answer, "" if there is none yet, and the exercise."""
 
     exercise: str
     question: str

@@ -24,7 +24,7 @@ Name = tuple[str, str]  # of a race: its test cell and its label
 
 @dataclass(frozen=True)
 class Place:
-    """A place that hand-ins share: its number, the lowest cost there, and whose it is."""
+    """Hold a place that hand-ins share: its number, the lowest cost there, and whose it is."""
 
     number: int
     cost: float
@@ -39,7 +39,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Board:
-    """The class in one race: places from the lowest cost on, and the shares of the way.
+    """Hold the class in one race: places from the lowest cost on, and the shares of the way.
 
     solution: what the lesson's own solution costs, if its build says so
     """

@@ -36,7 +36,7 @@ _LARGEST = 1e30
 
 @dataclass(frozen=True)
 class Guess:
-    """A student's first guess, None if they made none, and the answer that they were shown.
+    """Hold a student's first guess, None if they made none, and the answer that they were shown.
 
     name: of the guess, such as "guess_linear"; "" in hand-ins of older releases.
     state: "skipped", "withheld" where no answer was shown for want of a guess, or "".
