@@ -1,6 +1,7 @@
 """The course's own tracks: they fit their hours, run to their end and refer to nothing unseen."""
 
 import json
+import math
 
 import pytest
 from cohort.run import ROOT
@@ -84,6 +85,13 @@ def test_the_tracks_fit_into_their_hours(plans):
     for plan in plans.values():
         minutes = sum(s.minutes or 0 for lesson in plan.lessons for s in sections(lesson))
         assert 0.6 <= minutes / (60 * plan.track.hours) <= 1, plan.track.name
+
+
+@pytest.mark.parametrize("name", ["term", "capstone", "all"])
+def test_the_hours_of_a_whole_track_are_its_lessons_rounded_up(name):
+    plan = Plan.read(Course(ROOT), track=name)
+    minutes = sum(s.minutes or 0 for each in plan.taken.values() for s in sections(each.lesson))
+    assert plan.track.hours == math.ceil(minutes / 60)
 
 
 @pytest.fixture(scope="module")
