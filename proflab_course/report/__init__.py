@@ -4,6 +4,7 @@ command.py        the command: which page, and the file that it is written to
 lesson_page.py    the page about one lesson
 term_page.py      the page about all lessons
 class_guesses.py  the guesses of the class, beside the answers
+item_statistics.py  difficulty, interval and discrimination of a question, from numbers alone
 votes_page.py     the page about what was guessed in a lecture, from tables of votes
 minutes.py        the minutes that a lesson took, and a patch of the estimates by them
 templates/        the HTML of the pages
