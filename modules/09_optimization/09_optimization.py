@@ -2208,12 +2208,23 @@ demos.waterfall(found, title="One training step, and what each fix gave")
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_optimization", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** One point for each statement that is there.
-# *3 points:* (1) the loading, with the share or `best` of its region; (2) the attention, with the share or `best` of its rows, or their bytes, or float64; (3) the list of losses, with the bytes that a step leaves.
-# *4 points:* (4) for the loading, `best` and the waterfall's speed-up stand side by side; (5) so they do for the attention; (6) at least one interval is given; (7) a difference is explained (ops that vanish have no roof; a new op takes time; a fix changes what is left to fix; noise) or it is shown that there is none.
-# *1 point:* (8) the losses are the same before and after.
-# *2 points:* (9) one quick win is chosen for a reason in the writer's own program; (10) a measurement is named that could come out against it.
-# The third fix gives memory, and what the waterfall shows in time: a number for either is right.
+# **Mark scheme.** Ten statements, each of which is there or not.
+#
+# - *1 point:* Loading: its region's share (`demo_slow`).
+# - *1 point:* Attention: its rows' share, or their bytes and float64.
+# - *1 point:* The leak: the bytes that a step leaves, by `find_leak`.
+# - *1 point:* The first fix: what `diagnose` promised, and what was measured, with its interval (`demo_waterfall`).
+# - *1 point:* The second fix: the same.
+# - *1 point:* A difference is explained: ops that vanish have no roof; each fix changes what is left; noise.
+# - *1 point:* The third fix is reported as it came out, whatever that was, and its aim is memory, which `diagnose` does not promise in time.
+# - *1 point:* A quick win, with a reason in the writer's own program.
+# - *1 point:* A measurement that would talk the writer out of it.
+# - *1 point:* Same batches and equal losses are said.
+#
+# **A good answer (10).** A table of three rows (share, promised, measured with interval), and “the third gave 1.29×, which `diagnose` does not promise; it was there for the memory”.
+#
+# **A poor answer (2: items 1 and 10).** “Loading was 60 % (print_top_operations) and I fixed it; now it is 4 times as fast, with the same losses on the same batches.”
+# (Item 4 lacks promise and interval.)
 # ### END SOLUTION
 
 # %% tags=["milestone"]
