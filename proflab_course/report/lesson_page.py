@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
+from proflab_course.course.concepts import question_of
 from proflab_course.course.exercises import exercise_of
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.release_stamp import track_of
@@ -287,10 +288,10 @@ def summarise(key: Key, outcomes: dict, scores: dict, known: list[str], public: 
 
 def _make_exercises(key: Key) -> list[Exercise]:
     """Return the lesson's exercises in order."""
-    names = [c.grade_id for c in key.cells if c.kind == "solution"]
+    names = [c.grade_id for c in key.cells if c.is_exercise]
     exercises: dict[str, Exercise] = {}
     for cell in key.cells:
-        if cell.kind == "test":
+        if cell.kind == "test" and not cell.question:
             name = exercise_of(cell.grade_id, names)
             exercise = exercises.setdefault(name, Exercise(name))
             exercise.points += cell.points
@@ -317,7 +318,10 @@ def _make_student(
     failed = [
         case
         for case in outcome.cases
-        if not case.passed and not _is_unwritten(case) and not (public and case.hidden)
+        if not case.passed
+        and not _is_unwritten(case)
+        and not question_of(case.cell)
+        and not (public and case.hidden)
     ]
     return Student(
         name,
@@ -346,6 +350,7 @@ def _diagnosed_mistakes(
         (home.get(case.cell, case.cell), case.diagnosis)
         for case in cases
         if case.diagnosis and not case.passed and not (public and case.hidden)
+        if not question_of(case.cell)
     ]
     return list(dict.fromkeys(found))
 
