@@ -8,6 +8,7 @@ from pathlib import Path
 
 import proflab_course.grading.lean  # noqa: F401  (first)
 from proflab_course.course.files import replace_file
+from proflab_course.course.inventory import HALVES, NAME
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.questions.votes import has_letters
 from proflab_course.report.concept_items import answers_csv
@@ -84,6 +85,10 @@ def _make_page(course: Course, arguments: argparse.Namespace) -> tuple[str, str]
         if public:
             raise CourseError("the page about the term names students: --public needs a lesson")
         return "term.html", render_term(read_term(course, ids))
+    if arguments.lesson in (NAME, *HALVES):
+        from proflab_course.report.inventory_page import read_report, render_inventory
+
+        return f"{NAME}.html", render_inventory(read_report(course))
     lesson = course.lesson(arguments.lesson, "source")
     if arguments.votes:
         from proflab_course.report.rounds_page import read_rounds_page, render_rounds
