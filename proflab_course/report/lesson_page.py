@@ -9,7 +9,7 @@ from __future__ import annotations
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
@@ -257,14 +257,12 @@ def _raced(key: Key, outcomes: dict, names: dict[str, str] | None) -> list[RaceB
 def summarise(key: Key, outcomes: dict, scores: dict, known: list[str], public: bool) -> Summary:
     """Gather the figures."""
     exercises = _make_exercises(key)
-    asked = {cell.grade_id for cell in key.cells if cell.question}  # these have a table of their own
     students = []
     mistakes: dict[tuple[str, str], list[str]] = defaultdict(list)
     # Alphabetical order would reveal whose a line without a name is.
     order = sorted(outcomes, key=lambda n: -scores[n]["auto"]) if public else sorted(outcomes)
     for number, name in enumerate(order, start=1):
         outcome = outcomes[name]
-        outcome = replace(outcome, cases=[c for c in outcome.cases if c.cell not in asked])
         shown = f"submission {number}" if public else name
         student = _make_student(shown, outcome, scores[name], exercises, public)
         students.append(student)
