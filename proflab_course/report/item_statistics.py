@@ -110,11 +110,13 @@ class Item:
 
     @property
     def flags(self) -> list[str]:
-        """Return what is noteworthy about the question, in words."""
-        found = []
-        if self.p is not None and self.p < AT_GUESSING:
+        """Return what is noteworthy about the question, in words; nothing of few answers."""
+        found: list[str] = []
+        if self.p is None or self.n < LEAST_FOR_R:
+            return found
+        if self.p < AT_GUESSING:
             found.append("fewer are right than by guessing")
-        if self.p is not None and self.p > NOTHING_TO_SEE:
+        if self.p > NOTHING_TO_SEE:
             found.append("nearly all are right: it tells nothing")
         if self.r is not None and self.r < LOW_R and self.n >= LEAST_FOR_FLAG:
             found.append(MEND)

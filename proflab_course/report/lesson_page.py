@@ -9,7 +9,7 @@ from __future__ import annotations
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
@@ -31,6 +31,7 @@ from proflab_course.grading.pages.inert import readable
 from proflab_course.grading.races import plans_of, races_of, solution_costs
 from proflab_course.regrade.log import Log
 from proflab_course.report.class_guesses import Prediction, predictions
+from proflab_course.report.concept_items import ConceptItem, class_items
 from proflab_course.report.minutes import minutes_taken, quartiles
 from proflab_course.viva.marks import Mark, kept_marks, told
 
@@ -166,6 +167,7 @@ class Summary:
     waiting: int = 0
     races: list[RaceBoard] = field(default_factory=list)
     viva: dict[str, Mark] = field(default_factory=dict)
+    concepts: list[ConceptItem] = field(default_factory=list)
 
     @property
     def viva_told(self) -> str:
@@ -237,6 +239,7 @@ def read_summary(course: Course, lesson: str, public: bool = False, ids: bool = 
         names = {student: summary.who(student) for student in outcomes}
     summary.races = _raced(key, outcomes, names)
     summary.viva = kept_marks(course, lesson)
+    summary.concepts = class_items(course, lesson)
     return summary
 
 
@@ -259,6 +262,7 @@ def summarise(key: Key, outcomes: dict, scores: dict, known: list[str], public: 
     order = sorted(outcomes, key=lambda n: -scores[n]["auto"]) if public else sorted(outcomes)
     for number, name in enumerate(order, start=1):
         outcome = outcomes[name]
+        outcome = replace(outcome, cases=[c for c in outcome.cases if not _is_concept(c.cell)])
         shown = f"submission {number}" if public else name
         student = _make_student(shown, outcome, scores[name], exercises, public)
         students.append(student)
@@ -290,12 +294,17 @@ def _make_exercises(key: Key) -> list[Exercise]:
     names = [c.grade_id for c in key.cells if c.kind == "solution"]
     exercises: dict[str, Exercise] = {}
     for cell in key.cells:
-        if cell.kind == "test":
+        if cell.kind == "test" and not _is_concept(cell.grade_id):
             name = exercise_of(cell.grade_id, names)
             exercise = exercises.setdefault(name, Exercise(name))
             exercise.points += cell.points
             exercise.cells.append(cell.grade_id)
     return list(exercises.values())
+
+
+def _is_concept(cell: str) -> bool:
+    """Return True for a cell of a concept question, which the page shows apart."""
+    return cell.startswith("test_concept_")
 
 
 def _make_student(

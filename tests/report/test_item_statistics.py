@@ -96,6 +96,8 @@ def test_with_few_answers_p_is_shown_and_r_is_not():
 @pytest.mark.parametrize(
     ("counts", "r", "said"),
     [
+        ({"A": 19, "B": 0}, None, ""),
+        ({"A": 20, "B": 0}, None, "fewer are right"),
         ({"A": 76, "B": 24}, 0.5, "fewer are right than by guessing"),
         ({"A": 75, "B": 25}, 0.5, ""),
         ({"A": 5, "B": 95}, 0.5, ""),
