@@ -2045,14 +2045,13 @@ demos.waterfall(found, title="One training step, and what each fix gave")
 #
 # | symptom | cause | cure | what to expect | measured in |
 # |---|---|---|---|---|
-# | "data loading" leads `diagnose` | loading in the main program | workers; decoded data kept, if it fits | at most `best`, from the second epoch on | 1, 2, 8 |
+# | "data loading" leads `diagnose` | loading in the main program | workers; decoded data kept, if it fits | at most `best`, from the second epoch on | 1, 2, 7 |
 # | more workers change nothing | one lock, one disk, or loading keeps up already | another format, processes | step time is the floor | 2 |
 # | losses are flat, or NaN, in 16 bits | gradients below 6 · 10⁻⁸, or above 65,504 | loss scaling, master weights | the float32 curve again | 3 |
 # | out of memory at the batch you want | activations of the whole batch | accumulation, checkpoints | peak of the largest piece | 4 |
 # | elementwise ops near their roof | one trip to memory for each op | fusion | bytes before/after | 5 |
 # | attention's bytes grow with s² | scores in memory | tiles, fused attention | about 2sd · s/block | 6 |
-# | generation slows down with length | the text is run again for each token | KV cache | 24× fewer FLOPs at 32 + 32 tokens (20× with the last token's logits alone) | 7 |
-# | memory grows step by step | graphs kept in a list | `float(loss)` | no crash, and what the waterfall shows | 1, 8 |
+# | memory grows step by step | graphs kept in a list | `float(loss)` | no crash, and what the waterfall shows | 1, 7 |
 
 # %% [markdown]
 # ### In torch
@@ -2070,6 +2069,7 @@ demos.waterfall(found, title="One training step, and what each fix gave")
 #
 # [`torch.amp`](https://docs.pytorch.org/docs/stable/amp.html) chooses the type of each op, scales the loss, and follows the rule of `scale_after`.
 # It hides which steps were skipped.
+# Where generation slows down with length, it is a KV cache that helps: the lesson on serving.
 # For the rest: `DataLoader(num_workers=…, pin_memory=True)`, `torch.utils.checkpoint`, `torch.compile`, and `scaled_dot_product_attention`.
 
 # %% [markdown]

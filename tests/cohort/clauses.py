@@ -28,7 +28,6 @@ EXCUSED = {  # changed limits that no visible case needs to notice, each with it
     ("speedup_steps", "min(times) <= 0 or times[0] == times[-1]"): _NOTHING,
     ("response_times", "len(arrivals_ms) != len(service_ms) or min(service_ms) <= 0"): _NOTHING,
     ("accumulate", "min(sizes) < 1"): _NOTHING,
-    ("paged_tokens", "min(lengths) < 1 or page < 1"): _NOTHING,
     ("simulate_serving", "not len(requests) or (chunk is not None and chunk < 1)"): _ENDLESS,
     ("simulate_serving", "not len(requests) or slots < 1"): _ENDLESS,
     (
