@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from proflab_course.course.files import replace_file
+from proflab_course.course.inventory import HALVES, NAME
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.settings import SETTINGS, read_settings
 from proflab_course.course.words import few
+from proflab_course.export.inventory import anonymised
 from proflab_course.export.platform_files import Points, fill
 from proflab_course.export.student_code import write_code
 
@@ -25,9 +27,9 @@ PLATFORMS = ("canvas", "moodle", "brightspace")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    help_ = f"01_parameters, or 01; {TERM}: all lessons together"
+    help_ = f"01_parameters, or 01; {TERM}: all lessons together; {NAME}: who agreed"
     parser.add_argument("lesson", metavar="LESSON", help=help_)
-    what = parser.add_mutually_exclusive_group(required=True)
+    what = parser.add_mutually_exclusive_group()
     for platform in PLATFORMS:
         help_ = f"the grade file that {platform.title()} has exported"
         what.add_argument(f"--{platform}", metavar="FILE", type=Path, help=help_)
@@ -58,20 +60,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         metavar="FILE",
         type=Path,
-        help="the file to write (default: FILE_filled.csv)",
+        help=f"the file to write (default: FILE_filled.csv, {NAME}.csv)",
+    )
+    parser.add_argument(
+        "--label", default="", metavar="TEXT", help=f"with {NAME}: what the class is called there"
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Export; return 0, even if there are students without a grade."""
     course = Course.find()
+    chosen = [name for name in PLATFORMS if getattr(arguments, name)]
+    if arguments.lesson == NAME:
+        if chosen or arguments.code:
+            raise CourseError("the inventory has no marks: no platform's file takes its answers")
+        return _export_inventory(course, arguments)
+    if not chosen and not arguments.code:
+        choices = ", ".join(f"--{name} FILE" for name in PLATFORMS)
+        raise CourseError(f"say what to write: {choices} or --code DIR")
     term = arguments.lesson == TERM
     lesson = TERM if term else course.lesson(arguments.lesson, "source")
+    if lesson in HALVES:
+        raise CourseError(f"the inventory has no marks: `proflab export {NAME}` writes its answers")
     if arguments.code and term:
         raise CourseError("--code DIR writes the code of one lesson: name it")
     if arguments.code:
         return _export_code(course, lesson, arguments.code)
-    platform = next(name for name in PLATFORMS if getattr(arguments, name))
+    [platform] = chosen
     path = getattr(arguments, platform)
     essay, percent = not arguments.without_essay, arguments.percent
     if arguments.viva and term:
@@ -105,6 +120,15 @@ def _write(
     if filled.without:
         print("without a grade, left as they were:")
         print("".join(f"  {name}\n" for name in filled.without), end="")
+    return 0
+
+
+def _export_inventory(course: Course, arguments: argparse.Namespace) -> int:
+    """Write the answers of students who agreed."""
+    text, count = anonymised(course, arguments.label)
+    output = arguments.output or Path(f"{NAME}.csv")
+    replace_file(output, text.encode())
+    print(f"{output}: the answers of {count} students who agreed")
     return 0
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
@@ -32,6 +32,7 @@ from proflab_course.grading.pages.inert import readable
 from proflab_course.grading.races import plans_of, races_of, solution_costs
 from proflab_course.regrade.log import Log
 from proflab_course.report.class_guesses import Prediction, predictions
+from proflab_course.report.concept_items import ConceptItem, class_items
 from proflab_course.report.minutes import minutes_taken, quartiles
 from proflab_course.viva.marks import Mark, kept_marks, told
 
@@ -167,6 +168,7 @@ class Summary:
     waiting: int = 0
     races: list[RaceBoard] = field(default_factory=list)
     viva: dict[str, Mark] = field(default_factory=dict)
+    concepts: list[ConceptItem] = field(default_factory=list)
 
     @property
     def viva_told(self) -> str:
@@ -238,6 +240,7 @@ def read_summary(course: Course, lesson: str, public: bool = False, ids: bool = 
         names = {student: summary.who(student) for student in outcomes}
     summary.races = _raced(key, outcomes, names)
     summary.viva = kept_marks(course, lesson)
+    summary.concepts = class_items(course, lesson)
     return summary
 
 
@@ -260,6 +263,7 @@ def summarise(key: Key, outcomes: dict, scores: dict, known: list[str], public: 
     order = sorted(outcomes, key=lambda n: -scores[n]["auto"]) if public else sorted(outcomes)
     for number, name in enumerate(order, start=1):
         outcome = outcomes[name]
+        outcome = replace(outcome, cases=[c for c in outcome.cases if not question_of(c.cell)])
         shown = f"submission {number}" if public else name
         student = _make_student(shown, outcome, scores[name], exercises, public)
         students.append(student)
@@ -318,10 +322,7 @@ def _make_student(
     failed = [
         case
         for case in outcome.cases
-        if not case.passed
-        and not _is_unwritten(case)
-        and not question_of(case.cell)
-        and not (public and case.hidden)
+        if not case.passed and not _is_unwritten(case) and not (public and case.hidden)
     ]
     return Student(
         name,
@@ -350,7 +351,6 @@ def _diagnosed_mistakes(
         (home.get(case.cell, case.cell), case.diagnosis)
         for case in cases
         if case.diagnosis and not case.passed and not (public and case.hidden)
-        if not question_of(case.cell)
     ]
     return list(dict.fromkeys(found))
 

@@ -27,7 +27,6 @@ EXCUSED = {  # changed limits that no visible case needs to notice, each with it
     ("speedup_steps", "min(times) <= 0 or times[0] == times[-1]"): _NOTHING,
     ("response_times", "len(arrivals_ms) != len(service_ms) or min(service_ms) <= 0"): _NOTHING,
     ("accumulate", "min(sizes) < 1"): _NOTHING,
-    ("paged_tokens", "min(lengths) < 1 or page < 1"): _NOTHING,
     ("overlapped", "bucket <= 0 or min((min(layer) for layer in layers)) < 0"): _NOTHING,
 }
 _OTHER = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
