@@ -309,6 +309,10 @@ def _number(value: float | None, digits: int = 2) -> str:
     return f"{value:.{digits}f}".replace("-", "−")  # noqa: RUF001
 
 
+def _p(value: float) -> str:
+    return "< 0.001" if value < 0.001 else _number(value, 3)
+
+
 def render_inventory(report: Inventory) -> str:
     """Return the page as HTML that needs no other file."""
     template = environment().get_template("inventory.html.j2")
@@ -317,6 +321,7 @@ def render_inventory(report: Inventory) -> str:
         picture=picture_of(report.items),
         percent=_percent,
         number=_number,
+        p=_p,
         least=LEAST_FOR_GAIN,
         least_r=LEAST_FOR_R,
         resamples=RESAMPLES,
