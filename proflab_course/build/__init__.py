@@ -9,6 +9,7 @@ tracks.py      what a track leaves out becomes given code, or goes
 mentions.py    a link for what a track's text mentions and its class never saw
 vary.py        --seed N: other inputs in the hidden cases that may vary
 draw.py        a lesson's own draws: files and races; by_student.py one for each student
+concepts.py    the block of concept questions, and what must not tell of them
 stamp.py       badges, points, Colab's first cell, and the last one
 map_cell.py    the map below the title: what is built, how long it takes
 policy.py      what students may ask AI assistants: said below the title, and to the assistants

@@ -21,6 +21,7 @@ fixed = []              # letters that stay last when options are put in another
 
 from __future__ import annotations
 
+import random
 import re
 import tomllib
 from collections.abc import Callable, Mapping
@@ -31,6 +32,7 @@ from typing import Any
 from proflab_course.course.layout import Course, CourseError
 
 FILE = "concepts.toml"
+ORDERS = "proflab_concepts"  # of the source notebook: the order of options, by id
 LETTERS = "ABCD"
 KINDS = ("concept", "audit", "end")
 MOST_QUESTIONS = 4
@@ -39,6 +41,7 @@ MOST_WORDS = {"stem": 100, "an option": 40, "a slip": 40, "why": 70, "source": 7
 _MOST_BYTES = 64 * 1024
 _MOST_LINE = 600
 _ID = re.compile(r"(\d\d)_(?:\d|[AE]\d?)", re.ASCII)
+_CELL = re.compile(rf"(?:test_)?concept_({_ID.pattern})", re.ASCII)
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _MARKUP = re.compile(r"### (BEGIN|END)|===|^%%|```", re.MULTILINE)
 
@@ -78,6 +81,33 @@ class Concept:
     def test(self) -> str:
         """The grade_id of its test cell."""
         return f"test_{self.name}"
+
+    @property
+    def number(self) -> str:
+        """The question's number as a page has it: "07.2"."""
+        return self.id.replace("_", ".")
+
+    def order(self, seed: int | None) -> str:
+        """Return the letters in the order in which a class built with this seed sees them."""
+        if seed is None:
+            return LETTERS
+        free = [letter for letter in LETTERS if letter not in self.fixed]
+        random.Random(f"{seed} {self.id}").shuffle(free)
+        return "".join([*free, *self.fixed])
+
+    def secrets(self) -> list[str]:
+        """Return the sentences that no student may see before grading: slips, and the why."""
+        return [*self.slips.values(), self.why] if self.why else [*self.slips.values()]
+
+
+def question_of(cell: str) -> str:
+    """Return the id of the question that an answer's cell or its test belongs to; "" for others.
+
+    >>> question_of("concept_07_2"), question_of("test_concept_04_A1"), question_of("test_gelu")
+    ('07_2', '04_A1', '')
+    """
+    match = _CELL.fullmatch(cell)
+    return match[1] if match else ""
 
 
 def concepts_path(course: Course, lesson: str) -> Path:
@@ -135,11 +165,13 @@ class _Table:
     number: int
 
     def refuse(self, what: str) -> CourseError:
+        """Return the error that says what is wrong with this question."""
         name = self.table.get("id")
         name = name if isinstance(name, str) and len(name) <= 20 else f"number {self.number}"
         return CourseError(f"{self.place}, question {name}: {what}")
 
     def concept(self, lesson: str) -> Concept:
+        """Return the question; raise CourseError for the first mistake in it."""
         if unknown := sorted(self.table.keys() - {*_KEYS}):
             known = ", ".join(_KEYS)
             raise self.refuse(f"{unknown[0]!r} is no key of a question; it may have {known}")
@@ -162,6 +194,8 @@ class _Table:
             raise self.refuse("two options are alike; change one")
         key = self._letter("key", self.table.get("key"))
         slips = self._texts("slips", "a slip")
+        if len({*slips.values()}) < len(slips):
+            raise self.refuse("two slips are alike, so that feedback cannot tell them apart")
         if key in slips:
             raise self.refuse(f"the key {key} is right, so it can have no slip; remove it")
         concept = Concept(

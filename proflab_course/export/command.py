@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from proflab_course.course.files import replace_file
 from proflab_course.course.inventory import HALVES, NAME
 from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.settings import SETTINGS, read_settings
 from proflab_course.course.words import few
 from proflab_course.export.inventory import anonymised
 from proflab_course.export.platform_files import Points, fill
@@ -45,6 +46,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--viva",
         action="store_true",
         help="write the points of the questions about own functions (proflab viva --marks)",
+    )
+    parser.add_argument(
+        "--concepts",
+        action="store_true",
+        help="write the points of the concept questions (concept_points = 1 in your settings)",
     )
     parser.add_argument(
         "--percent", action="store_true", help="write grades from 0 to 100 instead of points"
@@ -85,14 +91,29 @@ def run(arguments: argparse.Namespace) -> int:
     essay, percent = not arguments.without_essay, arguments.percent
     if arguments.viva and term:
         raise CourseError("--viva writes the points of one lesson: name it")
+    if arguments.concepts and (term or arguments.viva):
+        raise CourseError("--concepts writes the concept points of one lesson: name it alone")
+    if arguments.concepts:
+        grades = _concept_grades(course, lesson, percent)
+        return _write(platform, path, grades, lesson, arguments)
     find = _term_grades if term else _viva_grades if arguments.viva else _lesson_grades
-    grades = find(course, lesson, essay, percent)
+    return _write(platform, path, find(course, lesson, essay, percent), lesson, arguments)
+
+
+def _write(
+    platform: str,
+    path: Path,
+    grades: dict[str, Points],
+    lesson: str,
+    arguments: argparse.Namespace,
+) -> int:
+    """Fill the platform's file and say what was filled."""
     filled = fill(platform, path, grades, lesson, arguments.column)
     output = arguments.output or path.with_name(f"{path.stem}_filled.csv")
     if output.resolve() == path.resolve():
         raise CourseError(f"{output} is the platform's own file: choose another with -o")
     replace_file(output, filled.text.encode("utf-8"))
-    print(f"{output}: {filled.filled} grades of {'all lessons' if term else lesson}")
+    print(f"{output}: {filled.filled} grades of {'all lessons' if lesson == TERM else lesson}")
     if filled.unmarked:
         print("left blank because the essay has no mark yet (--without-essay leaves it out):")
         print("".join(f"  {student}\n" for student in filled.unmarked), end="")
@@ -143,6 +164,30 @@ def _lesson_grades(course: Course, lesson: str, essay: bool, percent: bool) -> d
         grade = None if unread else round(part * total_points(score, essay=essay), 2)
         grades[student] = Points(grade, names.get(student, ()))
     return grades
+
+
+def _concept_grades(course: Course, lesson: str, percent: bool) -> dict[str, Points]:
+    """Return each graded student's right answers to concept questions, 0 without an answer."""
+    from proflab_course.grading.answer_key import read_key
+    from proflab_course.grading.records.concepts import concept_points
+    from proflab_course.grading.records.gradebook import Book
+
+    if read_settings(course.root).get("concept_points") != 1:
+        problem = f"right answers earn nothing here: write concept_points = 1 into {SETTINGS}"
+        raise CourseError(f"{problem} first")
+    asked = sum(cell.kind == "test" for cell in read_key(course.source(lesson)).questions)
+    if not asked:
+        raise CourseError(f"{lesson} has no concept questions")
+    if not course.gradebook.exists():
+        raise CourseError(f"there is no {course.gradebook.name}: run `proflab grade {lesson}`")
+    right = concept_points(course, lesson)
+    with Book(course.gradebook) as book:
+        students, names = book.standings(lesson), _other_names(book)
+    part = 100 / asked if percent else 1.0
+    return {
+        student: Points(round(part * right.get(student, 0), 2), names.get(student, ()))
+        for student in students
+    }
 
 
 def _viva_grades(course: Course, lesson: str, _: bool, percent: bool) -> dict[str, Points]:

@@ -14,13 +14,11 @@ from typing import Any
 
 from markupsafe import Markup
 
-from proflab_course.course.concepts import LETTERS, Concept, read_concepts
+from proflab_course.course.concepts import LETTERS, ORDERS, Concept, read_concepts
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import read_notebook
 from proflab_course.grading.pages.markup import Piece, to_html
 from proflab_course.viva import questions as viva
-
-ORDERS = "proflab_concepts"
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ class Asked:
     def label(self) -> str:
         """Return what the notebook calls it: "Question 07.2" or "Audit 07.A"."""
         kind = "Audit" if self.concept.kind == "audit" else "Question"
-        return f"{kind} {self.id.replace('_', '.')}"
+        return f"{kind} {self.concept.number}"
 
     @property
     def html(self) -> Markup:

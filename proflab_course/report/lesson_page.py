@@ -9,11 +9,12 @@ from __future__ import annotations
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
+from proflab_course.course.concepts import question_of
 from proflab_course.course.exercises import exercise_of
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.release_stamp import track_of
@@ -262,7 +263,6 @@ def summarise(key: Key, outcomes: dict, scores: dict, known: list[str], public: 
     order = sorted(outcomes, key=lambda n: -scores[n]["auto"]) if public else sorted(outcomes)
     for number, name in enumerate(order, start=1):
         outcome = outcomes[name]
-        outcome = replace(outcome, cases=[c for c in outcome.cases if not _is_concept(c.cell)])
         shown = f"submission {number}" if public else name
         student = _make_student(shown, outcome, scores[name], exercises, public)
         students.append(student)
@@ -291,20 +291,15 @@ def summarise(key: Key, outcomes: dict, scores: dict, known: list[str], public: 
 
 def _make_exercises(key: Key) -> list[Exercise]:
     """Return the lesson's exercises in order."""
-    names = [c.grade_id for c in key.cells if c.kind == "solution"]
+    names = [c.grade_id for c in key.cells if c.is_exercise]
     exercises: dict[str, Exercise] = {}
     for cell in key.cells:
-        if cell.kind == "test" and not _is_concept(cell.grade_id):
+        if cell.kind == "test" and not cell.question:
             name = exercise_of(cell.grade_id, names)
             exercise = exercises.setdefault(name, Exercise(name))
             exercise.points += cell.points
             exercise.cells.append(cell.grade_id)
     return list(exercises.values())
-
-
-def _is_concept(cell: str) -> bool:
-    """Return True for a cell of a concept question, which the page shows apart."""
-    return cell.startswith("test_concept_")
 
 
 def _make_student(
@@ -326,7 +321,10 @@ def _make_student(
     failed = [
         case
         for case in outcome.cases
-        if not case.passed and not _is_unwritten(case) and not (public and case.hidden)
+        if not case.passed
+        and not _is_unwritten(case)
+        and not question_of(case.cell)
+        and not (public and case.hidden)
     ]
     return Student(
         name,
@@ -355,6 +353,7 @@ def _diagnosed_mistakes(
         (home.get(case.cell, case.cell), case.diagnosis)
         for case in cases
         if case.diagnosis and not case.passed and not (public and case.hidden)
+        if not question_of(case.cell)
     ]
     return list(dict.fromkeys(found))
 

@@ -15,9 +15,10 @@ from dataclasses import asdict
 import nbformat
 from grading_course import LESSON
 
+from proflab_course.course.concepts import ORDERS
 from proflab_course.course.layout import Course
-from proflab_course.grading.records.concepts import as_guess
-from proflab_course.questions.concepts import ORDERS
+from proflab_course.grading.concepts import Answered
+from proflab_course.grading.records.concepts import as_guesses
 
 CONCEPTS = """
 [[question]]
@@ -74,7 +75,8 @@ def answer(course: Course, answers: dict[str, dict[str, str]]) -> None:
     """Put answers of graded students into the gradebook, by question, in letters of the file."""
     with sqlite3.connect(course.gradebook) as book:
         for student, letters in answers.items():
-            kept = json.dumps([asdict(as_guess(name, each)) for name, each in letters.items()])
+            found = {name: Answered(each, right=False) for name, each in letters.items()}
+            kept = json.dumps([asdict(each) for each in as_guesses(found)])
             row = "INSERT OR REPLACE INTO proflab_guesses (student, assignment, guesses)"
             book.execute(f"{row} VALUES (?, ?, ?)", (student, LESSON, kept))
 

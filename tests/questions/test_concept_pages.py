@@ -10,9 +10,9 @@ from concept_class import CONCEPTS, ORDER, answer, with_concepts
 from grading_course import LESSON, copy_course
 
 from proflab_course.cli import main
-from proflab_course.course.concepts import parse_concepts
+from proflab_course.course.concepts import ORDERS, parse_concepts
 from proflab_course.course.layout import CourseError
-from proflab_course.questions.concepts import ORDERS, Asked, asked_concepts, inline
+from proflab_course.questions.concepts import Asked, asked_concepts, inline
 from proflab_course.questions.pages import concept_pages
 from proflab_course.questions.peer import advice
 
