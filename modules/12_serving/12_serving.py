@@ -17,27 +17,73 @@
 # %% [markdown]
 # # 12 · What does a token cost?
 #
-# A served token costs bytes: the weights, which a batch shares, and the keys and values, which nobody shares.
+# ![ALT](frontier.png)
 #
-# **You need** what attention computes (lesson 02, section 5), the two roofs of lesson 06, and a pass predicted from them (lesson 07, section 4).
+# A provider asks two dollars for a million tokens, another one twenty cents, and each says that its servers are the fastest.
+# Most of the world's GPU hours now go into such tokens, and you can work out what one costs without a GPU.
+# For a served token costs *bytes*: the weights, which a batch shares, and the keys and values, which nobody shares.
+# Grouped heads, continuous batches, pages, drafts, experts and numbers of 4 bits all change one of the two, and each can be counted.
+#
+# **You will be able to**
+#
+# - say how many bytes a conversation holds in memory, from a model's configuration file;
+# - predict the time of any pass, and say when a larger batch stops being free;
+# - simulate a server, and tell its throughput from what its users feel;
+# - round to FP8 and FP4 bit by bit, and audit a published cost.
+#
+# **You need** what attention computes (lesson 02, section 5), the two roofs of lesson 06 and a time predicted from them (lesson 07, section 4).
+# **You will not build** the search for the cheapest batch, which is given where your track leaves it out.
 #
 # Arguments stay as they are, a tuple does for a list, and no graded value depends on real time.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import bisect
 import itertools
+
+# %% nbgrader={"grade": false, "grade_id": "configs", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import json
 import math
 from pathlib import Path
 
-from proflab.lesson import expect, expect_table
+import demos
+from built import Timer, batch_cost, run_order, speedup_interval
+
+from proflab.lesson import expect, expect_table, guesses, plot
 from proflab.lesson.hardware import Hardware
 
-# %% nbgrader={"grade": false, "grade_id": "configs", "locked": true, "schema_version": 3, "solution": false, "task": false}
 CONFIGS = json.loads(Path("served.json").read_text("utf-8"))  # of published models, by name
 
 # %% [markdown]
 # ## 1 · What a conversation weighs
+#
+# To write the next token, attention needs the key and the value of every token before it, in every layer.
+# They are kept, in the *KV cache*.
+# With 2 layers, 4 heads of 8 numbers and 16 bits, a token leaves 2 · 2 · 32 · 2 = 256 bytes: a key and a value, 2 layers, 32 numbers, 2 bytes.
+#
+# This is why models changed.
+# *Multi-query* attention ([Shazeer 2019](https://arxiv.org/abs/1911.02150)) has one key and value for all heads, *grouped-query* attention (GQA, [Ainslie 2023](https://arxiv.org/abs/2305.13245)) one for each group of heads.
+# *Latent* attention (MLA) keeps one small vector from which all are computed, plus a *rotary* part, which carries the position and cannot be.
+# With *windows* some layers forget what is far back.
+# (Sparse attention keeps all tokens and reads a chosen part, so that bytes held and bytes read come apart; `kv_bytes` counts what is held.)
+#
+# **Predict.** [DeepSeek-V2](https://arxiv.org/abs/2405.04434) "reduces the KV cache by 93.3 %" against DeepSeek 67B.
+# By how many percent does latent attention alone reduce it?
+
+# %% tags=["guess"]
+guess_latent_percent = None  # your guess, in percent
+
+# %% [markdown]
+# <details><summary>Hint 1: one layer, one token</summary>
+#
+# How many numbers does *one* layer keep for *one* token?
+#
+# </details>
+#
+# <details><summary>Hint 2: then all of them</summary>
+#
+# Add up the tokens that each layer keeps; the rest is one product.
+#
+# </details>
 
 
 # %% nbgrader={"grade": false, "grade_id": "kv_bytes", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -155,19 +201,174 @@ expect("a number may have one bit", kv_bytes(small, 3, 1), 48)
 ### END HIDDEN TESTS
 
 
+# %% nbgrader={"grade": false, "grade_id": "demo_bytes", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draws what a token of nine models leaves in the cache, and compares your guess.
+kb = {name: kv_bytes(config, 1) / 1000 for name, config in CONFIGS.items()}
+latent = 100 * (1 - kb["DeepSeek-V2"] / kb["DeepSeek 67B"])
+six_bits = kv_bytes(CONFIGS["DeepSeek-V2"], 1, 6) / kv_bytes(CONFIGS["DeepSeek 67B"], 1)
+what = "what latent attention alone saves"
+guesses.compare(what, guess_latent_percent, round(latent, 1), "%")
+print(f"with 6 bits a number against 16: {100 * (1 - six_bits):.1f} %")
+title = "Keys and values of one token, 16 bits a number"
+plot.bars(kb, unit="KB", title=title, show="{:.3f}".format)
+
+# %% [markdown]
+# Three of these bars stand in a paper, [Insights into DeepSeek-V3](https://arxiv.org/abs/2505.09343), as 70.272, 327.680 and 516.096 KB, and yours are equal (the second has the shape of Llama-3-70B).
+# But the factor beside the third, 7.28×, is 7.34 by its own row.
+# The abstract's 93.3 % need 6 bits a number on one side and 16 on the other.
+# And "800 KB" a token of OPT-13B and "1.6 GB" for a text of 2,048 ([PagedAttention](https://arxiv.org/abs/2309.06180)) are 800 KiB, and 1.68 GB or 1.56 GiB: lesson 01's trap.
+
+# %% [markdown]
+# **A race.** The program below writes texts to the end of the model's context, one text after another, and reads all of a text again for each token.
+# Write it again, so that it returns the same at less cost, counted on `DESK` as in lesson 06.
+# Where words are as likely as each other, rounding could choose; the grader draws numbers at which it cannot.
+# Each further token needs all weights once, 0.47 MB here; so no program that writes 16 tokens costs less than 0.75 ms.
+#
+# <details><summary>Hint 1: what is computed again?</summary>
+#
+# For the second token of a text, which results of the first pass are still right?
+# Who needs the logits of the prompt?
+# And what can four texts share?
+#
+# </details>
+#
+# <details><summary>Hint 2: the shape of the answer</summary>
+#
+# For each block room for the keys and values of whole texts, made once, written in place: `kept[:, past:end] = …`.
+# A loop over the tokens, in it one over the blocks; only the last token passes the last block's end.
+# The engine's `model(tokens, model.new_cache())` keeps them by `cat`, which copies them for every token.
+#
+# </details>
+
+# %% nbgrader={"grade": false, "grade_id": "generation_programs", "locked": true, "schema_version": 3, "solution": false, "task": false}
+
+from built import Timer, op_facts, run_order, speedup_interval
+
+import proflab
+from proflab import models
+from proflab.lesson import expect_faster, race
+from proflab.nn import functional as F
+
+race.count_with(op_facts)
+
+
+def small(words, context, width, blocks, heads):
+    """Return a function that makes a GPT-2 of these sizes."""
+    return lambda: models.GPT2(words, context, width, blocks, heads)
+
+
+def by_heads(x, heads):
+    """Return (texts, tokens, width) as (texts, heads, tokens, width / heads), a view."""
+    return x.view(*x.shape[:2], heads, -1).transpose(1, 2)
+
+
+def slow_generate(model, tokens):
+    """Fill texts with the likeliest tokens up to model.context; return tokens and logits."""
+    texts, logits = [], []
+    for text in tokens.split(1):
+        chosen = []
+        while text.shape[1] < model.context:
+            chosen.append(model(text)[:, -1])
+            text = proflab.cat([text, chosen[-1].argmax(-1, keepdim=True)], 1)
+        texts.append(text)
+        logits.append(proflab.stack(chosen, 1))
+    return proflab.cat(texts), proflab.cat(logits)
+
+
+# %% nbgrader={"grade": false, "grade_id": "generate", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def generate(model, tokens):
+    """Return what slow_generate does, at the least cost on DESK.
+
+    >>> [x.shape for x in generate(small(9, 6, 8, 1, 2)(), proflab.zeros(1, 4, dtype="int64"))]
+    [(1, 6), (1, 2, 9)]
+
+    model: a GPT2; its parts may be called singly: wte, wpe, of each of its blocks ln1, attn.qkv,
+        attn.proj (attn.heads is a number), ln2 and mlp, then ln_f and lm_head.
+    tokens: int64, (texts, prompt), shorter than model.context.
+    Returns two tensors: the texts, each with its likeliest next tokens up to model.context in all,
+    and the logits that these were chosen by, (texts, added, words).
+    """
+    ### BEGIN SOLUTION
+    (texts, prompt), width = tokens.shape, model.wte.weight.shape[1]
+    heads, past = model.blocks[0].attn.heads, 0
+    room = [proflab.zeros(texts, model.context, 2 * width) for _ in model.blocks]
+    written, logits = [tokens], []
+    for end in range(prompt, model.context):
+        x = model.wte(written[-1]) + model.wpe.weight[past:end]
+        for block, kept in zip(model.blocks, room, strict=True):
+            qkv = block.attn.qkv(block.ln1(x))
+            kept[:, past:end] = qkv[..., width:]
+            if kept is room[-1]:  # only the last token is asked for
+                qkv, x = qkv[:, -1:], x[:, -1:]
+            queries = by_heads(qkv[..., :width], heads)
+            keys, values = (by_heads(each, heads) for each in kept[:, :end].chunk(2, -1))
+            causal = x.shape[1] > 1
+            mixed = F.scaled_dot_product_attention(queries, keys, values, is_causal=causal)
+            x = x + block.attn.proj(mixed.transpose(1, 2).flatten(2))
+            x = x + block.mlp(block.ln2(x))
+        logits.append(model.lm_head(model.ln_f(x[:, -1])))
+        written.append(logits[-1].argmax(-1, keepdim=True))
+        past = end
+    return proflab.cat(written, 1), proflab.stack(logits, 1)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_generate", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+expect_faster(
+    "four texts of 64 tokens, 16 more",
+    race.traced(generate, model=small(256, 80, 64, 2, 4), tokens=("int64", (4, 64))),
+    like=slow_generate,
+    machine="DESK",
+    full=4.266,
+    draws={"tokens": 256, "weight": "fan-in"},
+)
+### BEGIN HIDDEN TESTS
+# about: what is computed once need not be computed again, however long the prompt is
+expect_faster(
+    "three short texts, three blocks",
+    race.traced(generate, model=small(150, 32, 48, 3, 2), tokens=("int64", (3, 20))),
+    like=slow_generate,
+    machine="DESK",
+    full=3.184,
+    draws={"tokens": 150, "weight": "fan-in"},
+)
+expect_faster(
+    "five longer texts, one block",
+    race.traced(generate, model=small(300, 96, 32, 1, 2), tokens=("int64", (5, 90))),
+    like=slow_generate,
+    machine="DESK",
+    full=0.7624,
+    draws={"tokens": 300, "weight": "fan-in"},
+)
+# viva: [x.shape for x in generate(small(9, 6, 8, 1, 2)(), proflab.zeros(3, 5, dtype="int64"))]
+# viva: [x.shape for x in generate(small(7, 8, 8, 2, 2)(), proflab.zeros(2, 5, dtype="int64"))]
+# viva: generate(small(5, 12, 4, 1, 1)(), proflab.zeros(2, 3, dtype="int64"))[1].shape
+# viva: generate(small(1, 6, 4, 2, 1)(), proflab.zeros(1, 4, dtype="int64"))[0].tolist()
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_generate", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Prints what each line costs, of the given program and of yours, and draws where yours stands.
+four = {"model": small(256, 80, 64, 2, 4), "tokens": ("int64", (4, 64))}
+print(race.table(slow_generate, generate, "DESK", **four))
+race.picture(slow_generate, generate, "DESK", 4.266, **four)
+
+# %% [markdown]
+# **Optional.** How many FLOPs does a cache save?
+# Engines compute the logits of each pass's last token only; counted with those of all tokens, the saving at 32 + 32 tokens reads 24.2 times instead of 19.9.
+
+
 # %% nbgrader={"grade": false, "grade_id": "generation_flops", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def generation_flops(layers, d, vocab, prompt, new, cached):
     """Return the FLOPs of a decoder's matrix products while it generates tokens. (Optional.)
 
-    layers, d, vocab: blocks, width and vocabulary of a GPT-2. prompt: tokens at the start; new:
-        tokens to generate.
+    layers, d, vocab: blocks, width and vocabulary of a GPT-2. prompt, new: tokens at the start, and
+        to generate.
     The first pass has the prompt's tokens, and gives the first new token; each later pass gives one
     more. cached: True if keys and values are kept, so that each later pass has the newest token
     alone; else it has all tokens so far.
     A pass of n tokens that look at t (themselves included): in each block 24 * n * d**2 for the
     projections and the feed-forward part, 4 * n * t * d for scores and mix; and, for the logits of
     its last token, 2 * d * vocab.
-    Raises ValueError for a number below 1.
 
     >>> generation_flops(layers=1, d=2, vocab=3, prompt=2, new=1, cached=False)
     236
@@ -225,8 +426,50 @@ expect(
 )
 ### END HIDDEN TESTS
 
+# %% nbgrader={"grade": false, "grade_id": "demo_generate_measured", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Times four texts here, without a cache, with the engine's and with yours; prints tokens a second.
+gpt2, prompt = small(256, 80, 64, 2, 4)(), proflab.randint(0, 256, (4, 64))
+programs = {"without a cache": lambda: gpt2.generate(prompt, 16, use_cache=False)}
+programs["the engine's cache"] = lambda: gpt2.generate(prompt, 16)
+programs["yours"] = lambda: generate(gpt2, prompt)
+ms = {name: [] for name in programs}
+for name in run_order(list(programs), 8):
+    with proflab.no_grad(), Timer() as timer:
+        programs[name]()
+    ms[name].append(timer.elapsed_ms)
+for name, times in ms.items():
+    shown = "{speedup:.1f} times ({low:.1f} to {high:.1f})".format(
+        **speedup_interval(ms["without a cache"], times)
+    )
+    print(f"{name}: {64_000 / sorted(times)[4]:,.0f} tokens a second, {shown}")
+
 # %% [markdown]
 # ## 2 · Two kinds of pass
+#
+# *Prefill* reads a prompt: many new tokens, one reading of the weights.
+# *Decode* adds one token to each text of the batch.
+# One sum holds for both, and for a mixture: lesson 07's `predict_ms` over two rows, the weights and the attention.
+# A toy has 10⁶ weights of 16 bits, and a token has 1,000 bytes in the cache; its machine reads 10⁹ bytes a second.
+# One token behind 999 others then takes 2 ms for the weights and 1 ms for the cache.
+#
+# **Predict.** By lesson 07, 32 texts of one token cost GPT-2 XL on a T4 1.05 times what one costs.
+# And 32 texts of 1,024 tokens?
+
+# %% tags=["guess"]
+guess_batch_factor = None  # your guess: how many times what one text costs?
+
+# %% [markdown]
+# <details><summary>Hint 1: what is shared?</summary>
+#
+# Which bytes does a second user add, and which not?
+#
+# </details>
+#
+# <details><summary>Hint 2: pairs</summary>
+#
+# The pairs of one sequence are new · cached + 1 + 2 + … + new.
+#
+# </details>
 
 # %% nbgrader={"grade": false, "grade_id": "machines", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # A toy, two models and two cards. pair_flops: 4 · layers · heads · head size.
@@ -242,16 +485,14 @@ H100 = Hardware(peak_flops=989.5e12, bandwidth=3350e9, name="H100", source="NVID
 def pass_ms(model, sequences, hardware, overhead_ms=0.0):
     """Return how many ms a model's pass over a batch of sequences takes at least.
 
-    model: a dict of weights (numbers), bits (of a weight), kv_bytes (of a token in the cache),
-        pair_flops (of a new token that looks at one token), and perhaps active: the weights that a
-        token is multiplied with; without it, all.
-    sequences: (cached, new) pairs, at least one: tokens that are in the cache already, at least 0,
-        and tokens that this pass reads, at least 1.
-    hardware: has peak_flops, in FLOP/s, and bandwidth, in bytes/s. overhead_ms: once a pass.
-    The weights are read once for all sequences, and take 2 FLOPs each (active ones) for each new
-    token. Attention reads the cached tokens of each sequence and writes its new ones; a new token
-    looks at the cached ones, at those before it and at itself. Each of the two parts takes the
-    longer of its FLOPs at the peak and its bytes at the bandwidth; one follows the other.
+    model: a dict of weights (numbers), bits (of each), kv_bytes (of a cached token), pair_flops (of
+        a new token that looks at one), perhaps active: weights that a token uses.
+    sequences: (cached, new) pairs: tokens in the cache, and tokens to read, at least 1.
+    hardware: has peak_flops (FLOP/s), bandwidth (bytes/s). overhead_ms: once a pass.
+    The weights are read once, and take 2 FLOPs each (active ones) for each new token. Attention
+    reads cached tokens and writes new ones; a new token looks at the cached ones, at those before
+    it and at itself. Each of the two parts takes the longer of its FLOPs at the peak and its bytes
+    at the bandwidth; one follows the other.
 
     >>> pass_ms(TOY, [(499, 1)], SLOW)
     2.5
@@ -371,6 +612,33 @@ expect("an empty cache is no mistake", pass_ms(TOY, [(0, 1)], SLOW), 2.001)
 expect("an overhead may be short", pass_ms(TOY, [(0, 1)], SLOW, 0.125), 2.126)
 ### END HIDDEN TESTS
 
+# %% nbgrader={"grade": false, "grade_id": "demo_passes", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draws ms of a step by the number of users, and compares your guess of a long text's length.
+tokens = math.floor(LLAMA["weights"] * 2 / LLAMA["kv_bytes"]) + 1
+print(f"From {tokens:,} tokens on the cache of one text outweighs Llama-3-8B's weights")
+for n in (1, 51, 1024):
+    print(
+        f"GPT-2 XL on a T4 reads a prompt of {n:>5,} tokens in {pass_ms(XL, [(0, n)], T4):6.1f} ms"
+    )
+users, lines = [2**k for k in range(8)], {}
+for context in (128, 1024, 8192):
+    steps = [(n, pass_ms(LLAMA, [(context - 1, 1)] * n, H100)) for n in users]
+    lines[f"{context:,} tokens each"] = steps
+title = "Llama-3-8B on an H100: one token for each user"
+plot.curves(lines, x="users", y="ms a step", log="xy", title=title)
+
+# %% [markdown]
+# A prompt of 51 tokens costs a T4 what one token costs, since both read the weights once.
+# (`pass_ms` is a bound: it leaves out elementwise operations, and scores that are written to memory. Lesson 07 counts those, and comes to 552 ms for the prompt of 1,024 tokens.)
+#
+# A batch is free until one of three things happens: the weights' FLOPs take as long as reading them, the caches take as long to read as the weights, or memory is full.
+#
+# <details><summary>Hint: where two times are equal</summary>
+#
+# Set the two times equal; bandwidth or peak drops out of two of the three.
+#
+# </details>
+
 
 # %% nbgrader={"grade": false, "grade_id": "batch_limits", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def batch_limits(model, context, hardware, memory):
@@ -438,12 +706,12 @@ expect_table(
     ("weights of 32 bits", (TOY | {"bits": 32}, 200, SLOW, 6_000_000), [40.0, 20.0, 10]),
     ("room for less than one text", (TOY, 500, SLOW, 2_400_000), [20.0, 4.0, 0]),
 )
-cards = Hardware(peak_flops=8 * 1979e12, bandwidth=8 * 4800e9)
+together = Hardware(peak_flops=8 * 1979e12, bandwidth=8 * 4800e9)
 deepseek = {"weights": 670_099_725_312, "bits": 8, "kv_bytes": 70_272, "pair_flops": 16_990_208}
 deepseek["active"] = 36_625_603_584
 expect(
     "experts on eight cards",
-    [batch_limits(deepseek, 8192, cards, 8 * 141 * 10**9)[limit] for limit in limits],
+    [batch_limits(deepseek, 8192, together, 8 * 141 * 10**9)[limit] for limit in limits],
     [3771.6, 1164.04, 795],
     rel=1e-4,
 )
@@ -465,25 +733,74 @@ expect("one user fills the memory exactly", batch_limits(TOY, 500, SLOW, 2_500_0
 expect("one token is a text", batch_limits(TOY, 1, SLOW, 9_000_000)["memory"], 7_000)
 ### END HIDDEN TESTS
 
+# %% nbgrader={"grade": false, "grade_id": "demo_limits", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Prints the three limits for five models on their cards, and compares your guess of a factor.
+factor = pass_ms(XL, [(1023, 1)] * 32, T4) / pass_ms(XL, [(1023, 1)], T4)
+guesses.compare("32 texts of 1,024 tokens, times one", guess_batch_factor, round(factor, 2))
+print(f"{'':<14}{'':<11}{'tokens':>7}{'compute':>9}{'cache':>8}{'memory':>8}")
+for name, bits, *card in demos.PLACES:
+    hardware, memory = demos.cards(*card, bits)
+    model = demos.served(name, bits, kv_bytes, 32 if bits == 32 else 16)
+    for context in (128, 1024, 8192):
+        found = batch_limits(model, context, hardware, memory).values()
+        columns = "{:>9,.0f}{:>8,.0f}{:>8,}".format(*found)
+        print(f"{name:<14}{hardware.name:<11}{context:>7,}{columns}")
+fitted = batch_cost([1, 2, 4], [pass_ms(LLAMA, [(8191, 1)] * n, H100) for n in (1, 2, 4)])
+print(f"lesson 07's half_batch, Llama-3-8B at 8,192 tokens: {fitted['half_batch']:.6f}")
+
 # %% [markdown]
+# Only for short texts is *compute* the first limit, so "batch until you are compute-bound" is advice for 128 tokens.
+# On the T4, 32 long texts would take 3.84 times as long as one, and only 15 fit.
+# A larger batch does not raise the FLOPs for each byte of *attention*, since each text has a cache of its own: 4 for Llama-3-8B, 8 for the 70B.
+# Only the heads that share a key do that.
+# With MLA it is 242, just below the H100's ridge of 295.
+#
 # ## 3 · Who waits for whom
+#
+# A server works in *steps*; in each one every running text gets a token.
+# *Static batching* fills its slots and admits again when the last text has ended.
+# *Continuous batching* ([Orca](https://www.usenix.org/conference/osdi22/presentation/yu)) admits before every step.
+# A user feels two times: the *time to first token*, and the *time per output token* after that.
+# A long prompt in a step makes everybody wait, so its reading may be cut into *chunks* ([Sarathi](https://arxiv.org/abs/2403.02310)).
+#
+# An example, 2 ms a step and 1 ms more for each new token: a prompt of 4 tokens takes 6 ms, and its first token is there; two more take 3 ms each, so the text is done after 12 ms.
+#
+# **Predict.** 12.5 requests a second arrive at 32 slots.
+# Then prompts are cut into chunks of 512 tokens.
+# By what factor does the 95th percentile of the time per output token change?
+
+# %% tags=["guess"]
+guess_chunk_factor = None  # your guess: with chunks / without
+
+# %% [markdown]
+# <details><summary>Hint 1: a picture</summary>
+#
+# Draw four rows of boxes, and a column for each step.
+# Which boxes may stand in one column?
+#
+# </details>
+#
+# <details><summary>Hint 2: what to keep</summary>
+#
+# For each request how much of its prompt is read, and how many tokens are written.
+# One loop: admit, collect pairs, advance the clock, hand out tokens.
+#
+# </details>
 
 
 # %% nbgrader={"grade": false, "grade_id": "simulate_serving", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def simulate_serving(requests, slots, step_ms, continuous=True, chunk=None):
-    """Return what each request waits for, a list of dicts, in the order of the requests.
+    """Return what each request waits for, a list of dicts in their order.
 
-    requests: (arrival_ms, prompt, new) in any order: tokens to read and to write, at least 1 each.
-    slots: requests that may run at a time. step_ms(sequences): the ms of a step, for (cached, new)
-        pairs in order of admission. continuous: admit before each step; else only when none runs.
-    chunk: prompt tokens of a step at most, for all requests, given out in that order; None: all.
-    A step begins when the last one ends or, if none runs, at the next arrival. Before it, arrived
-    requests are admitted in order (of two at one time, the first listed) while slots are free. In
-    it each reads its prompt, or its part of the chunk (without one it is left out), or else the
-    token it wrote last. A token is written at the end of the step that ends the prompt, and of each
-    later one; the last frees the slot.
-    first_ms, done_ms: from arrival to first, last token. per_token_ms: between these, for each
-    token after the first; 0.0 for none.
+    requests: (arrival_ms, prompt, new): tokens to read, to write. slots: how many run at a time.
+    step_ms: ms by a step's (cached, new) pairs, in order of admission. chunk: its most prompt
+        tokens, given out in that order; None: no limit.
+    Before each step (static: only if none runs) arrived requests take free slots, by arrival, then
+    as listed; if none runs, time moves to the next arrival. Each reads its prompt, or its part of
+    the chunk, if any, or else its newest token; it writes one when its prompt ends and in each
+    later step. The last frees the slot.
+    first_ms, done_ms: arrival to first, last token. per_token_ms: first to last, by the tokens
+    after the first; 0.0 for none.
 
     >>> simulate_serving([(0, 4, 2)], 1, lambda sequences: 5.0)[0]["done_ms"]
     10.0
@@ -722,8 +1039,59 @@ expect(
 )
 ### END HIDDEN TESTS
 
+# %% nbgrader={"grade": false, "grade_id": "demo_goodput", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draws which share of requests is served in time, by the load; prints waits at 12.5 a second.
+lines, late, slow = {}, {}, lambda step: pass_ms(LLAMA, step, H100, 0.5)
+for name, policy in demos.POLICIES.items():
+    for rate in (2.5, 5, 10, 12.5, 17.5):
+        waits = demos.waits(simulate_serving, rate, slow, policy)
+        lines.setdefault(name, []).append((rate, demos.goodput(waits)))
+        if rate == 12.5:
+            late[name], first = (demos.p95(waits, key) for key in ("per_token_ms", "first_ms"))
+            print(f"{name:<14} p95: {late[name]:5.1f} ms a token, {first:6,.0f} ms to the first")
+factor = round(late["chunks of 512"] / late["continuous"], 2)
+guesses.compare("ms a token, chunks / whole prompts", guess_chunk_factor, factor)
+title = "Served in time: first token in 500 ms, 10 ms a token"
+plot.curves(lines, x="requests a second", y="% of requests", title=title)
+
+# %% nbgrader={"grade": false, "grade_id": "demo_gantt", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draws four requests of the tests on two slots, as your function runs them.
+runs = {}
+for name, policy in {"static": (False,), "continuous": (), "chunks of 4": (True, 4)}.items():
+    steps = runs.setdefault(name, [])
+    counted = lambda step, steps=steps: steps.append(list(step)) or demos.toy_ms(step)  # noqa: E731
+    simulate_serving([(0, 4, 5), (0, 2, 2), (3, 3, 3), (3, 6, 1)], 2, counted, *policy)
+demos.gantt(runs, demos.toy_ms)
+
 # %% [markdown]
+# Static batching wins in time per output token, a number that is often printed alone, and serves nobody in time.
+# Chunks cost the first token a little, and save the others much.
+# The share that is served in time is called *goodput* ([DistServe](https://arxiv.org/abs/2401.09670), which puts prefill and decode on different machines; then neither disturbs the other, and the caches have to travel).
+# Waits count from a request's *scheduled* arrival: in lesson 08's words, coordinated omission would hide the queue.
+#
+# **This is a good place for a break.**
+#
 # ## 4 · Pages
+#
+# A cache that reserves the longest possible text wastes most of it: [20.4 to 38.2 %](https://arxiv.org/abs/2309.06180) was used in the systems before vLLM.
+# *Pages* of 16 tokens waste half a page a text.
+# And equal beginnings can be kept once: a page may be shared if it is full and everything before it is the same, too.
+# For a key depends on all tokens before it.
+# [1, 2, 3, 4, 5] and [1, 2, 9] in pages of 2 take 3 + 2 pages, or 4 if they share the first.
+#
+# **Predict.** 32 users have the same 1,000 tokens of instructions and 100 of their own, in pages of 16.
+# What share of the pages does sharing save?
+
+# %% tags=["guess"]
+guess_saved_share = None  # your guess: a share from 0 to 1
+
+# %% [markdown]
+# <details><summary>Hint: what is a page's name?</summary>
+#
+# When is the beginning of n · page tokens the same as another one?
+# That is a key.
+#
+# </details>
 
 
 # %% nbgrader={"grade": false, "grade_id": "shared_pages", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -810,6 +1178,23 @@ expect("one token is a text", shared_pages([[1]], 16), {"alone": 1, "shared": 1,
 expect("as many pages as texts", shared_pages([[n] for n in range(3)], 1)["shared"], 3)
 ### END HIDDEN TESTS
 
+# %% nbgrader={"grade": false, "grade_id": "demo_pages", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Prints what 32 users of Llama-3-8B take by page size, compares your guess, and draws three texts.
+users = [[*range(1000), *((user, place) for place in range(100))] for user in range(32)]
+for page in (1, 16, 64, 256, 2048):
+    found = shared_pages(users, page)
+    alone, shared = (found[key] * page * LLAMA["kv_bytes"] / 1e9 for key in ("alone", "shared"))
+    print(f"pages of {page:>5,}: {alone:5.2f} GB alone, {shared:5.2f} GB shared")
+found = shared_pages(users, 16)
+saved = round(1 - found["shared"] / found["alone"], 2)
+guesses.compare("the share of pages that is saved", guess_saved_share, saved)
+demos.pages([[1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 9], [1, 2, 7, 8]], 2)
+
+# %% [markdown]
+# Large pages waste more *and* share less.
+#
+# **Optional.** Pages of requests that have ended may stay, until others need the room: lesson 07's LRU in a new place.
+
 
 # %% nbgrader={"grade": false, "grade_id": "prefix_hits", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def prefix_hits(requests, page, capacity):
@@ -818,10 +1203,10 @@ def prefix_hits(requests, page, capacity):
     requests: lists of tokens, served in this order. page: tokens of a page, at least 1. capacity:
     full pages that the cache holds, at least 1; it is empty at first, and keeps no page that is not
     full. A page is known by all tokens from the text's beginning to its end.
-    A request finds its full pages from the first one on, until one is missing. Then all of its full
-    pages are used, found or not, from the last to the first, so that the first is the newest; after
-    each use the page that was used longest ago goes if there are more than `capacity`.
-    Returns a list of ints, multiples of page.
+    A request finds its full pages from the first on, until one is missing. Then all its full pages
+    are used, found or not, from the last to the first, so that the first is the newest; after each
+    use the page that was used longest ago goes if there are more than `capacity`.
+    Returns ints, multiples of page.
 
     >>> prefix_hits([[5, 6, 7], [5, 6]], page=1, capacity=2)
     [0, 2]
@@ -865,21 +1250,46 @@ expect("a page that is not full is not kept", prefix_hits([[1] * 3] * 2, 4, 9), 
 
 # %% [markdown]
 # ## 5 · Guess, then check
+#
+# A small *draft* model writes k tokens, one after another.
+# The large one reads them all in one pass, keeps those it agrees with up to the first disagreement, and adds one of its own ([Leviathan](https://arxiv.org/abs/2211.17192), [Chen](https://arxiv.org/abs/2302.01318)).
+# A pass over 5 tokens costs hardly more than one over a single token, as long as the weights are the wall.
+# If half of the drafts are right and k is 2, a round yields 1 + 0.5 + 0.25 = 1.75 tokens.
+#
+# **Predict.** Each drafted token is right with probability 0.8, and a draft costs a tenth of a step.
+# Six are best for one user of GPT-2 XL on a T4.
+# How many for each of 64 users, with texts of 64 tokens?
+
+# %% tags=["guess"]
+guess_best_k_64 = None  # your guess: tokens to draft for each of 64 users
+
+# %% [markdown]
+# <details><summary>Hint 1: the third token</summary>
+#
+# With what probability is the *third* drafted token kept?
+#
+# </details>
+#
+# <details><summary>Hint 2: an expected number</summary>
+#
+# It is the sum of the probabilities that token 1, 2, … appears.
+#
+# </details>
 
 
 # %% nbgrader={"grade": false, "grade_id": "best_draft", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def best_draft(accept, draft_ms, verify_ms, most=16):
     """Return how many tokens to draft before each check, as a dict.
 
-    accept: probability that a drafted token is accepted, 0 to 1, for each, independent of the rest.
-    draft_ms: ms for one drafted token, at least 0; they are drafted one after another.
-    verify_ms: a function; verify_ms(n) is how many ms the large model takes for a pass over n new
-        tokens. verify_ms(1) is a step without drafts; a check of k tokens reads k + 1.
+    accept: probability that a drafted token is accepted, for each, independent of the rest.
+    draft_ms: ms for one drafted token; they are drafted one after another.
+    verify_ms(n): ms of the large model's pass over n new tokens: 1 in a step without drafts, k + 1
+        in a check of k tokens.
     most: the largest k to consider, at least 1.
     A round drafts k tokens and checks them. It yields those before the first that is rejected, and
     one more, the large model's own, also when all are accepted.
-    k: the best number, the smallest of equals, and 0 where no draft is faster than none.
-    tokens: expected tokens of a round, a float (1.0 for k = 0). speedup: over no drafts.
+    k: the best, the smallest of equals; 0 where no draft is faster. tokens: expected in a round, a
+    float (1.0 for k = 0). speedup: over no drafts.
 
     >>> best_draft(0.5, 2.0, lambda n: 8.0, most=1)
     {'k': 1, 'tokens': 1.5, 'speedup': 1.2}
@@ -960,6 +1370,26 @@ expect("never accepted is no mistake", best_draft(0, 1, lambda n: 10)["k"], 0)
 expect("always accepted is none, either", best_draft(1, 0, lambda n: 10, 2)["tokens"], 3.0)
 ### END HIDDEN TESTS
 
+# %% nbgrader={"grade": false, "grade_id": "demo_draft", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draws the speed-up by drafts against the number of users, and compares your guess.
+lines, best = {}, {}
+for name, model, card, context in demos.drafting(XL, T4, LLAMA, H100):
+    for users in (1, 8, 32, 64, 128):
+        verify = demos.checking(pass_ms, model, card, context, users)
+        best[name, users] = best_draft(0.8, verify(1) / 10, verify)
+        print(f"{name}, {users:>3} users: k = {best[name, users]['k']}")
+        lines.setdefault(name, []).append((users, best[name, users]["speedup"]))
+guesses.compare("best k, 64 users", guess_best_k_64, best["XL, 64 tokens", 64]["k"])
+title = "Drafts that are right 8 times in 10"
+plot.curves(lines, x="users", y="times as fast", log="x", title=title)
+
+# %% [markdown]
+# A large batch of short texts has no time to give away; long caches bring the memory wall back, and with it the [free check](https://arxiv.org/abs/2408.11049).
+# An audit: [DeepSeek-V3](https://arxiv.org/abs/2412.19437) reports that 85 to 90 % of its second tokens are accepted, and 1.8 times the tokens a second.
+# By `best_draft` with most=1 that holds if the extra head costs 2.8 to 5.6 % of a step; it has one layer of 61, and a vocabulary.
+#
+# **Optional.** Why drafts leave the text as it is: what the large model draws after a rejection fills up exactly what the draft proposes too rarely.
+
 
 # %% nbgrader={"grade": false, "grade_id": "draft_acceptance", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def draft_acceptance(target, draft):
@@ -1010,6 +1440,24 @@ expect("the second token was drafted too rarely", found, (0.6, [0.0, 1.0]))
 
 # %% [markdown]
 # ## 6 · Experts
+#
+# A *mixture of experts* has E feed-forward parts in a layer and sends each token to k of them.
+# It stores all and computes with k.
+# It *reads* those to which somebody in the batch was sent.
+# With 4 experts, one a token and two tokens, the second one draws a new expert three times in four: 1.75 are read on average.
+#
+# **Predict.** DeepSeek-V3 (256 experts, 8 a token) decodes for one user, then for eight.
+# By what factor do the weights that a step reads grow?
+
+# %% tags=["guess"]
+guess_moe_factor = None  # your guess: eight users / one
+
+# %% [markdown]
+# <details><summary>Hint: the other way round</summary>
+#
+# With what probability does *nobody* draw a given expert?
+#
+# </details>
 
 
 # %% nbgrader={"grade": false, "grade_id": "moe_parameters", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1091,8 +1539,57 @@ expect_table(
 )
 ### END HIDDEN TESTS
 
+# %% nbgrader={"grade": false, "grade_id": "demo_experts", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Prints what a step of DeepSeek-V3 reads and takes by its batch, in 8 bits on eight H200.
+(eight, _), model = demos.cards("H200", 8, 8), demos.served("DeepSeek-V3", 8, kv_bytes)
+dense, read = model | {"weights": model["active"]}, {}
+for users in (1, 8, 32, 128, 512):
+    found = moe_parameters(16_190_954_496, 44_040_192, 58, 256, 8, users)
+    touched, texts = found["touched"], [(4988, 1)] * users
+    sparse, read[users] = model | {"weights": touched}, touched
+    experts = (touched - 16_190_954_496) / (58 * 44_040_192)
+    ms = [pass_ms(each, texts, eight) for each in (sparse, dense)]
+    said = f"{users:>4} users: {touched / 1e9:6.1f} GB, {experts:4.0f} experts a layer"
+    print(f"{said}; {ms[0]:5.2f} ms, and {ms[1]:4.2f} for a dense model")
+guesses.compare("weights read, eight users / one", guess_moe_factor, round(read[8] / read[1], 2))
+
 # %% [markdown]
+# Here a batch *raises* the bytes: 4.4 times for eight users.
+# `batch_limits` puts the compute limit at 3,772 users, 18 times that of a dense model of the active size, which is what total over active parameters is.
+# DeepSeek says so in words: "the model's high sparsity necessitates an extremely large overall [batch size](https://github.com/deepseek-ai/open-infra-index)".
+# Names mislead, too: "[8x7B](https://arxiv.org/abs/2401.04088)" has 46.7 · 10⁹ parameters and not 56, because attention is shared.
+#
 # ## 7 · Eight bits, four bits
+#
+# Lesson 08 made integers; cards now compute with floats of 8 and 4 bits.
+# A format is a list: code c has the exponent c // 2ᵐ and the mantissa c % 2ᵐ.
+# E2M1, with 2 bits of exponent and 1 of mantissa, is 0, ½, 1, 1½, 2, 3, 4, 6.
+# E4M3 has 127 magnitudes up to 448; 17 lies half way between 16 and 18, and becomes 16, whose code is even.
+#
+# The range is small, so numbers share a *scale*: one for all, or one for each *block*.
+# [MXFP8 and MXFP4](https://www.opencompute.org/documents/ocp-microscaling-formats-mx-v1-0-spec-final-pdf) have a power of two for 32 numbers, NVFP4 an E4M3 for 16.
+#
+# **Predict.** One number in 256 is 60 times as large as the rest.
+# Instead of one scale for all, each 32 numbers get their own, as MXFP8 has it.
+# By what factor does the error of FP8 fall?
+
+# %% tags=["guess"]
+guess_fp8_factor = None  # your guess: error with one scale / with blocks
+
+# %% [markdown]
+# <details><summary>Hint 1: a short list</summary>
+#
+# Write down the eight numbers of E2M1 by the formula.
+#
+# </details>
+#
+# <details><summary>Hint 2: neighbours</summary>
+#
+# Make the list once.
+# Of the two neighbours of |x|, which is nearer, and if neither is, which has the even place?
+# For `block_scaled`, `math.frexp` gives floor(log2) exactly.
+#
+# </details>
 
 
 # %% nbgrader={"grade": false, "grade_id": "round_to", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1100,9 +1597,9 @@ def round_to(values, exponent_bits, mantissa_bits, reserved=0):
     """Return the values, each rounded to the nearest number of a small float format.
 
     values: finite floats. exponent_bits: e, at least 1. mantissa_bits: m, at least 0.
-    Without its sign a number has a code c from 0 to 2**(e + m) - 1 - reserved; the codes above are
-    infinity and NaN. With c = E * 2**m + M and bias = 2**(e - 1) - 1 it is M * 2**(1 - bias - m)
-    if E is 0, else (1 + M / 2**m) * 2**(E - bias).
+    Without its sign a number has a code c from 0 to 2**(e+m) - 1 - reserved; the codes above are
+    infinity and NaN. With c = E * 2**m + M and bias = 2**(e-1) - 1 it is M * 2**(1-bias-m) if E is
+    0, else (1 + M/2**m) * 2**(E-bias).
     Half way between two numbers the one with the even code is taken; beyond the largest, the
     largest. The sign stays (that of a zero does not count). Returns a list of floats.
     E4M3 is (4, 3, 1), E5M2 (5, 2, 4), E2M1 (2, 1), float16 (5, 10, 1024).
@@ -1199,18 +1696,16 @@ expect(
 
 # %% nbgrader={"grade": false, "grade_id": "block_scaled", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def block_scaled(values, block, format, round_up=False):
-    """Return numbers as a block-scaled format stores them, as a dict of scales, values and bits.
+    """Return numbers as a block-scaled format stores them: a dict of scales, values, bits.
 
-    values: finite floats, at least one. block: how many in a row share a scale; the last block may
-        be shorter. format: "mxfp8" (E4M3), "mxfp4" (E2M1) or "nvfp4" (E2M1).
-    With a the largest magnitude of a block:
-        mxfp8, mxfp4: scale = 2**floor(log2 a) / 2**floor(log2 m), where m is the largest number of
-            the element format (448 or 6), as in OCP's specification; with round_up, the least
-            power of two that is at least a / m.
-        nvfp4: t * E4M3(a / 6 / t) with t = (largest magnitude of all) / (6 * 448) for all blocks.
-    A block of zeros has the scale 1 (all formats); where a scale is 0, so are its numbers.
-    scales: of each block. values: scale * round_to(value / scale), in order.
-    bits: stored bits for each value: 8 or 4, 8 for each block's scale, and 32 for t (nvfp4 only).
+    values: finite floats. block: how many in a row share a scale; the last may be shorter.
+    format: "mxfp8" (E4M3), "mxfp4" or "nvfp4" (E2M1). With a the largest magnitude of a block:
+        mx…: scale = 2**floor(log2 a)/2**floor(log2 m), m the element format's largest number (448,
+            6), as OCP specifies; with round_up, the least power of two that is at least a/m.
+        nvfp4: scale = t*E4M3(a/6/t), where t = (largest magnitude of all values)/(6*448).
+    A block of zeros has the scale 1; where a scale is 0, so are its numbers.
+    scales: of each block. values: scale * round_to(value/scale). bits: stored for each value: 8 or
+    4, 8 for each block's scale, and 32 for t (nvfp4).
 
     >>> block_scaled([6.0, 1.0, 12.0, 2.0], 2, "mxfp4")["scales"]
     [1.0, 2.0]
@@ -1345,8 +1840,44 @@ expect(
 )
 ### END HIDDEN TESTS
 
+# %% nbgrader={"grade": false, "grade_id": "demo_formats", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Prints the errors of six ways to store numbers, the median of some draws, and your guess.
+errors = {}
+for factor in (60, 1):
+    print(f"one number in 256 times {factor}:")
+    for name, way in demos.FORMATS.items():
+        errors[name, factor] = demos.errors(block_scaled, factor, *way)
+        print(f"  {name:<18}{errors[name, factor]:.3f}")
+fell = round(errors["FP8, one scale", 60] / errors["MXFP8", 60], 2)
+guesses.compare("the error of FP8 falls by a factor of", guess_fp8_factor, fell)
+bits = block_scaled([1.0] * 32, 32, "mxfp4")["bits"]
+gib = (114_661_785_600 * bits + 2_167_371_072 * 16) / 8 / 2**30
+print(f"gpt-oss-120b, experts in MXFP4 and the rest in 16 bits: {gib:.2f} GiB")
+
 # %% [markdown]
+# For FP8 the error does not fall at all: E4M3 spans 18 powers of two and needs no help with a factor of 60, while OCP's floor cuts up to 12.5 % off the largest number of a block.
+# Rounding the scale up avoids that; the floor ["can lead to divergence"](https://arxiv.org/abs/2506.08027) in training.
+# For four bits blocks halve the error, as with one scale nearly every ordinary number becomes 0.
+# Without outliers blocks of 32 do nothing, even for four bits, and NVFP4's finer scale does: a block buys range, a scale with a mantissa buys accuracy.
+# And an audit that holds: the size of [gpt-oss-120b](https://arxiv.org/abs/2508.10925) is published as 60.8 GiB.
+#
 # ## 8 · What it costs
+#
+# A price needs a deadline: the larger the batch, the cheaper a token and the slower each user's.
+# At 4 users in 4 ms the toy writes 1,000 tokens a second; for $3.60 an hour, a million cost $1.
+#
+# **Predict.** DeepSeek sold a million output tokens at $2.19, and [published its bookkeeping](https://github.com/deepseek-ai/open-infra-index/blob/main/202502OpenSourceWeek/day_6_one_more_thing_deepseekV3R1_inference_system_overview.md).
+# By that, what did the machines that decode cost it for a million? (The answer is in Reflect.)
+
+# %% tags=["guess"]
+guess_output_cost = None  # your guess, in dollars
+
+# %% [markdown]
+# <details><summary>Hint: a search</summary>
+#
+# A step grows with every user: try, or halve.
+#
+# </details>
 
 
 # %% nbgrader={"grade": false, "grade_id": "cheapest_batch", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1441,8 +1972,53 @@ expect(
 )
 ### END HIDDEN TESTS
 
+# %% nbgrader={"grade": false, "grade_id": "demo_frontier", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draws the opening picture from your pass_ms: an H100 at $2 an hour, steps of 5 to 50 ms.
+small_bits = demos.served("Llama-3-8B", 4.5, kv_bytes, 8)
+kinds = {"1,024 tokens": (LLAMA, 1024), "8,192 tokens": (LLAMA, 8192)}
+kinds |= {"8,192 in 4.5 and 8 bits": (small_bits, 8192)}
+lines = {}
+for name, (model, context) in kinds.items():
+    found = (
+        cheapest_batch(model, context, H100, 8 * 10**10, ms, 2.0, 700) for ms in demos.DEADLINES
+    )
+    lines[name] = [each for each in found if each]
+joules = lines["8,192 tokens"][-1]["joules_per_token"]
+print(f"{joules:.2f} J a token at full power; 864 J are {864 / joules:,.0f} such tokens")
+demos.frontier(lines, title="Llama-3-8B on an H100: what a token costs, and how fast it comes")
+
 # %% [markdown]
+# From 5 to 10 ms a step the price of long texts falls by a factor of 8; then memory ends the curve (the ring).
+# Google's [median prompt](https://arxiv.org/abs/2508.15734) takes 0.24 Wh, 864 J: measured, with host, idle machines and cooling, for prompts whose lengths are not told.
+# The 0.28 J leave out all that, and count the card at full power.
+#
+# ### What to do about it
+#
+# | symptom | wall | cure |
+# |---|---|---|
+# | few users, short texts, slow tokens | weights | larger batch; fewer bits; drafts |
+# | many users, long texts, slow tokens | caches | fewer KV heads, latent, windows, 8-bit cache; no larger batch |
+# | out of memory at half the users | reserved places | pages, shared prefixes |
+# | answers stutter when others arrive | prefill in the same step | chunks; separate machines |
+# | a batch of eight costs four times one | experts touched | very large batches, experts spread over cards |
+# | accuracy falls at 4 bits | one scale for outliers and the rest | blocks |
+#
+# ### In torch
+#
+# ```python
+# import torch
+# q, k, v = torch.randn(1, 32, 1, 128), torch.randn(1, 8, 1024, 128), torch.randn(1, 8, 1024, 128)
+# torch.nn.functional.scaled_dot_product_attention(q, k, v, enable_gqa=True)
+# torch.tensor([17.0, 0.3, 470.0]).to(torch.float8_e4m3fn).float()  # section 7's E4M3
+# ```
+#
+# Grouped heads and the formats are there; pages and batches are an engine's: vLLM, SGLang, TensorRT-LLM.
+# [`vllm bench serve`](https://docs.vllm.ai/en/latest/cli/bench/serve.html) prints time to first token, time per output token and goodput.
+# It hides two things: all requests arrive at once unless you give a `--request-rate`, and random tokens share no prefix.
+#
 # ## Reflect
+#
+# A day of a service adds up, or it does not.
 
 # %% nbgrader={"grade": false, "grade_id": "published_day", "locked": true, "schema_version": 3, "solution": false, "task": false}
 DEEPSEEK_DAY = {
@@ -1546,16 +2122,56 @@ found = reflect_service(SMALL_DAY | {"gpus_per_node": 3})
 expect("the price of a node is that of its cards", found["cost"], 144.0)
 ### END HIDDEN TESTS
 
+# %% nbgrader={"grade": false, "grade_id": "demo_service", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Prints what DeepSeek's day adds up to, and compares your guess.
+found = reflect_service(DEEPSEEK_DAY)
+print("; ".join(f"{name}: {value:,.2f}" for name, value in found.items()))
+cost = found["output_cost_per_million"]
+guesses.compare("a million output tokens cost", guess_output_cost, round(cost, 2), "dollars")
+
+# %% [markdown]
+# Claimed were $87,072, $562,027, a margin of 545 % and 226.75 nodes.
+# All four hold within the rounding of the token counts.
+# (The two rates may have been computed from the same counts and nodes: agreement shows consistency, not truth.)
+#
+# Is it possible?
+# At 21 tokens a second 88 users share a card; their caches (4,989 tokens each) are 30.9 GB and take 9.2 of the 47.6 ms of a step to read.
+# Attention needs 157 TFLOP/s in bfloat16, of 989, and the weights 135 in FP8, of 1,979.
+# So memory and arithmetic are each at about a fifth or less of their roofs: possible, and no miracle.
+# And what it does not say: all tokens are counted at one price, and the page itself says that real income is far lower; rent is not ownership; training is not in it.
+#
+# **Essay** (10 points, read by a person; 200 to 300 words in the next cell; add cells to calculate).
+# Audit one published figure of serving: tokens a second, dollars a million tokens, joules a prompt, or a factor ("up to 30 times").
+#
+# 1. The link, the figure, and what is said of model, bits, lengths, batch and machine.
+# 2. The bound by your functions for the same case, printed by a cell.
+# 3. Which wall sets it? What would the figure be at twice the length, or with a tenth of the users?
+# 4. What is missing to repeat it, and which measurement could refute it?
+
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_service", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** One point for each of ten statements.
+# **Mark scheme.** One point for each statement that is there.
+# *3 points:* (1) the link opens and holds the figure; (2) model and bits are stated, or that they are not told; (3) so are lengths and batch.
+# *3 points:* (4) the bound is printed by a cell, with its unit; (5) it uses at least two of the lesson's functions; (6) claim over bound as a number, and a verdict: below, above, undecided.
+# *2 points:* (7) the wall is named, with the times of both parts; (8) the prediction for another length or batch is printed.
+# *2 points:* (9) a thing left out that could change the verdict by itself, with its direction; (10) a measurement with load, order and percentile that could refute it.
+# A figure from memory, or a bound for another model, loses the points that rest on it and no others.
 # ### END SOLUTION
 
 # %% tags=["milestone"]
-# You can say what a token costs, and why.
-f"A million tokens of Llama-3-8B on an H100 cost ${cheapest_batch(LLAMA, 8192, H100, 80 * 10**9, 20, 2, 700)['dollars_per_million']:.2f}."
+# You can say what a served token costs, and which bytes it pays for.
+(
+    "64 users of Llama-3-8B on an H100, 8,192 tokens each:"
+    f" {pass_ms(LLAMA, [(8191, 1)] * 64, H100):.1f} ms a token, of which the weights take"
+    f" {2000 * LLAMA['weights'] / H100.bandwidth:.1f}; the caches fit for"
+    f" {batch_limits(LLAMA, 8192, H100, 80 * 10**9)['memory']}."
+)
 
 # %% [markdown]
 # ## Summary
 #
 # - Weights are shared, caches are not.
+# - A batch is free up to three limits; count them.
+# - Throughput, first token, next token are three numbers, and a policy can win one of them by losing the service.
+# - Pages and prefixes are a cache over caches.
+# - A draft, an expert, a block each move bytes; say which, then believe the factor.

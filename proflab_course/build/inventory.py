@@ -14,7 +14,9 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+from proflab.lesson import outline
 from proflab_course.build.make import workplace
+from proflab_course.build.sections import lesson_outline
 from proflab_course.collect.roster import Roster, is_student_id
 from proflab_course.course.files import replace_file
 from proflab_course.course.inventory import (
@@ -26,7 +28,7 @@ from proflab_course.course.inventory import (
     read_inventory,
 )
 from proflab_course.course.layout import Course, CourseError
-from proflab_course.course.notebook import notebook_text, set_cell_ids
+from proflab_course.course.notebook import Lesson, notebook_text, set_cell_ids
 from proflab_course.course.release_stamp import STAMP, make_stamp
 from proflab_course.grading.answer_key import released_from
 
@@ -75,7 +77,10 @@ def build_inventory(course: Course) -> list[str]:
                 if form == FORMS[0]:  # the grader's own: it marks both forms
                     _write(work / "source" / lesson / f"{lesson}.ipynb", notebook)
                 place = Path("release", lesson, f"form_{form}", f"{lesson}.ipynb")
-                _write(work / place, released_from(notebook))
+                released = released_from(notebook)
+                _write(work / place, released)
+                told = lesson_outline(Lesson(lesson, str(place), notebook), released).text()
+                (work / place).with_name(outline.FILE).write_text(told, encoding="utf-8")
                 made.append(str(place))
             for step in ("source", "release"):
                 shutil.rmtree(course.root / step / lesson, ignore_errors=True)
@@ -95,7 +100,7 @@ def form_notebook(items: list[Item], lesson: str, form: int) -> NotebookNode:
         nbformat.v4.new_code_cell("consent = None  # True or False"),
     ]
     for number, item in enumerate(of_form(items, form), start=1):
-        options = [f"- **{seen}** {item.options[letter]}" for seen, letter in item.shown.items()]
+        options = [f"- **{seen}** · {item.options[letter]}" for seen, letter in item.shown.items()]
         cells.append(_text("\n".join([f"## Question {number}\n", f"{item.stem}\n", *options])))
         answer = f'answer_{item.id} = None  # "A", "B", "C" or "D"'
         sure = f"sure_{item.id} = None  # how sure? 1 guess, 2, 3, 4 sure"

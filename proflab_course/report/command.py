@@ -85,11 +85,15 @@ def _make_page(course: Course, arguments: argparse.Namespace) -> tuple[str, str]
         if public:
             raise CourseError("the page about the term names students: --public needs a lesson")
         return "term.html", render_term(read_term(course, ids))
-    if arguments.lesson in (NAME, *HALVES):
+    lesson = NAME
+    if arguments.lesson != NAME:
+        lesson = course.lesson(arguments.lesson, "source")
+    if lesson in (NAME, *HALVES):
+        if arguments.votes or arguments.csv:
+            raise CourseError("the inventory has neither votes nor a table of concept questions")
         from proflab_course.report.inventory_page import read_report, render_inventory
 
         return f"{NAME}.html", render_inventory(read_report(course))
-    lesson = course.lesson(arguments.lesson, "source")
     if arguments.votes:
         from proflab_course.report.rounds_page import read_rounds_page, render_rounds
         from proflab_course.report.votes_page import read_lecture, render_lecture

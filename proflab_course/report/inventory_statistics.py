@@ -59,7 +59,7 @@ def bootstrap_interval(
 
     Both scores of a student stay together. The same seed gives the same interval. Resamples in
     which the statistic is not defined are left out; (nan, nan) if all are.
-    Source: B. Efron and R. J. Tibshirani, An Introduction to the Bootstrap (1993), chapter 13.
+    Source: B. Efron and R. J. Tibshirani, An Introduction to the Bootstrap (1993), 13.3.
 
     Raises ValueError without students, or if the lists have different lengths.
     """

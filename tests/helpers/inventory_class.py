@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import nbformat
@@ -40,12 +41,21 @@ def answered(
     return Half(student, half, form, draw.random() < 0.7, letters, sure)
 
 
-def simulated(items: list[Item], size: int, growth: float, seed: int) -> list[Half]:
-    """Return the halves of a class whose abilities grow by `growth`; a tenth miss one half."""
+def simulated(
+    items: list[Item],
+    size: int,
+    growth: float,
+    seed: int,
+    form_of: Callable[[str], int] | None = None,
+) -> list[Half]:
+    """Return the halves of a class whose abilities grow by `growth`; a tenth miss one half.
+
+    form_of: the form that a student takes first; by default it is drawn.
+    """
     draw, halves = random.Random(seed), []
     for number in range(size):
         student, ability = f"s{number:03}", draw.gauss(-0.5, 1)
-        first = draw.choice((1, 2))
+        first = form_of(student) if form_of else draw.choice((1, 2))
         for half, form, more in (("before", first, 0), ("after", 3 - first, growth)):
             if draw.random() >= 0.05:
                 halves.append(answered(items, student, half, form, ability + more, draw))
