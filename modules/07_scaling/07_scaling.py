@@ -534,7 +534,7 @@ for powers in ((1,), (0, 1), (1, 2), (0, 1, 2)):
 # %% [markdown]
 # More powers are not always better: a price that the data cannot know is chosen by the noise.
 # Take the powers that the program has.
-# If the held-out size disagrees, distrust the measurements first and repeat them in turns, as the cell above does.
+# If the held-out size disagrees, first repeat the measurements in turns, as the cell above does.
 #
 # ## 4 · What a batch shares
 #
@@ -679,8 +679,7 @@ batches(measured, cost, guess_half_batch)
 guess_xl_one_token = None  # your guess: ms
 
 # %% [markdown]
-# A fit needs measurements.
-# For a model that you have not loaded there are none, but there are shapes.
+# A model that you have not loaded has no measurements, but it has shapes.
 # Lesson 05's `op_facts` says what each operation computes and moves, on *meta* tensors too, where 6 GB of weights are recorded in a tenth of a second.
 # Lesson 06 says how long that takes at least.
 # And each operation costs an *overhead*: the call, the checks, the launch:
@@ -916,8 +915,7 @@ guesses.compare("GPT-2 XL on a T4, one token", guess_xl_one_token, round(one, 1)
 # And beside 6.2 GB of weights, 32 such caches, 20.1 GB, do not fit on a T4.
 #
 # Test it on three models at five sizes, on one thread.
-# The bound says how long they take *at least*; a GELU may go over its data several times.
-# So the cell also records one size of each model, takes the factor between measured and predicted for each kind of operation, and carries it to the other four sizes.
+# A GELU may go over its data several times: so the cell also records one size of each model, takes the factor between measured and predicted for each kind of operation, and carries it to the other four sizes.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_predicted", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 # Draws predicted against measured times of three models, five sizes each; predicts GPT-2 XL here.
