@@ -58,8 +58,8 @@ with open("served.json", encoding="utf-8") as published:
 # With 2 layers, 4 heads of 8 numbers and 16 bits, a token leaves 2 · 2 · 32 · 2 = 256 bytes: a key and a value, 2 layers, 32 numbers, 2 bytes.
 #
 # This is why models changed.
-# *Multi-query* attention ([Shazeer 2019](https://arxiv.org/abs/1911.02150)) has one key and value for all heads, *grouped-query* attention (GQA, [Ainslie 2023](https://arxiv.org/abs/2305.13245)) one for each group of heads.
-# *Latent* attention (MLA) keeps one small vector from which all are computed, plus a *rotary* part, which carries the position and cannot be.
+# *Multi-query* attention (*MQA*, [Shazeer 2019](https://arxiv.org/abs/1911.02150)) has one key and value for all heads, *grouped-query* attention (*GQA*, [Ainslie 2023](https://arxiv.org/abs/2305.13245)) one for each group of heads.
+# *Latent* attention (*MLA*) keeps one small vector from which all are computed, plus a *rotary* part, which carries the position and cannot be.
 # With *windows* some layers forget what is far back.
 # (Sparse attention keeps all tokens and reads a chosen part, so that bytes held and bytes read come apart; `kv_bytes` counts what is held.)
 #
@@ -1611,7 +1611,7 @@ guesses.compare("weights read, eight users / one", guess_moe_factor, round(read[
 # E2M1, with 2 bits of exponent and 1 of mantissa, is 0, ½, 1, 1½, 2, 3, 4, 6.
 # E4M3 has 127 magnitudes up to 448; 17 lies half way between 16 and 18, and becomes 16, whose code is even.
 #
-# The range is small, so numbers share a *scale*: one for all, or one for each *block*.
+# The range is small, so numbers share a *scale*: one for all, or a *block scale* for a few in a row.
 # [MXFP8 and MXFP4](https://www.opencompute.org/documents/ocp-microscaling-formats-mx-v1-0-spec-final-pdf) have a power of two for 32 numbers, NVFP4 an E4M3 for 16.
 #
 # **Predict.** One number in 256 is 60 times as large as the rest.
