@@ -628,7 +628,7 @@ for context in (128, 1024, 8192):
     steps = [(n, pass_ms(LLAMA, [(context - 1, 1)] * n, H100)) for n in users]
     lines[f"{context:,} tokens each"] = steps
 title = "Llama-3-8B on an H100: one token for each user"
-plot.curves(lines, x="users", y="ms a step", log="xy", title=title)
+plot.curves(lines, x="users", y="ms a step", log="x", title=title)
 
 # %% [markdown]
 # A prompt of 51 tokens costs a T4 what one token costs, since both read the weights once.
@@ -1050,7 +1050,7 @@ expect(
 # Draws which share of requests is served in time, by the load; prints waits at 12.5 a second.
 lines, late, slow = {}, {}, lambda step: pass_ms(LLAMA, step, H100, 0.5)
 for name, policy in demos.POLICIES.items():
-    for rate in (2.5, 5, 10, 12.5, 17.5):
+    for rate in (2.5, 5, 10, 12.5, 15):
         waits = demos.waits(simulate_serving, rate, slow, policy)
         lines.setdefault(name, []).append((rate, demos.goodput(waits)))
         if rate == 12.5:
@@ -1085,6 +1085,8 @@ demos.gantt(runs, demos.toy_ms)
 # And equal beginnings can be kept once: a page may be shared if it is full and everything before it is the same, too.
 # For a key depends on all tokens before it.
 # [1, 2, 3, 4, 5] and [1, 2, 9] in pages of 2 take 3 + 2 pages, or 4 if they share the first.
+#
+# ![Three texts in pages of four letters: Be brief. Why?, Be brief. How so? and Be bold. All three share the first page, two of them the second; the others stand alone.](pages.png)
 #
 # **Predict.** 32 users have the same 1,000 tokens of instructions and 100 of their own, in pages of 16.
 # What share of the pages does sharing save?
