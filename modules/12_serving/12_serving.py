@@ -1086,7 +1086,7 @@ demos.gantt(runs, demos.toy_ms)
 # For a key depends on all tokens before it.
 # [1, 2, 3, 4, 5] and [1, 2, 9] in pages of 2 take 3 + 2 pages, or 4 if they share the first.
 #
-# ![Three texts in pages of four letters: Be brief. Why?, Be brief. How so? and Be bold. All three share the first page, two of them the second; the others stand alone.](pages.png)
+# ![Three texts in pages of four letters: all share the first page, two of them the second.](pages.png)
 #
 # **Predict.** 32 users have the same 1,000 tokens of instructions and 100 of their own, in pages of 16.
 # What share of the pages does sharing save?
@@ -1604,7 +1604,6 @@ guesses.compare("weights read, eight users / one", guess_moe_factor, round(read[
 # Here a batch *raises* the bytes: 4.4 times for eight users.
 # `batch_limits` puts the compute limit at 3,772 users, 18 times that of a dense model of the active size, which is what total over active parameters is.
 # DeepSeek says so in words: "the model's high sparsity necessitates an extremely large overall [batch size](https://github.com/deepseek-ai/open-infra-index)".
-# Names mislead, too: "[8x7B](https://arxiv.org/abs/2401.04088)" has 46.7 · 10⁹ parameters and not 56, because attention is shared.
 #
 # ## 7 · Eight bits, four bits
 #
