@@ -2215,7 +2215,7 @@ guesses.compare("a million output tokens cost", guess_output_cost, round(cost, 2
 # Is it possible?
 # At 21 tokens a second 88 users share a card; their caches (4,989 tokens each) are 30.9 GB and take 9.2 of the 47.6 ms of a step to read.
 # Attention needs 157 TFLOP/s in bfloat16, of 989, and the weights 135 in FP8, of 1,979.
-# So memory and arithmetic are each at about a fifth or less of their roofs: possible, and no miracle.
+# So memory and arithmetic are each at a fifth or less of their roofs: possible, and no miracle.
 # And what it does not say: all tokens are counted at one price, and the page itself says that real income is far lower; rent is not ownership; training is not in it.
 #
 # **Essay** (10 points, read by a person; 200 to 300 words in the next cell; add cells to calculate).
