@@ -13,7 +13,6 @@
 #     name: python3
 # ---
 
-
 # %% [markdown]
 # # 12 · What does a token cost?
 #
@@ -38,19 +37,18 @@
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import bisect
 import itertools
-
-# %% nbgrader={"grade": false, "grade_id": "configs", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import json
 import math
-from pathlib import Path
 
 import demos
 from built import Timer, batch_cost, run_order, speedup_interval
 
-from proflab.lesson import expect, expect_table, guesses, plot
+from proflab.lesson import expect, expect_table, guesses, noise, plot
 from proflab.lesson.hardware import Hardware
 
-CONFIGS = json.loads(Path("served.json").read_text("utf-8"))  # of published models, by name
+# %% nbgrader={"grade": false, "grade_id": "configs", "locked": true, "schema_version": 3, "solution": false, "task": false}
+with open("served.json", encoding="utf-8") as published:
+    CONFIGS = json.load(published)  # of models, by name
 
 # %% [markdown]
 # ## 1 · What a conversation weighs
@@ -429,19 +427,18 @@ expect(
 
 # %% nbgrader={"grade": false, "grade_id": "demo_generate_measured", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 # Times four texts here, without a cache, with the engine's and with yours; prints tokens a second.
-gpt2, prompt = make_gpt2(256, 80, 64, 2, 4)(), proflab.randint(0, 256, (4, 64))
+noise.show_load()
+gpt2, prompt, ms = make_gpt2(256, 80, 64, 2, 4)(), proflab.randint(0, 256, (4, 64)), {}
 programs = {"without a cache": lambda: gpt2.generate(prompt, 16, use_cache=False)}
 programs["the engine's cache"] = lambda: gpt2.generate(prompt, 16)
 programs["yours"] = lambda: generate(gpt2, prompt)
-ms = {name: [] for name in programs}
 for name in run_order(list(programs), 8):
     with proflab.no_grad(), Timer() as timer:
         programs[name]()
-    ms[name].append(timer.elapsed_ms)
+    ms.setdefault(name, []).append(timer.elapsed_ms)
 for name, times in ms.items():
-    shown = "{speedup:.1f} times ({low:.1f} to {high:.1f})".format(
-        **speedup_interval(ms["without a cache"], times)
-    )
+    found = speedup_interval(ms["without a cache"], times)
+    shown = "{speedup:.1f} times as fast ({low:.1f} to {high:.1f})".format(**found)
     print(f"{name}: {64_000 / sorted(times)[4]:,.0f} tokens a second, {shown}")
 
 # %% [markdown]
@@ -741,7 +738,7 @@ expect("four tokens are a text", batch_limits(TOY, 4, SLOW, 9_000_000)["memory"]
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_limits", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-# Prints the three limits for five models on their cards, and compares your guess of a factor.
+# Prints the three limits for four models on their cards, and compares your guess of a factor.
 factor = pass_ms(XL, [(1023, 1)] * 32, T4) / pass_ms(XL, [(1023, 1)], T4)
 guesses.compare("32 texts of 1,024 tokens, times one", guess_batch_factor, round(factor, 2))
 print(f"{'':<14}{'':<11}{'tokens':>7}{'compute':>9}{'cache':>8}{'memory':>8}")
@@ -2241,8 +2238,8 @@ guesses.compare("a million output tokens cost", guess_output_cost, round(cost, 2
 # %% tags=["milestone"]
 # You can say what a served token costs, and which bytes it pays for.
 (
-    "64 users of Llama-3-8B on an H100, 8,192 tokens each:"
-    f" {pass_ms(LLAMA, [(8191, 1)] * 64, H100):.1f} ms a token, of which the weights take"
+    "60 users of Llama-3-8B on an H100, 8,192 tokens each:"
+    f" {pass_ms(LLAMA, [(8191, 1)] * 60, H100):.1f} ms a token, of which the weights take"
     f" {2000 * LLAMA['weights'] / H100.bandwidth:.1f}; the caches fit for"
     f" {batch_limits(LLAMA, 8192, H100, 80 * 10**9)['memory']}."
 )
