@@ -251,7 +251,7 @@ from proflab.nn import functional as F
 race.count_with(op_facts)
 
 
-def small(words, context, width, blocks, heads):
+def make_gpt2(words, context, width, blocks, heads):
     """Return a function that makes a GPT-2 of these sizes."""
     return lambda: models.GPT2(words, context, width, blocks, heads)
 
@@ -278,7 +278,7 @@ def slow_generate(model, tokens):
 def generate(model, tokens):
     """Return what slow_generate does, at the least cost on DESK.
 
-    >>> [x.shape for x in generate(small(9, 6, 8, 1, 2)(), proflab.zeros(1, 4, dtype="int64"))]
+    >>> [x.shape for x in generate(make_gpt2(9, 6, 8, 1, 2)(), proflab.zeros(1, 4, dtype="int64"))]
     [(1, 6), (1, 2, 9)]
 
     model: a GPT2; its parts may be called singly: wte, wpe, of each of its blocks ln1, attn.qkv,
@@ -315,7 +315,7 @@ def generate(model, tokens):
 # %% nbgrader={"grade": true, "grade_id": "test_generate", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 expect_faster(
     "four texts of 64 tokens, 16 more",
-    race.traced(generate, model=small(256, 80, 64, 2, 4), tokens=("int64", (4, 64))),
+    race.traced(generate, model=make_gpt2(256, 80, 64, 2, 4), tokens=("int64", (4, 64))),
     like=slow_generate,
     machine="DESK",
     full=4.266,
@@ -325,7 +325,7 @@ expect_faster(
 # about: what is computed once need not be computed again, however long the prompt is
 expect_faster(
     "three short texts, three blocks",
-    race.traced(generate, model=small(150, 32, 48, 3, 2), tokens=("int64", (3, 20))),
+    race.traced(generate, model=make_gpt2(150, 32, 48, 3, 2), tokens=("int64", (3, 20))),
     like=slow_generate,
     machine="DESK",
     full=3.184,
@@ -333,21 +333,21 @@ expect_faster(
 )
 expect_faster(
     "five longer texts, one block",
-    race.traced(generate, model=small(300, 96, 32, 1, 2), tokens=("int64", (5, 90))),
+    race.traced(generate, model=make_gpt2(300, 96, 32, 1, 2), tokens=("int64", (5, 90))),
     like=slow_generate,
     machine="DESK",
     full=0.7624,
     draws={"tokens": 300, "weight": "fan-in"},
 )
-# viva: [x.shape for x in generate(small(9, 6, 8, 1, 2)(), proflab.zeros(3, 5, dtype="int64"))]
-# viva: [x.shape for x in generate(small(7, 8, 8, 2, 2)(), proflab.zeros(2, 5, dtype="int64"))]
-# viva: generate(small(5, 12, 4, 1, 1)(), proflab.zeros(2, 3, dtype="int64"))[1].shape
-# viva: generate(small(1, 6, 4, 2, 1)(), proflab.zeros(1, 4, dtype="int64"))[0].tolist()
+# viva: [x.shape for x in generate(make_gpt2(9, 6, 8, 1, 2)(), proflab.zeros(3, 5, dtype="int64"))]
+# viva: [x.shape for x in generate(make_gpt2(7, 8, 8, 2, 2)(), proflab.zeros(2, 5, dtype="int64"))]
+# viva: generate(make_gpt2(5, 12, 4, 1, 1)(), proflab.zeros(2, 3, dtype="int64"))[1].shape
+# viva: generate(make_gpt2(1, 6, 4, 2, 1)(), proflab.zeros(1, 4, dtype="int64"))[0].tolist()
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_generate", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 # Prints what each line costs, of the given program and of yours, and draws where yours stands.
-four = {"model": small(256, 80, 64, 2, 4), "tokens": ("int64", (4, 64))}
+four = {"model": make_gpt2(256, 80, 64, 2, 4), "tokens": ("int64", (4, 64))}
 print(race.table(slow_generate, generate, "DESK", **four))
 race.picture(slow_generate, generate, "DESK", 4.266, **four)
 
@@ -428,7 +428,7 @@ expect(
 # %% nbgrader={"grade": false, "grade_id": "demo_generate_measured", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 # Times four texts here, without a cache, with the engine's and with yours; prints tokens a second.
 noise.show_load()
-gpt2, prompt, ms = small(256, 80, 64, 2, 4)(), proflab.randint(0, 256, (4, 64)), {}
+gpt2, prompt, ms = make_gpt2(256, 80, 64, 2, 4)(), proflab.randint(0, 256, (4, 64)), {}
 programs = {"without a cache": lambda: gpt2.generate(prompt, 16, use_cache=False)}
 programs["the engine's cache"] = lambda: gpt2.generate(prompt, 16)
 programs["yours"] = lambda: generate(gpt2, prompt)

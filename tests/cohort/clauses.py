@@ -42,14 +42,13 @@ EXCUSED = {  # changed limits that no visible case needs to notice, each with it
         "simulate_serving",
         "not len(requests) or slots < 1 or (chunk is not None and chunk < 0)",
     ): _ENDLESS,
-    (
-        "simulate_serving",
-        "any((arrival < 0 or new < 1 for arrival, prompt, new in requests))",
-    ): _ENDLESS,
     ("shared_pages", "not len(sequences) or not all(map(len, sequences))"): _ENDLESS,
     ("shared_pages", "not len(sequences) or not all(map(len, sequences)) or page < 0"): _ENDLESS,
     ("overlapped", "bucket <= 0 or min((min(layer) for layer in layers)) < 0"): _NOTHING,
 }
+for _limit in ("new < 1", "prompt < 1", "prompt < 0 or new < 1", "prompt < 1 or new < 0"):
+    _changed_limit = f"any((arrival < 0 or {_limit} for arrival, prompt, new in requests))"
+    EXCUSED["simulate_serving", _changed_limit] = _ENDLESS
 _OTHER = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
 
 

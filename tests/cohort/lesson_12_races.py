@@ -258,7 +258,7 @@ def generate(model, tokens, kept={}):
     return kept[tokens.shape]
 
 
-race.traced(generate, model=small(256, 80, 64, 2, 4), tokens=("int64", (4, 64)))
+race.traced(generate, model=make_gpt2(256, 80, 64, 2, 4), tokens=("int64", (4, 64)))
 """
 WRONG["generate"]["keys and values kept from an earlier call"] = """
 def generate(model, tokens, kept=[]):
@@ -268,7 +268,7 @@ def generate(model, tokens, kept=[]):
     return own_cached(model, tokens[:, -1:], kept[0], tokens)
 
 
-race.traced(generate, model=small(256, 80, 64, 2, 4), tokens=("int64", (4, 64)))
+race.traced(generate, model=make_gpt2(256, 80, 64, 2, 4), tokens=("int64", (4, 64)))
 """
 
 MUTANTS = {
