@@ -6,21 +6,33 @@ from nbconvert.preprocessors import ClearMetadataPreprocessor, CSSHTMLHeaderPrep
 from nbgrader.preprocessors import (
     AssignLatePenalties,
     CheckCellMetadata,
+    ClearHiddenTests,
+    ClearMarkScheme,
     ClearOutput,
+    ClearSolutions,
+    ComputeChecksums,
     DeduplicateIds,
     GetGrades,
     IgnorePattern,
+    IncludeHeaderFooter,
+    InstantiateTests,
     LimitOutput,
+    LockCells,
     OverwriteCells,
     OverwriteKernelspec,
     SaveAutoGrades,
+    SaveCells,
 )
 
 from proflab_course.grading.pages.feedback import HideHidden
 from proflab_course.grading.pages.marking_page import MarkScheme
 from proflab_course.grading.pages.notebook_pages import FILTERS, DisarmMarkup, FeedbackPage
 from proflab_course.grading.pages.overview import Overview
-from proflab_course.grading.records.nbgrader_plugin import ReadHandIn, SandboxedExecute
+from proflab_course.grading.records.nbgrader_plugin import (
+    ClearAnswers,
+    ReadHandIn,
+    SandboxedExecute,
+)
 
 c = get_config()  # noqa: F821 (traitlets provides it)
 
@@ -51,6 +63,23 @@ c.Autograde.autograde_preprocessors = [
     LimitOutput,
     SaveAutoGrades,
     AssignLatePenalties,
+    CheckCellMetadata,
+]
+
+# In a release the answers to concept questions are None; the rest of the list is nbgrader's own.
+c.GenerateAssignment.preprocessors = [
+    IncludeHeaderFooter,
+    InstantiateTests,
+    LockCells,
+    ClearSolutions,
+    ClearAnswers,
+    ClearOutput,
+    CheckCellMetadata,
+    ComputeChecksums,
+    SaveCells,
+    ClearHiddenTests,
+    ClearMarkScheme,
+    ComputeChecksums,
     CheckCellMetadata,
 ]
 

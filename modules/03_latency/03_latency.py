@@ -1471,12 +1471,13 @@ demos.tokens(first, further, title="GPT-2, a prompt of 32 tokens, a dot for each
 
 # %% [markdown]
 # The weights are random, and so is the text, but the work is that of a trained model.
-# A cache costs memory; lesson 04 says how much.
+# A cache costs memory, for each token of each text; the lesson on serving counts it.
 #
 # ## 10 · Where the time goes, a first look
 #
 # So far each call was one number.
 # Python's own `cProfile` notes when each function starts and ends, and adds up its *own time*, without that of the functions it calls.
+# From Python 3.15 on it is also `profiling.tracing`.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_cprofile", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 # Draws LeNet-5's own time by function, and prints what watching costs.

@@ -8,6 +8,7 @@ demo:          make demo cells smaller where a test runs them
 noise:         show load and interval beside what was measured
 measuring:     measure a machine: turns, thread counts, array sizes
 hardware:      describe the machine, and its two roofs
+machine:       tell what this Python lacks: threads, processes, psutil
 blas:          count and set the threads of matrix products
 recording:     give a recorder of ops its rows, columns and regions
 recorded:      put rows of several recorded passes together
@@ -16,6 +17,7 @@ tracebacks:    find whose function allocated
 race:          speed that earns points, without a clock
 doubles:       stand for clocks, models and memory in test cells
 cuda:          measure a CUDA device, and keep what was measured
+concepts:      read answers to concept questions, and count them
 
 For a notebook on its way, and for the course's commands:
 
@@ -40,9 +42,11 @@ from proflab.checks.expect import (
     expect_raises,
     expect_table,
 )
+from proflab.lesson.concepts import choice
 from proflab.lesson.run_all import install
 
 __all__ = [
+    "choice",
     "expect",
     "expect_between",
     "expect_cheaper",

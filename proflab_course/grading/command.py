@@ -30,6 +30,7 @@ from proflab_course.grading.lock import only_grading
 from proflab_course.grading.own_program import own_program
 from proflab_course.grading.plan import Runner, Submission
 from proflab_course.grading.reader import Reader
+from proflab_course.grading.records.concepts import as_guesses
 from proflab_course.grading.records.write_notebook import placeholder, write_autograded
 from proflab_course.grading.resume import (
     all_known,
@@ -397,7 +398,7 @@ def write(course: Course, key: Key, book, done: Done) -> None:
         sentence,
         work.fingerprint,
         cases,
-        guesses=list(done.guesses),
+        guesses=[*done.guesses, *(as_guesses(graded.answers) if graded else ())],
         variant=done.variant,
     )
     book.write(key, outcome, graded, handed)

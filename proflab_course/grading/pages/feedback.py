@@ -15,6 +15,7 @@ from nbformat.v4 import new_output
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import List, Unicode
 
+from proflab_course.course.concepts import question_of
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.rubric import item_marks, rubric_in, without_items
 from proflab_course.course.test_cells import (
@@ -28,7 +29,7 @@ from proflab_course.course.variants import OWN, own_numbers
 from proflab_course.grading.answer_key import kind_of, meta
 from proflab_course.grading.output_cells import HIDDEN
 from proflab_course.grading.pages.ask import root_of
-from proflab_course.grading.pages.overview import HIDDEN_HEAD
+from proflab_course.grading.pages.overview import ANSWER, HIDDEN_HEAD
 from proflab_course.grading.size_limits import cut_text
 
 _PASSED, _FAILED, _NOT_REACHED = "✅", "❌", "–"
@@ -52,7 +53,10 @@ class HideHidden(NbGraderPreprocessor):
         lesson = where.get("assignment", "")
         explain = bool({lesson, lesson.partition("_")[0]} & {*self.explain})
         if kind_of(cell) == "test" and BEGIN_HIDDEN in cell.source:
-            _hide_cases(cell, explain)
+            if question_of(meta(cell).get("grade_id", "")):
+                hide_answer(cell, explain)
+            else:
+                _hide_cases(cell, explain)
         elif kind_of(cell) == "manual" and isinstance(comment := meta(cell).get("comment"), str):
             meta(cell)["comment"] = told_items(comment, _items(where) if explain else ())
         return cell, resources
@@ -105,6 +109,30 @@ def _hide_cases(cell: NotebookNode, explain: bool) -> None:
     cell.source = hidden_source_removed(cell.source)
     text = "\n".join([HIDDEN_HEAD, *(f"  {line}" for line in lines), ""])
     cell.outputs.append(new_output("stream", name="stdout", text=text))
+
+
+def hide_answer(cell: NotebookNode, explain: bool) -> None:
+    """Leave of a graded concept question what a student may read; note for the page if it is right.
+
+    explain: say whether it is right, which misconception a wrong answer looks like, and why.
+    """
+    test = _split(cell)
+    [label] = [answer.label for hidden, answer in test.answers if hidden][:1] or [""]
+    marks = [mark for output in cell.outputs if (mark := _mark_of(output)) is not None]
+    marks = marks or _stock_marks(cell, [label])
+    mark = marks[0] if marks else {"passed": False}
+    form = tuple(f"{_PASSED} {answer.label}" for hidden, answer in test.answers if not hidden)
+    open_ = not any(line.startswith(form) for line in _stock_text(cell).splitlines())
+    is_right = bool(mark["passed"])
+    lines = ["not answered" if open_ else "answered"]
+    if explain and not open_:
+        lines = ["✅ right" if is_right else "❌ another answer is right"]
+        lines += [] if is_right else filter(None, [mark.get("diagnosis")])
+    lines += filter(None, [test.explained.get(label)]) if explain else []
+    cell.metadata[ANSWER] = {"answered": not open_, "right": is_right and not open_}
+    cell.source = hidden_source_removed(cell.source)
+    text = "".join(f"{line}\n" for line in lines)
+    cell.outputs = [new_output("stream", name="stdout", text=text)]
 
 
 def _told(mark: dict, explained: dict[str, str] | None) -> list[str]:
