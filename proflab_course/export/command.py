@@ -1,4 +1,4 @@
-"""`proflab export`: write grades into a platform's own file, or code for a similarity check.
+"""`proflab export`: write grades into a platform's file or a table, or code to compare.
 
 The grades are of one lesson, or of all lessons of the track together.
 """
@@ -36,6 +36,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--code", metavar="DIR", type=Path, help="write one .py file for each student into DIR"
     )
+    what.add_argument(
+        "--csv",
+        metavar="FILE",
+        type=Path,
+        help=f"with {TERM}: write a table of students and lessons, with points and weights",
+    )
+    parser.add_argument("--ids", action="store_true", help="with --csv: leave out names")
     parser.add_argument(
         "--column", metavar="NAME", help="the lesson's column in the platform's file"
     )
@@ -72,12 +79,12 @@ def run(arguments: argparse.Namespace) -> int:
     course = Course.find()
     chosen = [name for name in PLATFORMS if getattr(arguments, name)]
     if arguments.lesson == NAME:
-        if chosen or arguments.code:
+        if chosen or arguments.code or arguments.csv:
             raise CourseError("the inventory has no marks: no platform's file takes its answers")
         return _export_inventory(course, arguments)
-    if not chosen and not arguments.code:
+    if not (chosen or arguments.code or arguments.csv):
         choices = ", ".join(f"--{name} FILE" for name in PLATFORMS)
-        raise CourseError(f"say what to write: {choices} or --code DIR")
+        raise CourseError(f"say what to write: {choices}, --csv FILE or --code DIR")
     term = arguments.lesson == TERM
     lesson = TERM if term else course.lesson(arguments.lesson, "source")
     if lesson in HALVES:
@@ -86,6 +93,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise CourseError("--code DIR writes the code of one lesson: name it")
     if arguments.code:
         return _export_code(course, lesson, arguments.code)
+    if arguments.csv:
+        return _export_table(course, lesson, arguments)
     [platform] = chosen
     path = getattr(arguments, platform)
     essay, percent = not arguments.without_essay, arguments.percent
@@ -120,6 +129,18 @@ def _write(
     if filled.without:
         print("without a grade, left as they were:")
         print("".join(f"  {name}\n" for name in filled.without), end="")
+    return 0
+
+
+def _export_table(course: Course, lesson: str, arguments: argparse.Namespace) -> int:
+    from proflab_course.report.term_page import read_term, term_csv
+
+    if lesson != TERM:
+        raise CourseError(f"--csv writes all lessons together: proflab export {TERM} --csv FILE")
+    term = read_term(course, arguments.ids, essay=not arguments.without_essay)
+    output = arguments.csv
+    replace_file(output, b"\xef\xbb\xbf" + term_csv(term).encode("utf-8", "replace"))
+    print(f"{output}: {len(term.students)} students, {len(term.lessons)} lessons")
     return 0
 
 

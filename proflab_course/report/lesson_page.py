@@ -194,8 +194,9 @@ class Summary:
 
     @property
     def unusual(self) -> list[Student]:
-        """Unusual submissions, the most urgent first."""
-        return sorted((s for s in self.students if s.is_unusual), key=lambda s: s.urgency)
+        """Unusual submissions, the most urgent first, then those that lost most points."""
+        found = (s for s in self.students if s.is_unusual)
+        return sorted(found, key=lambda s: (s.urgency, s.score, s.name))
 
     @property
     def to_decide(self) -> list[Student]:

@@ -6,11 +6,14 @@ of the class's guesses, and what waits for a person.
 
 from __future__ import annotations
 
+import csv
+import io
 import statistics
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from proflab_course.course.csv_table import harmless
 from proflab_course.course.inventory import without_halves
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.tracks import PUBLIC, WEIGHTS, Track, Tracks
@@ -146,7 +149,7 @@ def read_term(course: Course, ids: bool = False, essay: bool = True) -> Term:
     track = tracks.track() if tracks else None
     term.weight = track.weight if track else term.weight
     exercises: list[TermExercise] = []
-    unusual: list[tuple[int, str, Student]] = []
+    unusual: list[tuple[int, float, str, Student]] = []
     with Book(course.gradebook) as book:
         known = book.people()
         for name in without_halves(course.lessons("source")):
@@ -169,14 +172,15 @@ def read_term(course: Course, ids: bool = False, essay: bool = True) -> Term:
             term.track = term.track or summary.track
             exercises += [_exercise(name, exercise) for exercise in summary.exercises]
             term.waiting += [(name, s) for s in sorted(outcomes) if scores[s]["unread"]]
-            unusual += [(s.urgency, name, s) for s in summary.unusual]
+            least = summary.max_score
+            unusual += [(s.urgency, s.score - least, name, s) for s in summary.unusual]
             term.guesses += _guesses(name, summary.predictions)
     if not term.lessons:
         raise CourseError("no lesson is graded yet: run `proflab grade LESSON` first")
     term.people = {} if ids else known
     term.unusual = [
         (lesson, student.name, student.status, student.sentence)
-        for _, lesson, student in sorted(unusual, key=lambda found: found[:2])
+        for _, _, lesson, student in sorted(unusual, key=lambda found: found[:3])
     ]
     failed = [exercise for exercise in exercises if exercise.passed < exercise.attempted]
     term.hardest = sorted(failed, key=lambda e: (e.rate, e.lesson, e.name))[:_MOST_EXERCISES]
@@ -190,6 +194,30 @@ def read_term(course: Course, ids: bool = False, essay: bool = True) -> Term:
         ]
         term.students.append(TermStudent(student, line, trend(shares), term.percent(line)))
     return term
+
+
+def term_csv(term: Term) -> str:
+    """Return the table of the page as CSV: each lesson's points and weight stand in its heading."""
+    total = sum(lesson.weight for lesson in term.lessons if lesson.most) or 1
+    heads = [
+        f"{lesson.name} (of {lesson.most:g}, weight {100 * lesson.weight / total:.1f} %)"
+        for lesson in term.lessons
+    ]
+    rows = [["student", "name", *heads, f"sum (of {term.most:g})", "percent", "still to mark"]]
+    waits = Counter(student for _, student in term.waiting)
+    for student in term.students:
+        points = ["" if each is None else f"{each:g}" for each in student.points]
+        both = ["", ""] if student.absent else [f"{student.sum:g}", f"{student.percent:.2f}"]
+        state = "nothing handed in" if student.absent else _essays(waits[student.name])
+        names = [harmless(student.name, is_text=True), harmless(term.people.get(student.name, ""))]
+        rows.append([*names, *points, *both, state])
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\r\n").writerows(rows)
+    return text.getvalue()
+
+
+def _essays(count: int) -> str:
+    return "" if not count else "1 essay" if count == 1 else f"{count} essays"
 
 
 def _minutes(tracks: Tracks, track: Track, lesson: str) -> float:

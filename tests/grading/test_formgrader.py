@@ -195,6 +195,8 @@ def test_ten_boxes_above_the_essay_are_its_mark(address, browser, marking):
 
 
 def test_a_second_marker_sees_no_first_mark_and_replaces_none(address, browser, marking):
+    with Book(marking.gradebook) as book:
+        book.mark_essay(LESSON, "essay_parameters", "twice", 3.0, "Items (anna): 1, 3, 10.")
     browser.get(f"{address}/formgrader/submissions/{submission_id(marking, 'twice')}/")
     until(browser, lambda b: b.find_element(By.CSS_SELECTOR, "#proflab-scheme[data-ready=yes]"))
     Select(browser.find_element(By.CSS_SELECTOR, "#proflab-scheme select")).select_by_value("ben")

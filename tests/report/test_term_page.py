@@ -1,5 +1,6 @@
 """The page about the term tells of all lessons, of each student, and of what waits."""
 
+import csv
 import html
 import re
 
@@ -9,6 +10,7 @@ from grading_course import LESSON, copy_course, grade
 from proflab_course.cli import main
 from proflab_course.course.layout import CourseError
 from proflab_course.grading.records.gradebook import Book
+from proflab_course.report.lesson_page import Student, Summary
 from proflab_course.report.term_page import TermStudent, read_term, render_term, trend
 
 
@@ -93,3 +95,30 @@ def test_before_anything_is_graded_it_says_so(tmp_path):
 )
 def test_the_trend_compares_later_lessons_with_earlier_ones(shares, said):
     assert trend(shares) == said
+
+
+def test_the_table_of_the_term_has_weights_names_and_who_is_missing(course, monkeypatch, capsys):
+    monkeypatch.chdir(course.root)
+    with Book(course.gradebook) as book, book.transaction() as gradebook:
+        gradebook.update_or_create_student("complete", first_name="=Ann", last_name="Lee")
+    assert main(["export", "term", "--csv", "all.csv"]) == 0
+    with open("all.csv", newline="", encoding="utf-8-sig") as file:
+        rows = {row["student"]: row for row in csv.DictReader(file)}
+    lesson = f"{LESSON} (of 110, weight 100.0 %)"
+    assert rows["complete"]["name"] == "'=Ann Lee" and rows["complete"][lesson] == "107"
+    assert rows["complete"]["percent"] == "97.27" and rows["complete"]["still to mark"] == ""
+    assert rows["forgets_biases"]["still to mark"] == "1 essay"
+    assert [rows["absent"][name] for name in (lesson, "still to mark")] == ["", "nothing handed in"]
+    assert main(["export", "term", "--csv", "all.csv", "--ids"]) == 0
+    assert "Lee" not in (course.root / "all.csv").read_text("utf-8")
+    assert main(["export", "01", "--csv", "all.csv"]) == 2
+    assert "proflab export term --csv" in capsys.readouterr().err
+
+
+def test_hand_ins_to_look_at_are_ordered_by_what_they_cost():
+    def one(name, status, score):
+        return Student(name, score, 0.0, 0.0, status, "", False, {}, [])
+
+    students = [one("a", "tampered", 90.0), one("b", "tampered", 10.0), one("c", "unreadable", 0.0)]
+    summary = Summary(LESSON, False, 100.0, students, [], [], [])
+    assert [student.name for student in summary.unusual] == ["c", "b", "a"]
