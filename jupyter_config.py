@@ -6,20 +6,33 @@ from nbconvert.preprocessors import ClearMetadataPreprocessor, CSSHTMLHeaderPrep
 from nbgrader.preprocessors import (
     AssignLatePenalties,
     CheckCellMetadata,
+    ClearHiddenTests,
+    ClearMarkScheme,
     ClearOutput,
+    ClearSolutions,
+    ComputeChecksums,
     DeduplicateIds,
     GetGrades,
     IgnorePattern,
+    IncludeHeaderFooter,
+    InstantiateTests,
     LimitOutput,
+    LockCells,
     OverwriteCells,
     OverwriteKernelspec,
     SaveAutoGrades,
+    SaveCells,
 )
 
 from proflab_course.grading.pages.feedback import HideHidden
+from proflab_course.grading.pages.marking_page import MarkScheme
 from proflab_course.grading.pages.notebook_pages import FILTERS, DisarmMarkup, FeedbackPage
 from proflab_course.grading.pages.overview import Overview
-from proflab_course.grading.records.nbgrader_plugin import ReadHandIn, SandboxedExecute
+from proflab_course.grading.records.nbgrader_plugin import (
+    ClearAnswers,
+    ReadHandIn,
+    SandboxedExecute,
+)
 
 c = get_config()  # noqa: F821 (traitlets provides it)
 
@@ -53,6 +66,23 @@ c.Autograde.autograde_preprocessors = [
     CheckCellMetadata,
 ]
 
+# In a release the answers to concept questions are None; the rest of the list is nbgrader's own.
+c.GenerateAssignment.preprocessors = [
+    IncludeHeaderFooter,
+    InstantiateTests,
+    LockCells,
+    ClearSolutions,
+    ClearAnswers,
+    ClearOutput,
+    CheckCellMetadata,
+    ComputeChecksums,
+    SaveCells,
+    ClearHiddenTests,
+    ClearMarkScheme,
+    ComputeChecksums,
+    CheckCellMetadata,
+]
+
 # In the lessons of this list a test cell gives its share of the cases that passed; in the others it
 # gives all points or none. After a change, `proflab grade LESSON` grades all its hand-ins anew.
 c.SandboxedExecute.partial_credit = []
@@ -76,5 +106,6 @@ c.GenerateFeedback.exporter_class = FeedbackPage
 
 # A submission's outputs and markdown may hold scripts, pictures from elsewhere, and what takes long
 # to lay out: formgrader shows them as feedback does, filtered and within limits.
-c.HTMLExporter.preprocessors = [DisarmMarkup]
+# Above an essay stand its ten items, to be ticked.
+c.HTMLExporter.preprocessors = [MarkScheme, DisarmMarkup]
 c.HTMLExporter.filters = FILTERS

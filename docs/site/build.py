@@ -4,10 +4,11 @@
     python docs/site/build.py -o FOLDER         # elsewhere
     python docs/site/build.py --demos 01 10     # run the demo cells of these lessons only
     python docs/site/build.py --size small      # smaller: seconds a lesson, not a minute
+    python docs/site/build.py --no-pdf          # slides as HTML alone
 
-The steps: put the pages together (this file, lessons.py, api.py, figures.py, tracks.py), have
-Sphinx make HTML of them (conf.py, links.py), and search the result for solutions and hidden cases.
-A warning of Sphinx fails the build, so no link between pages is broken. Nothing is fetched.
+The steps: put the pages together (this file, lessons.py, slides.py, api.py, figures.py, tracks.py),
+have Sphinx make HTML of them (conf.py, links.py), and search it for solutions and hidden cases. A
+warning of Sphinx fails the build, so no link between pages is broken. Nothing is fetched.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import nbformat
 from api import write_api
 from figures import figures_page
 from lessons import demo_outputs, lesson_page
+from slides import deck, slides_page, write_deck
 from tqdm import tqdm
 from tracks import PICTURE, tracks_page
 
@@ -47,12 +49,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--demos", nargs="+", metavar="LESSON", help=help_demos)
     parser.add_argument("--size", choices=("full", "small"), default="full",
                         help="small: demo cells as the course's tests run them")  # fmt: skip
+    parser.add_argument("--no-pdf", action="store_true", help="make slides as HTML alone")
     parser.add_argument("--jobs", default="auto", help="how many processes Sphinx uses")
     options = parser.parse_args(arguments)
     began = time.monotonic()
     course = Course(ROOT)
     try:
-        lessons = stage(course, options.output, options.demos, options.size)
+        lessons = stage(course, options.output, options.demos, options.size, not options.no_pdf)
         status = run_sphinx(options.output, options.jobs)
         found = audit(course, options.output / "html")
     except CourseError as error:
@@ -72,10 +75,11 @@ def main(arguments: list[str] | None = None) -> int:
 # ── the pages ────────────────────────────────────────────────────────────────────────────────
 
 
-def stage(course: Course, output: Path, demos: list[str] | None, size: str) -> list[str]:
+def stage(course: Course, output: Path, demos: list[str] | None, size: str, pdf: bool) -> list[str]:
     """Put the pages of the site into output/pages; returns the names of the lessons.
 
-    demos: the lessons whose demo cells are run; None: all. size: of their demo cells, full or small
+    demos: the lessons whose demo cells are run; None: all. size: full or small. pdf: whether slides
+    are printed, too
     """
     pages, extra = output / "pages", output / "extra"
     for folder in (pages, extra, output / "html"):
@@ -87,13 +91,18 @@ def stage(course: Course, output: Path, demos: list[str] | None, size: str) -> l
     for picture in support_files(course.root / "docs" / "pictures"):
         if picture.suffix in PICTURES:
             copy(picture, pages / picture.relative_to(course.root))
+    decks: dict[str, tuple[int, list[Path]]] = {}
     run = lessons if demos is None else [course.lesson(name, "release") for name in demos]
     for lesson in tqdm(lessons, "demo cells", disable=None, leave=False):
         shown = demo_outputs(course, lesson, RUNS, size) if lesson in run else []
         stage_lesson(course, lesson, shown, pages, extra)
+        slides = deck(course, lesson, shown)
+        files = write_deck(slides, extra / "slides" / f"{lesson}.html", pdf)
+        decks[slides[0].heading] = len(slides), files
     names = write_api(pages / "docs" / "api")
     (pages / "docs" / "api" / "index.md").write_text(_API.format("\n".join(names)), "utf-8")
     (pages / "docs" / "figures.md").write_text(figures_page(course.root / "docs" / "figures"))
+    (pages / "docs" / "slides.md").write_text(slides_page(decks), encoding="utf-8")
     page, graph = tracks_page(course)
     (pages / "docs" / "tracks.md").write_text(page, encoding="utf-8")
     (pages / "docs" / PICTURE).write_text(graph, encoding="utf-8")
@@ -168,8 +177,8 @@ def start_page(course: Course, lessons: list[str]) -> str:
     )
 
 
-_TEACH = ("docs/students", "docs/glossary", "docs/tracks", "docs/instructors", "docs/ai")
-_TEACH += ("docs/write-a-lesson",)
+_TEACH = ("docs/students", "docs/glossary", "docs/tracks", "docs/instructors", "docs/slides")
+_TEACH += ("docs/ai", "docs/inventory", "docs/write-a-lesson")
 _WORKS = ("docs/engine", "docs/architecture", "docs/security", "docs/figures")
 _REFERENCE = ("docs/api/index", "docs/torch", "docs/gpu-sources", "CONTRIBUTING", "CHANGELOG")
 

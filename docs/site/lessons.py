@@ -109,11 +109,28 @@ def _to_page(output: dict, name: str, files: Path) -> dict:
 
     def store(found: re.Match) -> str:
         files.mkdir(parents=True, exist_ok=True)
-        picture = Image.open(io.BytesIO(base64.b64decode(found[1]))).convert("RGB")
-        picture.quantize(_COLOURS).save(files / f"{name}.png", optimize=True)
+        (files / f"{name}.png").write_bytes(_smaller(found[1]))
         return f'loading="lazy" src="{name}.png"'
 
     return {**output, "data": {"text/html": _DRAWN.sub(store, output["data"]["text/html"])}}
+
+
+def small_picture(html: str) -> str:
+    """Return what a demo cell has drawn with its pictures inside, as small as on a page."""
+    return _DRAWN.sub(
+        lambda found: (
+            f'src="data:image/png;base64,{base64.b64encode(_smaller(found[1])).decode()}"'
+        ),
+        html,
+    )
+
+
+def _smaller(png: str) -> bytes:
+    """Return a picture, in base 64, as a file of few colours."""
+    picture = Image.open(io.BytesIO(base64.b64decode(png))).convert("RGB")
+    file = io.BytesIO()
+    picture.quantize(_COLOURS).save(file, "PNG", optimize=True)
+    return file.getvalue()
 
 
 def _anchor(heading: str) -> str:

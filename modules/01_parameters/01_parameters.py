@@ -1224,11 +1224,22 @@ expect_table(
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_parameters", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** *3 points:* AlexNet's 240 is 243.9 · 10⁶ bytes, rounded down (232.6 in 1024²); SqueezeNet's 4.8 is 4.76 · 1024² (4.99 in 10⁶); shown by computing both.
-# *2 points:* 60,965,224 / 1,248,424 = 48.8×, the same in any unit; the point stands, the figure is 2 % too good.
-# *3 points:* columns that cannot be misread: the exact count, the dtype, bytes or MiB, and what is counted (tied weights once; buffers or not; file or tensors).
-# *2 points:* running needs activations and workspace, training also gradients and optimizer state, and the system takes its part.
-# Up to 2 points off for figures without a unit or a calculation.
+# **Mark scheme.** Ten statements, each of which is there or not.
+#
+# - *1 point:* AlexNet in both units: 243.9 · 10⁶ bytes and 232.6 · 1024² bytes (`demo_megabytes`).
+# - *1 point:* So its 240 is most likely 10⁶ bytes: 1.6 % off, against 3.2 % in 1024².
+# - *1 point:* SqueezeNet in both units: 4.99 and 4.76 (`demo_megabytes`).
+# - *1 point:* So its 4.8 is most likely 1024² bytes: 0.8 % off, against 3.9 % in 10⁶.
+# - *1 point:* The reduction in one unit: 60,965,224 / 1,248,424 = 48.8 (a cell of the student's).
+# - *1 point:* The point stands; 50 is 2 % too good.
+# - *1 point:* The table names the exact count and the dtype.
+# - *1 point:* The table names the unit of its bytes, 10⁶ or 1024².
+# - *1 point:* The table says what is counted: tied weights once, buffers or not, or file against tensors.
+# - *1 point:* Running needs more: one thing of inference (activations, workspace) and one of training (gradients, optimizer state) or of the system.
+#
+# **A good answer (10).** Two lines of arithmetic for each of the paper's figures, the quotient, three columns, two further needs.
+#
+# **A poor answer (1: item 10).** “The paper rounds; 240 / 4.8 = 50, so it is right. A table needs MB and accuracy. A phone needs RAM for the gradients and for activations.”
 # ### END SOLUTION
 
 # %% tags=["milestone"]

@@ -1842,13 +1842,23 @@ mark_guess(plot.curves(ratios, log="x", show="{:.2f}".format, **look), guess_6nd
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_flops", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** *3 points:* 3 · N · D = 1.8 · 10²⁰, which is 6 · N · D in multiply-adds; in FLOPs 6 · N · D gives 3.6 · 10²⁰.
-# *4 points:* 6 · N · D is too low with either N: training_flops over reflect_6nd, calculated, is 1.160 with Kaplan's N (1,475,561,600) and 1.099 with Hoffmann's (1,557,611,200).
-# Scores and mix use no parameters and add 12 · layers · d · s a token, 10.7 % or 10.1 % of 6 · N.
-# Kaplan's N also leaves out the token matrix, which is used as the output layer: another 5.4 %.
-# Hoffmann's N counts it once, and rightly; position vectors, norms and biases have no product and take off 0.2 %.
-# *3 points:* unit; forward or training; sample, token or run, with sizes; which N; what is left out (elementwise, causal half, recomputation); tool and version.
-# A figure counts with its unit and its calculation alone.
+# **Mark scheme.** Ten statements, each of which is there or not.
+#
+# - *1 point:* The rule is 3 · N · D, or 6 · N · D counted in multiply-adds.
+# - *1 point:* 3 · 1.5 · 10⁹ · 40 · 10⁹ = 1.8 · 10²⁰ is shown.
+# - *1 point:* 6 · N · D = 3.6 · 10²⁰ FLOPs (`reflect_6nd`).
+# - *1 point:* The exact count over the rule with Kaplan's N (1,475,561,600): 1.160 (a cell of the student's, as `demo_6nd`).
+# - *1 point:* The same with Hoffmann's N (1,557,611,200): 1.099.
+# - *1 point:* The rule is too low both times.
+# - *1 point:* A reason, with a number: scores and mix have no parameters and add 12 · layers · d · s a token, 10.7 % or 10.1 % of 6 · N.
+# - *1 point:* A reason, with a number: Kaplan's N leaves out the token matrix, which is also the output layer, 5.4 %.
+# - *1 point:* Beside a count stand its unit, forward or training, and sample, token or run.
+# - *1 point:* And two of these: which N; what is left out (elementwise, causal half, recomputation); sizes; tool and version.
+#
+# **A good answer (10).** Both quotients in one cell, both reasons in per cent.
+#
+# **A poor answer (2: items 1 and 3).** “They counted multiply-adds; 6 · N · D is 3.6 · 10²⁰ (cell). It is an approximation and off by some per cent because of attention. I would write FLOPs and the model.”
+# (Attention without a number is not item 7.)
 # ### END SOLUTION
 
 # %% tags=["milestone"]

@@ -1471,7 +1471,7 @@ demos.tokens(first, further, title="GPT-2, a prompt of 32 tokens, a dot for each
 
 # %% [markdown]
 # The weights are random, and so is the text, but the work is that of a trained model.
-# A cache costs memory; lesson 04 says how much.
+# A cache costs memory, for each token of each text; the lesson on serving counts it.
 #
 # ## 10 · Where the time goes, a first look
 #
@@ -1743,18 +1743,22 @@ after = [59.2, 46.9, 47.2, 47.0, 46.8, 47.1, 47.3, 46.7, 71.5, 47.0]
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_latency", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** Each point is one statement that is there or not; nothing is taken off.
+# **Mark scheme.** Ten statements, each of which is there or not.
 #
-# - *1 point:* before: median 48.2 ms, 47.9 to 48.5, without the first call (with it 48.25 ms).
-# - *1 point:* after: median 47.0 ms, 46.8 to 47.3, without the first call (with it 47.05 ms).
-# - *1 point:* the first call of each is left out because it is cold, which warming up would avoid.
-# - *1 point:* the intervals do not overlap, so in these data the change made it faster, by 2.5 %; overlap would have meant that nothing is known.
-# - *1 point:* a mistake with its effect: `time.time` can be set meanwhile, or all came before, then all after, so that any other change counts too.
-# - *1 point:* another: one disturbed call (71.5) carries the mean.
-# - *1 point:* a third: no interval, or only ten calls, so that nobody knows how sure 1.2 ms is.
-# - *1 point:* the new method: `perf_counter`, warm-up, enough calls, median with interval and warnings.
-# - *1 point:* both programs in turns, repeated in fresh processes.
-# - *1 point:* machine, versions and load written down, so that a colleague can repeat it.
+# - *1 point:* The first call of each is left out, because it is cold; or it is shown that the intervals overlap with it, 47.9 to 49.0 and 46.8 to 59.2.
+# - *1 point:* Before: median 48.2 ms, 47.9 to 48.5 (`confidence_interval(before[1:])`).
+# - *1 point:* After: median 47.0 ms, 46.8 to 47.3 (ranks 2 and 8 of 9).
+# - *1 point:* These intervals do not overlap: “after” is lower in these data, by 2.5 %.
+# - *1 point:* Ten before, *then* ten after: what else changed cannot be told apart from the change.
+# - *1 point:* A mistake with its effect: `time.time` can be set; cold calls belong to a warm-up (61.0 and 59.2); 71.5 alone moves the mean from 48.4 to 50.7; no interval; or only ten calls.
+# - *1 point:* A second one of these.
+# - *1 point:* A third one of these.
+# - *1 point:* The method: three of `perf_counter`, warm-up, in turns, median with interval.
+# - *1 point:* It can be repeated: machine, versions and load are written down, and at least six fresh runs.
+#
+# **A good answer (10).** Two intervals from a cell, the order named as the flaw, a plan in five lines.
+#
+# **A poor answer (2: items 6 and 7).** “71.5 pulls the mean up by more than 2 ms, one should use the median, 48.25 and 47.05, so it is faster. Ten runs are too few to be sure.”
 # ### END SOLUTION
 
 # %% tags=["milestone"]

@@ -1610,11 +1610,23 @@ for way, how in ways.items():
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_memory", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** *3 points:* saved_activations gives 654.4 MB, three times what the report says; of a block's 51.0 MB the feed-forward part keeps 24.0, attention 18.0, or 27.0 and 21.0 with their inputs; calculated, not estimated.
-# *4 points:* parameters and gradients take 949.4 MB, so 1,603.8 MB with all activations, and about 990 with checkpoints: the inputs of 12 blocks, 36 MB, and 6 MB for the last norm and the output layer (985 to 992 is right).
-# They cost the forward pass of the blocks once more, 22.3 · 10⁹ FLOPs a text, 23 % of a step.
-# *3 points:* the sum is just below 1,024 MB, and it does not fit, for two of: what one block keeps while it runs again, 51 MB; the output, 8 · 128 · 50,257 numbers, 196 MB, and its gradient, as much again; temporary results (MemoryTracker); Python, libraries, driver and allocator (MemoryProfiler).
-# A figure counts with its unit and its calculation alone.
+# **Mark scheme.** Ten statements, each of which is there or not.
+#
+# - *1 point:* 654.4 MB are kept (`saved_activations` of GPT-2 small, 8 × 128).
+# - *1 point:* Of a block's 51.0 MB the feed-forward part keeps 24.0 (27.0 with its input), attention 18.0 (21.0).
+# - *1 point:* That is three times the report's 200 MB.
+# - *1 point:* Parameters and gradients: 949.4 MB.
+# - *1 point:* The sum with all activations: 1,603.8 MB.
+# - *1 point:* The sum with checkpoints: 985 to 992 MB; the inputs of 12 blocks take 36 MB, and the last norm and the output layer 6 MB.
+# - *1 point:* The price: the blocks' forward pass once more, 22.3 · 10⁹ FLOPs a text, 23 % of a step.
+# - *1 point:* The sum is below 1,024 MB, and it does not fit.
+# - *1 point:* One thing that is in no sum, with its size or how to measure it: the block that runs again, 51 MB; the output, 196 MB, and its gradient; temporary results; Python, driver, allocator.
+# - *1 point:* A second one of these.
+#
+# **A good answer (10).** A cell with six numbers, and the output's 196 MB.
+#
+# **A poor answer (2: items 4 and 6).** “949.4 + 36 + 6 = 991 MB (cell), below 1,024, so it fits, but it is slower by a third.”
+# (A third is the whole forward pass, so not item 7.)
 # ### END SOLUTION
 
 # %% tags=["milestone"]

@@ -2393,10 +2393,24 @@ demos.attention_curves(predicted, measured, guess_attention)
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_profiler", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** Each point is one statement, there or not.
-# *4 points:* half of 41 % is 20.5 % of 48 ms, 9.8 ms; `cProfile` adds about the same time to each call and return, so a function that is called often and briefly (900 times a request, 20 µs each) looks larger than it is; the 48 ms are those of the watched program; `product`'s tottime holds its own lines, too, which no library halves.
-# *4 points:* the model and its sizes, with the number of rounds; the ratio of one way to watch, from paired runs; that of another (for tiny layers the recorder and `cProfile` are well above 1, a sampler is near 1; the numbers are those of the student's machine); the spread of both.
-# *2 points:* a sampler, or the recorder for the ops together with a bare timing; what it does not show (counts of calls and short functions; Python between ops).
+# **Mark scheme.** Ten statements, each of which is there or not.
+# The numbers of items 7 and 8 are the student's own.
+#
+# - *1 point:* If all figures held: 20.5 % of 48 ms, 9.8 ms.
+# - *1 point:* `cProfile` adds about the same time to each call and return, so what is called often (900 times a request) looks larger.
+# - *1 point:* The 48 ms are the watched program's, too.
+# - *1 point:* `product`'s tottime is not all multiplication: its own lines and `cProfile`'s share are in it.
+# - *1 point:* The measured model is described: layers and sizes.
+# - *1 point:* Paired rounds, and how many (`profiling_overhead`).
+# - *1 point:* Two ratios, from cells (as `demo_overhead` and `demo_sampler`).
+# - *1 point:* Their spread: repeated, or an interval.
+# - *1 point:* A choice with a reason: a sampler, or the recorder with a bare timing beside it.
+# - *1 point:* What that does not show: counts of calls, short functions, or Python between ops.
+#
+# **A good answer (10).** “The recorder 1.9, 1.8 and 2.0 in three series of 11 rounds, the sampler 1.01 to 1.03”, with the model and both reasons.
+#
+# **A poor answer (2: items 2 and 9).** “cProfile adds time to each call, so the real saving is less, maybe 5 ms. I would use a sampler, because it has only 2 % overhead.”
+# (Quoted, not measured.)
 # ### END SOLUTION
 
 # %% tags=["milestone"]

@@ -1985,11 +1985,24 @@ expect_raises("a bandwidth of 0 is an error", lambda: reflect_relu(5, 4, 100e12,
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_roofline", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** Figures differ from machine to machine: what counts is that they are the student's own, and consistent with one another.
-# *3 points:* both roofs with units, threads, dtype and working set, with the spread of the rounds, and best (not median) named as such.
-# *4 points:* shares of the time by wall that sum to 1, from `classify` on recorded rows; three calls of `amdahl` with these shares and a speedup of 2 (operations at the ridge need both roofs: 1 point for saying so); the best of the three chosen by these numbers.
-# *3 points:* one operation named with its intensity and efficiency; a reason that fits (in a cache, one thread, several passes or an expensive function, write allocate, another count of FLOPs); a measurement that would decide it.
-# A figure counts with its unit and its calculation alone.
+# **Mark scheme.** Ten statements, each of which is there or not.
+# All numbers are the student's own; check that the shares of item 4 sum to 1 and that item 5 follows from them.
+#
+# - *1 point:* Both roofs, with units.
+# - *1 point:* With the threads, the dtype and the working set (`demo_peak`, `demo_sweep`).
+# - *1 point:* The best of the rounds, called so, and their spread.
+# - *1 point:* The shares of the time by wall, from `classify` on recorded rows, which sum to 1 (`demo_verdicts`).
+# - *1 point:* Three calls of `amdahl` with these shares and 2.
+# - *1 point:* What is at the ridge needs both roofs.
+# - *1 point:* The offer is chosen by these numbers.
+# - *1 point:* One operation, with its intensity and its efficiency.
+# - *1 point:* A reason that fits: a cache, one thread, several passes, write allocate, another count of FLOPs.
+# - *1 point:* A measurement that would decide it.
+#
+# **A good answer (10).** Shares of 0.81, 0.12 and 0.07, gains of 1.68, 1.06 and 1.04, and an operation that is measured again with a smaller working set.
+#
+# **A poor answer (1: item 9).** “GPT-2 is memory-bound, so twice the bandwidth. My bandwidth is 12 GB/s, and GELU is slow because it takes several passes.”
+# (No intensity, so not item 8; one roof, so not item 1.)
 # ### END SOLUTION
 
 # %% tags=["milestone"]

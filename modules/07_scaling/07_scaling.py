@@ -534,7 +534,7 @@ for powers in ((1,), (0, 1), (1, 2), (0, 1, 2)):
 # %% [markdown]
 # More powers are not always better: a price that the data cannot know is chosen by the noise.
 # Take the powers that the program has.
-# If the held-out size disagrees, distrust the measurements first and repeat them in turns, as the cell above does.
+# If the held-out size disagrees, first repeat the measurements in turns, as the cell above does.
 #
 # ## 4 · What a batch shares
 #
@@ -679,8 +679,7 @@ batches(measured, cost, guess_half_batch)
 guess_xl_one_token = None  # your guess: ms
 
 # %% [markdown]
-# A fit needs measurements.
-# For a model that you have not loaded there are none, but there are shapes.
+# A model that you have not loaded has no measurements, but it has shapes.
 # Lesson 05's `op_facts` says what each operation computes and moves, on *meta* tensors too, where 6 GB of weights are recorded in a tenth of a second.
 # Lesson 06 says how long that takes at least.
 # And each operation costs an *overhead*: the call, the checks, the launch:
@@ -913,10 +912,10 @@ guesses.compare("GPT-2 XL on a T4, one token", guess_xl_one_token, round(one, 1)
 # One token takes 22.6 ms: 19.5 to read the weights once, and 0.4 for the FLOPs.
 # So 32 tokens cost hardly more than one, and so do 32 users who have just begun.
 # With 1,024 tokens behind each user, reading their keys and values (the *KV cache*) takes 62.9 ms more.
+# And beside 6.2 GB of weights, 32 such caches, 20.1 GB, do not fit on a T4.
 #
 # Test it on three models at five sizes, on one thread.
-# The bound says how long they take *at least*; a GELU may go over its data several times.
-# So the cell also records one size of each model, takes the factor between measured and predicted for each kind of operation, and carries it to the other four sizes.
+# A GELU may go over its data several times: so the cell also records one size of each model, takes the factor between measured and predicted for each kind of operation, and carries it to the other four sizes.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_predicted", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 # Draws predicted against measured times of three models, five sizes each; predicts GPT-2 XL here.
@@ -2036,19 +2035,24 @@ for pairs, count in (("all pairs of tokens", 4), ("only the pairs that a causal 
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_scaling", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** Figures differ from machine to machine; they must be the student's own.
-# Each point is one statement that is there or not; nothing is taken off.
+# **Mark scheme.** Ten statements, each of which is there or not.
+# The numbers are the student's own.
 #
-# - *1 point:* the ladder's seconds, with the size of the matrices and the number of threads.
-# - *1 point:* shares in logarithms that sum to 1.
-# - *1 point:* each step is assigned to one of the five causes.
-# - *1 point:* one step holds two causes at once (dot products by numpy: interpreter and SIMD).
-# - *1 point:* order or tiles are counted by misses, with a number from `cache_misses`.
-# - *1 point:* interpreter, SIMD or threads are not, with a number: calls, the width of a register, or cores.
-# - *1 point:* one reason why a measured step is not the ratio of misses (prefetching, several caches, the interpreter in front).
-# - *1 point:* at 8 × 8 all three matrices fit into the nearest cache, so neither order nor tiles remain.
-# - *1 point:* at 8 × 8 a call, or starting threads, costs more than the product.
-# - *1 point:* a measurement that would show it before anything is rewritten: the ladder at n = 8, a fit with the power 0, or n½.
+# - *1 point:* A ladder with seconds, size and threads (`demo_ladder`).
+# - *1 point:* Shares in logarithms that sum to 1 (`speedup_steps`).
+# - *1 point:* Each step has one of the five causes.
+# - *1 point:* One step is said to hold two: interpreter and SIMD in a dot product.
+# - *1 point:* Order or tiles, with a number of `cache_misses`.
+# - *1 point:* A cause that misses cannot count, with a number: calls, the width of a register, or cores.
+# - *1 point:* Why a measured step is smaller than its ratio of misses: prefetching, several caches, or the interpreter in front.
+# - *1 point:* At 8 × 8, three matrices of 512 bytes in float64 fit into the nearest cache.
+# - *1 point:* So a call costs more than the product: order, tiles and threads do not remain.
+# - *1 point:* A test before rewriting: the ladder at n = 8, a fit with the power 0, or n½.
+#
+# **A good answer (10).** A table of six programs with seconds, shares and causes, and the ladder again at n = 8.
+#
+# **A poor answer (1: item 9).** “BLAS is written in assembler and uses caches well. With small matrices the call costs more than the product, so it will not help.”
+# (No test.)
 # ### END SOLUTION
 
 # %% tags=["milestone"]

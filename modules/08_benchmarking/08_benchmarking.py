@@ -1773,18 +1773,24 @@ print("the bare weights of LLaMA-13B: {:.1f} and {:.1f} GB of 10⁹ bytes".forma
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_benchmarking", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** Each point is one statement that is there or not; nothing is taken off.
+# **Mark scheme.** Ten statements, each of which is there or not.
+# Open the link.
 #
-# - *1 point:* a link to a published benchmark, and which of its figures is audited.
-# - *1 point:* two things that were equal between the versions.
-# - *1 point:* one thing that was not equal, or is not said, and how it could explain the result by itself.
-# - *1 point:* the rule that decided (one run, a mean, an interval), or that none is given.
-# - *1 point:* what that rule does with two equal programs: how it raises a false alarm, or misses a gain.
-# - *1 point:* a number with a unit from this lesson's cells, or measured, that supports this.
-# - *1 point:* a function of the student's own applied to the published figures, with its result.
-# - *1 point:* whether result and claim agree within the rounding of the claim.
-# - *1 point:* a measurement that could come out against the writer's view: what is compared, in which order, in how many rounds or runs.
-# - *1 point:* the tolerance below which the writer would claim nothing.
+# - *1 point:* The link opens, and holds the table quoted.
+# - *1 point:* Three conditions that were equal.
+# - *1 point:* Two that were not, or are not said.
+# - *1 point:* One of these could make the result alone, and in which direction.
+# - *1 point:* The rule that decided is named: one run, a mean, an interval, or none.
+# - *1 point:* Its false alarms or misses as a number, with the cell that printed it (`demo_alarms`, `demo_rules`, `demo_nights`); a number of the lesson that does not fit the rule does not count.
+# - *1 point:* A row of the table computed again by a named function, both numbers shown.
+# - *1 point:* The verdict respects rounding and names the unit.
+# - *1 point:* A measurement, with versions, order, and rounds or runs.
+# - *1 point:* An outcome of it that would change the writer's mind, and the difference below which nothing would be claimed.
+#
+# **A good answer (10).** A README's “1.3×”, one run each, in blocks: 28 to 52 % false alarms.
+#
+# **A poor answer (3: items 1, 2 and 5).** A link to the table, three conditions that were equal, “they took one run, so 87 % of nights are false alarms”.
+# (87 % belongs to forty gates, so not item 6.)
 # ### END SOLUTION
 
 # %% tags=["milestone"]

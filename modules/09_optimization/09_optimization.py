@@ -1993,132 +1993,7 @@ race.picture(slow_tiles, through_tiles, "DESK", 267_400, fast=32_768, **head)
 # Larger tiles of *queries* save traffic, since keys and values pass once for each of them.
 # Three tiles fit; two never do, since half of q and the sums for it fill the memory alone.
 #
-# ## 7 · One token at a time
-#
-# **Optional.** A decoder generates text token by token.
-# Without a *KV cache* it runs all tokens so far through the model for each new one; with one, it runs only the newest token, and looks up the keys and values of the others.
-
-
-# %% nbgrader={"grade": false, "grade_id": "generation_flops", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def generation_flops(layers, d, vocab, prompt, new, cached):
-    """Return the FLOPs of a decoder's matrix products while it generates tokens. (Optional.)
-
-    layers, d, vocab: blocks, width and vocabulary of a GPT-2. prompt: tokens at the start; new:
-        tokens to generate.
-    The first pass has the prompt's tokens, and gives the first new token; each later pass gives one
-    more. cached: True if keys and values are kept, so that each later pass has the newest token
-    alone; else it has all tokens so far.
-    A pass of n tokens that look at t (themselves included): in each block 24 * n * d**2 for the
-    projections and the feed-forward part, 4 * n * t * d for scores and mix; and 2 * n * d * vocab.
-    Raises ValueError for a number below 1.
-
-    >>> generation_flops(layers=1, d=2, vocab=3, prompt=1, new=1, cached=False)
-    116
-    """
-    ### BEGIN SOLUTION
-    if min(layers, d, vocab, prompt, new) < 1:
-        raise ValueError("sizes and tokens are at least 1")
-
-    def one_pass(tokens, seen):
-        block = 24 * tokens * d**2 + 4 * tokens * seen * d
-        return layers * block + 2 * tokens * d * vocab
-
-    lengths = range(prompt + 1, prompt + new)
-    later = [one_pass(1 if cached else length, length) for length in lengths]
-    return one_pass(prompt, prompt) + sum(later)
-    ### END SOLUTION
-
-
-# %% nbgrader={"grade": true, "grade_id": "test_generation_flops", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
-expect_table(
-    generation_flops,
-    (
-        "GPT-2 small, 32 and 32 tokens, no cache",
-        (12, 768, 50257, 32, 32, False),
-        378_299_523_072,
-    ),
-    ("with a cache", (12, 768, 50257, 32, 32, True), 15_657_638_400),
-    ("one new token needs no cache", (2, 8, 10, 5, 1, True), 17_760),
-    ("no prompt, no new token", [(2, 8, 10, 0, 5, True), (2, 8, 10, 5, 0, True)], ValueError),
-    ("no layers", (0, 8, 10, 5, 5, True), ValueError),
-    ("no width, no vocabulary", [(2, 0, 10, 5, 5, False), (2, 8, 0, 5, 5, True)], ValueError),
-)
-### BEGIN HIDDEN TESTS
-# vary: 2 in 2..9
-expect(
-    "without a cache every pass begins at the first token",
-    generation_flops(1, 2, 3, 1, 3, False),
-    6 * (96 + 12) + 8 * (1 + 4 + 9),
-)
-# vary: 2 in 2..9
-expect(
-    "with a cache each pass looks at all tokens so far",
-    generation_flops(1, 2, 3, 1, 3, True),
-    3 * (96 + 12) + 8 * (1 + 2 + 3),
-)
-### END HIDDEN TESTS
-
-# %% nbgrader={"grade": false, "grade_id": "demo_cache", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-# A small GPT-2 generates 32 tokens, without and with a cache.
-from proflab.models import GPT2
-
-noise.show_load()
-model, start = GPT2(1000, 128, 128, 2, heads=4).eval(), Tensor(np.arange(32)[None])
-for name, cached in {"all tokens again": False, "with a KV cache": True}.items():
-    rows = demos.generating(rows_of, model, start, cached)
-    flops, ms = (sum(row[key] for row in rows) for key in ("matmul_flops", "self_ms"))
-    print(f"{name}: {flops / 1e9:.2f} GFLOPs, {ms:,.0f} ms")
-
-# %% [markdown]
-# **Optional.** The cache takes memory, and nobody knows how long a text will become.
-# [vLLM](https://arxiv.org/abs/2309.06180) hands out small *pages*, as an operating system does.
-
-
-# %% nbgrader={"grade": false, "grade_id": "paged_tokens", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def paged_tokens(lengths, page):
-    """Return for how many tokens caches reserve memory, page by page, an int. (Optional.)
-
-    lengths: the tokens of each sequence, ints, at least 1; at least one. page: tokens of a page, at
-    least 1. A sequence has as many whole pages as its tokens need, of its own.
-    Raises ValueError for no sequences, and for a number below 1.
-
-    >>> paged_tokens([5, 8], 4)
-    16
-    """
-    ### BEGIN SOLUTION
-    if not lengths or min(lengths) < 1 or page < 1:
-        raise ValueError("there must be sequences with tokens, and pages")
-    return sum(-(-length // page) * page for length in lengths)
-    ### END SOLUTION
-
-
-# %% nbgrader={"grade": true, "grade_id": "test_paged_tokens", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
-lengths = [13, 250, 1900, 40, 700]
-expect_table(
-    paged_tokens,
-    ("2,048 each", (lengths, 2048), 10_240),
-    ("pages of 16", (lengths, 16), 2928),
-    ("pages of 1", (lengths, 1), 2903),
-    ("a sequence of one token", ([1, 17], 16), 48),
-    ("no sequences", ([], 16), ValueError),
-    ("a sequence without tokens", ([4, 0], 16), ValueError),
-    ("no page", (lengths, 0), ValueError),
-)
-expect("the lengths stay as they are", lengths, [13, 250, 1900, 40, 700])
-### BEGIN HIDDEN TESTS
-expect_table(
-    paged_tokens,
-    # vary: 17 in 17..31
-    ("a full page needs no second one", ([32, 16, 17], 16), 80),
-    # vary: 30 in 29..34
-    ("each sequence has pages of its own", ([1, 1, 1, 30], 7), 56),
-    ("pages of 48 tokens", ([49, 48, 1], 48), 192),
-    ("lengths are not negative", ([4, -3], 16), ValueError),
-)
-### END HIDDEN TESTS
-
-# %% [markdown]
-# ## 8 · The slow script
+# ## 7 · The slow script
 #
 # Name the three bottlenecks of `slow_training.py`, and the lines that cause them, from what section 1 printed.
 # The next cell is the step without the three, with your `attend` in it.
@@ -2170,14 +2045,13 @@ demos.waterfall(found, title="One training step, and what each fix gave")
 #
 # | symptom | cause | cure | what to expect | measured in |
 # |---|---|---|---|---|
-# | "data loading" leads `diagnose` | loading in the main program | workers; decoded data kept, if it fits | at most `best`, from the second epoch on | 1, 2, 8 |
+# | "data loading" leads `diagnose` | loading in the main program | workers; decoded data kept, if it fits | at most `best`, from the second epoch on | 1, 2, 7 |
 # | more workers change nothing | one lock, one disk, or loading keeps up already | another format, processes | step time is the floor | 2 |
 # | losses are flat, or NaN, in 16 bits | gradients below 6 · 10⁻⁸, or above 65,504 | loss scaling, master weights | the float32 curve again | 3 |
 # | out of memory at the batch you want | activations of the whole batch | accumulation, checkpoints | peak of the largest piece | 4 |
 # | elementwise ops near their roof | one trip to memory for each op | fusion | bytes before/after | 5 |
 # | attention's bytes grow with s² | scores in memory | tiles, fused attention | about 2sd · s/block | 6 |
-# | generation slows down with length | the text is run again for each token | KV cache | 24× fewer FLOPs at 32 + 32 tokens (20× with the last token's logits alone) | 7 |
-# | memory grows step by step | graphs kept in a list | `float(loss)` | no crash, and what the waterfall shows | 1, 8 |
+# | memory grows step by step | graphs kept in a list | `float(loss)` | no crash, and what the waterfall shows | 1, 7 |
 
 # %% [markdown]
 # ### In torch
@@ -2195,6 +2069,7 @@ demos.waterfall(found, title="One training step, and what each fix gave")
 #
 # [`torch.amp`](https://docs.pytorch.org/docs/stable/amp.html) chooses the type of each op, scales the loss, and follows the rule of `scale_after`.
 # It hides which steps were skipped.
+# Where generation slows down with length, it is a KV cache that helps: the lesson on serving.
 # For the rest: `DataLoader(num_workers=…, pin_memory=True)`, `torch.utils.checkpoint`, `torch.compile`, and `scaled_dot_product_attention`.
 
 # %% [markdown]
@@ -2208,12 +2083,23 @@ demos.waterfall(found, title="One training step, and what each fix gave")
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_optimization", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** One point for each statement that is there.
-# *3 points:* (1) the loading, with the share or `best` of its region; (2) the attention, with the share or `best` of its rows, or their bytes, or float64; (3) the list of losses, with the bytes that a step leaves.
-# *4 points:* (4) for the loading, `best` and the waterfall's speed-up stand side by side; (5) so they do for the attention; (6) at least one interval is given; (7) a difference is explained (ops that vanish have no roof; a new op takes time; a fix changes what is left to fix; noise) or it is shown that there is none.
-# *1 point:* (8) the losses are the same before and after.
-# *2 points:* (9) one quick win is chosen for a reason in the writer's own program; (10) a measurement is named that could come out against it.
-# The third fix gives memory, and what the waterfall shows in time: a number for either is right.
+# **Mark scheme.** Ten statements, each of which is there or not.
+#
+# - *1 point:* Loading: its region's share (`demo_slow`).
+# - *1 point:* Attention: its rows' share, or their bytes and float64.
+# - *1 point:* The leak: the bytes that a step leaves, by `find_leak`.
+# - *1 point:* The first fix: what `diagnose` promised, and what was measured, with its interval (`demo_waterfall`).
+# - *1 point:* The second fix: the same.
+# - *1 point:* A difference is explained: ops that vanish have no roof; each fix changes what is left; noise.
+# - *1 point:* The third fix is reported as it came out, whatever that was, and its aim is memory, which `diagnose` does not promise in time.
+# - *1 point:* A quick win, with a reason in the writer's own program.
+# - *1 point:* A measurement that would talk the writer out of it.
+# - *1 point:* Same batches and equal losses are said.
+#
+# **A good answer (10).** A table of three rows (share, promised, measured with interval), and “the third gave 1.29×, which `diagnose` does not promise; it was there for the memory”.
+#
+# **A poor answer (2: items 1 and 10).** “Loading was 60 % (print_top_operations) and I fixed it; now it is 4 times as fast, with the same losses on the same batches.”
+# (Item 4 lacks promise and interval.)
 # ### END SOLUTION
 
 # %% tags=["milestone"]

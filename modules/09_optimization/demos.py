@@ -299,15 +299,6 @@ def draw_pieces(ms: dict[int | None, noise.Measured]) -> Picture:
     return bars(named, unit="ms", title=title, show="{:.0f} ms".format)
 
 
-# ── one token at a time ──────────────────────────────────────────────────────────────────────
-
-
-def generating(rows_of: Callable, model: Any, start: Tensor, cached: bool) -> list[dict]:
-    """Return the rows of a model that generates tokens on one thread."""
-    with on_threads(1):
-        return rows_of(lambda: model.generate(start, demo_size(32, 4), cached))
-
-
 # ── fixes ────────────────────────────────────────────────────────────────────────────────────
 
 WAYS = {  # what is fixed: the faults that are put back into the step without any

@@ -2017,11 +2017,25 @@ print(f"267 times: the document's CPU ({cpu / 1e9:.0f} GFLOP/s) ran at {share:.0
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_gpu", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** *3 points:* the queueing: the host's clock shows less than the events ("not synchronized"); with the first call in it, compilation ("first call"); a product of eight times the work tells: queueing takes as long.
-# *4 points:* µs a launch, alone and in a graph, with card and source (2.6 and 1.3 on the A100), or the slope by reflect_launch, with the document named (constructed, or card and date); the kernels' number times 1 ms against times that; what was taken for a launch: the first call, a copy, an allocation, a launch with the wait.
-# *3 points:* reflect_speedup with the document's peaks, calculated: the CPU at a small part of its peak, so a Python loop, one thread, no BLAS, another data type, or a time that is wrong on the GPU's side.
-# Beside a speed-up: code, sizes, types and threads of both, copies, clock, date.
-# Up to 2 points off for figures without a unit or a calculation, or for calling the constructed document a measurement.
+# **Mark scheme.** Ten statements, each of which is there or not.
+# The numbers are those of the constructed document; a notebook that ran on a card prints its own.
+# Who calls the constructed document a measurement does not earn item 5.
+#
+# - *1 point:* Queueing: 1,251 TFLOP/s by the host, 5.67 by events, “not synchronized” (`demo_trials`).
+# - *1 point:* The first call holds the compilation (“first call”).
+# - *1 point:* A product of eight times the work tells: queueing takes as long.
+# - *1 point:* A launch: 4.55 µs by `reflect_launch`, 1.31 in a graph, or those of a measured card (`demo_published`).
+# - *1 point:* The document is named: constructed, or card and date.
+# - *1 point:* The kernels of a forward pass, 185: 185 ms at 1 ms each, 0.84 ms by the document.
+# - *1 point:* What was taken for a launch: the first call, a copy, an allocation, or a launch and the wait.
+# - *1 point:* At most 24 % of the CPU's 95 GFLOP/s, by `reflect_speedup` with the document's peak, 6.15 TFLOP/s (`demo_speedup`).
+# - *1 point:* What the CPU may have run (a Python loop, one thread, no BLAS, another dtype), or that the GPU's time is wrong.
+# - *1 point:* Beside a speed-up, four of: code, sizes, types, threads of both, copies, clock, date.
+#
+# **A good answer (10).** Four printed numbers, each with its row of the document.
+#
+# **A poor answer (2: items 1 and 2).** “They did not synchronize, so they timed the queueing, and the first call compiles. A launch takes about 5 µs.”
+# (Item 4 needs the slope.)
 # ### END SOLUTION
 
 # %% tags=["milestone"]

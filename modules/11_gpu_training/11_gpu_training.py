@@ -2215,12 +2215,23 @@ anywhere.save()
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_gpu_training", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** One point for each statement that is there.
-# *3 points:* (1) the document is named: constructed, or card and date; (2) images/s before and after; (3) at least one change as a ratio with its interval.
-# *3 points:* (4) the loader's cause, with the idle time by cause; (5) another change's cause, with a measured op or bytes; (6) shares of the way, in logarithms.
-# *2 points:* (7) checkpointing did not help, and why; (8) an interaction calculated.
-# *2 points:* (9) the MFU, with its peak; (10) a second card by allreduce_ms or overlapped, on a named link.
-# A figure of the constructed document that is called a measurement does not count.
+# **Mark scheme.** Ten statements, each of which is there or not.
+# The numbers are those of the constructed document; a notebook that ran on a card prints its own.
+#
+# - *1 point:* The document is named: constructed, or card and date.
+# - *1 point:* From 320 to 932 images/s, 2.91 times in all, with the batches (`demo_parts`).
+# - *1 point:* A step as a ratio with its interval: 1.375 (1.362 to 1.396) for the first (`demo_parts`).
+# - *1 point:* Each change's share of the way, in logarithms, 29, 42, 8, 11 and 10 % (`demo_report`), and the same loss.
+# - *1 point:* The first step's cause: of 51 ms idle in a step of 149 ms, 33 are data, on the V100 that was traced (`demo_causes`).
+# - *1 point:* Another step's cause, by op, bytes or frame; or that a step switches two things, as “compile, one shape” does (`demo_parts`).
+# - *1 point:* Checkpointing did not help, 0.880, and why: another forward pass.
+# - *1 point:* An interaction computed, 2.67 on the CPU that was measured, and what it means (`demo_pairwise`).
+# - *1 point:* The MFU, 15.3 % of 65 TFLOP/s, and HFU is not taken for it (`demo_mfu`).
+# - *1 point:* A second card: the exposed ms against the step, on a named link (`allreduce_ms`, `overlapped`).
+#
+# **A good answer (10).** A table of five rows with intervals and causes, and two paragraphs.
+#
+# **A poor answer (1: item 2).** A list of what was switched on, “320 to 932 images/s, 2.9 times as fast on a T4, batch 128”, without intervals, causes or “constructed”.
 # ### END SOLUTION
 
 # %% tags=["milestone"]

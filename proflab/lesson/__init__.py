@@ -17,6 +17,7 @@ tracebacks:    find whose function allocated
 race:          speed that earns points, without a clock
 doubles:       stand for clocks, models and memory in test cells
 cuda:          measure a CUDA device, and keep what was measured
+concepts:      read answers to concept questions, and count them
 
 For a notebook on its way, and for the course's commands:
 
@@ -41,9 +42,11 @@ from proflab.checks.expect import (
     expect_raises,
     expect_table,
 )
+from proflab.lesson.concepts import choice
 from proflab.lesson.run_all import install
 
 __all__ = [
+    "choice",
     "expect",
     "expect_between",
     "expect_cheaper",

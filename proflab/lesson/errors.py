@@ -78,6 +78,8 @@ def tell(
     in_doubt = cell is not None and (cell.rests_on_exercises or bool(own_earlier))
     if exercise is None and not in_doubt:
         return None
+    if cell is not None and cell.name.startswith("test_concept_") and type(error) is ValueError:
+        return [str(error)]
     if isinstance(error, NameError) and outline and error.name in outline.exercises:
         missing = outline.exercises[error.name]
         return [f"`{missing.name}` is not defined, so run its cell first{_place(missing)}"]

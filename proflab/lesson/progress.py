@@ -11,6 +11,7 @@ import sys
 from dataclasses import asdict, dataclass, field
 
 from proflab.lesson import guesses, mine
+from proflab.lesson.concepts import answered_line
 from proflab.lesson.kernel_record import Record, current_record
 from proflab.lesson.outline import Exercise, Outline, place_of
 
@@ -44,6 +45,7 @@ class Progress:
     stored: str = ""
     track: str = ""
     milestone: list[str] = field(default_factory=list)
+    concepts: str = ""
 
     def text(self) -> str:
         """Return the table as text."""
@@ -58,6 +60,7 @@ class Progress:
             sum(getattr(row, name) for row in self.rows) for name in ("earned", "points")
         )
         lines += ["", f"So far {earned:g} of {points:g} points by the visible checks."]
+        lines += [self.concepts] if self.concepts else []
         lines += [self.track, self.next] if self.track else [self.next]
         if self.guesses:
             lines += ["", "Your guesses:", *(f"  {sentence}" for sentence in self.guesses)]
@@ -112,7 +115,15 @@ def measure(record: Record) -> Progress:
         )
     ahead, asked = _next(rows, outline), guesses.sentences()
     reached = _milestone(rows, outline)
-    return Progress(outline.lesson, rows, ahead, asked, track=_track(outline), milestone=reached)
+    return Progress(
+        outline.lesson,
+        rows,
+        ahead,
+        asked,
+        track=_track(outline),
+        milestone=reached,
+        concepts=answered_line(record).capitalize(),
+    )
 
 
 def _milestone(rows: list[Row], outline: Outline) -> list[str]:

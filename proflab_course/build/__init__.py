@@ -9,6 +9,7 @@ tracks.py      what a track leaves out becomes given code, or goes
 mentions.py    a link for what a track's text mentions and its class never saw
 vary.py        --seed N: other inputs in the hidden cases that may vary
 draw.py        a lesson's own draws: files and races; by_student.py one for each student
+concepts.py    the block of concept questions, and what must not tell of them
 stamp.py       badges, points, Colab's first cell, and the last one
 map_cell.py    the map below the title: what is built, how long it takes
 policy.py      what students may ask AI assistants: said below the title, and to the assistants
@@ -21,6 +22,7 @@ limits.py      how much of it may be
 evidence.py    what hidden cases prove that visible ones do not tell
 notes.py       what an instructor should know and nothing refuses
 release.py     the students' notebook, by nbgrader
+inventory.py   the notebooks of the inventory, when they are asked for
 leaks.py       no solution or hidden value in it
 claims.py      examples in docstrings, and the milestone of the last cell
 trial.py       both notebooks are executed

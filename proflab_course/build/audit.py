@@ -36,8 +36,8 @@ from proflab_course.course.notebook import (
 from proflab_course.course.test_cells import GrammarError, split
 
 _PLACES: dict[tuple[str, str], tuple[Role, ...]] = {
-    SOLUTION: ("exercise", "manual"),
-    HIDDEN: ("test",),
+    SOLUTION: ("exercise", "answer", "manual"),
+    HIDDEN: ("test", "answer test"),
     MARK_SCHEME: ("manual",),
 }
 _PICTURE = re.compile(r"!\[[^]]*\]\(\s*<?([^)\s>]+)|<img[^>]*?\ssrc=[\"']([^\"']+)")
@@ -82,7 +82,7 @@ def release_mistakes(lesson: Lesson, release: Lesson) -> list[str]:
     """Return what a lesson's release lacks: cells, and names that its stubs leave undefined."""
     released = {cell.name: cell for cell in release.cells if cell.name}
     mistakes = []
-    for cell in lesson.named("exercise", "test", "manual", "given"):
+    for cell in lesson.named("exercise", "test", "answer", "answer test", "manual", "given"):
         if cell.name not in released:
             mistakes.append(f"{cell.where} is missing from the release")
         elif cell.role == "exercise":

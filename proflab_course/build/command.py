@@ -16,10 +16,12 @@ from proflab.lesson.mine import FILE as MINE
 from proflab_course.build.by_student import students_of, write_students
 from proflab_course.build.class_tree import class_tree, extension_notes
 from proflab_course.build.draw import secret_of
+from proflab_course.build.inventory import build_inventory, write_list
 from proflab_course.build.limits import excess_lines, sizes_table
 from proflab_course.build.make import IGNORED, STEPS, Audit, Plan, make, workplace
 from proflab_course.build.policy import policy_notes
 from proflab_course.build.tracks import read_tracks, track_points
+from proflab_course.course.inventory import HALVES, NAME
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import read_module
 from proflab_course.course.tracks import PUBLIC
@@ -28,7 +30,10 @@ from proflab_course.course.tracks import PUBLIC
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `proflab build`."""
     parser.add_argument(
-        "lessons", nargs="*", metavar="LESSON", help="the lessons to build (default: all)"
+        "lessons",
+        nargs="*",
+        metavar="LESSON",
+        help="the lessons to build (default: all), or `inventory`",
     )
     parser.add_argument(
         "--check",
@@ -58,7 +63,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--per-student",
         type=Path,
         metavar="ROSTER",
-        help="draw a program for each student of a class list, for a lesson with a draw.py",
+        help="draw a program for each student of a class list, for a lesson with a draw.py; "
+        "with `inventory`: list the form that each takes",
     )
     parser.add_argument(
         "--sizes",
@@ -84,6 +90,8 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     if bool(arguments.through or arguments.track) != bool(arguments.output):
         raise CourseError("--through N or --track NAME and -o FOLDER go together")
+    if NAME in arguments.lessons:
+        return _inventory(course, arguments)
     if arguments.output and arguments.lessons:
         what = "--track NAME takes the track's lessons"
         what = "--through N takes all lessons up to N" if arguments.through else what
@@ -110,6 +118,19 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"note: {sentence}")
     for path in strangers(course):
         print(f"note: {path} does not come from modules/; delete it if it is no longer needed")
+    return 0
+
+
+def _inventory(course: Course, arguments: argparse.Namespace) -> int:
+    """Build the inventory's notebooks, and for a class list the forms that students take."""
+    others = arguments.output or arguments.check or arguments.seed is not None
+    if others or len(arguments.lessons) > 1:
+        raise CourseError(f"`proflab build {NAME}` takes --per-student ROSTER and nothing else")
+    for path in build_inventory(course):
+        print(f"{path} is made from modules/{NAME}.toml")
+    if arguments.per_student is not None:
+        listed, count = write_list(course, arguments.per_student)
+        print(f"{listed.relative_to(course.root)}: the forms of {count} students")
     return 0
 
 
@@ -218,7 +239,7 @@ def check(
 
 def strangers(course: Course) -> list[str]:
     """Return what in source/ and release/ is of no lesson, READMEs and one's own mine.py apart."""
-    known = {*course.lessons(), "README.md", MINE, *IGNORED}
+    known = {*course.lessons(), *HALVES, "README.md", MINE, *IGNORED}
     places = [course.root / step for step in STEPS if (course.root / step).is_dir()]
     found = (path for place in places for path in place.iterdir() if path.name not in known)
     return sorted(str(path.relative_to(course.root)) for path in found)

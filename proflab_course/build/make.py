@@ -31,6 +31,12 @@ from proflab_course.build.audit import (
     release_mistakes,
 )
 from proflab_course.build.claims import Milestone, milestone_in, take_milestone
+from proflab_course.build.concepts import (
+    add_concepts,
+    concept_mistakes,
+    for_track,
+    told_concepts,
+)
 from proflab_course.build.durations import read_durations, stamp_durations
 from proflab_course.build.leaks import leaks, told_secret
 from proflab_course.build.limits import limit_mistakes, limit_note, untimed_sections
@@ -52,6 +58,8 @@ from proflab_course.build.tracks import (
 )
 from proflab_course.build.trial import Trial, execute, keep_outputs
 from proflab_course.build.vary import vary_cases, vary_sentence
+from proflab_course.course.concepts import FILE as CONCEPTS
+from proflab_course.course.concepts import ORDERS, Concept, read_concepts
 from proflab_course.course.files import what_is_wrong
 from proflab_course.course.jobs import default_jobs
 from proflab_course.course.layout import Course, CourseError
@@ -90,6 +98,7 @@ class Plan:
 
     taken: the track's lessons; whole: all of the course, as they are written.
     figures: what the wanted lessons ask of their readers, before the build adds to them.
+    concepts: the questions of each lesson, all that are written; concept_points: whether they earn.
     lock: whether a demo cell waits for its reader's guess. varies: whether hidden cases have other
     numbers for this class or each of its students.
     notes: sentences for the instructor, which stop nothing.
@@ -106,6 +115,8 @@ class Plan:
     figures: dict[str, list[Measured]] = field(default_factory=dict)
     beyond_limits: dict[str, list[str]] = field(default_factory=dict)
     policy: Policy | None = None
+    concepts: dict[str, list[Concept]] = field(default_factory=dict)
+    concept_points: bool = False
     lock: bool = False
     varies: bool = False
     seed: int | None = None
@@ -139,6 +150,7 @@ class Plan:
             lessons.append(read_module(path, name, f"modules/{name}/{name}.py"))
             milestones[name] = take_milestone(lessons[-1])
             apply_overlay(lessons[-1], overlay_path(course.root, name))
+        concepts = {name: read_concepts(course, name) for name in names}
         tracks = read_tracks(course.root, lessons)
         if tracks is None and track is not None:
             raise CourseError(f"--track {track}: the course declares no tracks in {TRACKS}")
@@ -157,6 +169,8 @@ class Plan:
         )
         plan.policy = chosen_policy(course.root)
         settings = read_settings(course.root)
+        plan.concepts = concepts
+        plan.concept_points = settings.get("concept_points", 0) == 1
         plan.lock = settings.get("lock", False)
         plan.varies = seed is not None or settings.get("variants") == "student"
         plan._take_and_stamp(published=track in (None, tracks.use if tracks else None))
@@ -179,6 +193,7 @@ class Plan:
             tree.link_mentions()
             _raise(list(tree.mistakes()))
             self.notes += tree.notes()
+        self._add_concepts()
         names = [lesson.name for lesson in self.whole]
         built = builders(self.whole)
         for name, taken in self.taken.items():
@@ -197,6 +212,22 @@ class Plan:
             own = not (self.course.module(name).parent / draw.FILE).exists()
             stamp(taken.lesson, address, place, published and own, self.policy)
             stamp_durations(taken.lesson, durations)
+
+    def _add_concepts(self) -> None:
+        """Put the block of concept questions into each lesson of the track that has some."""
+        for whole in self.whole:
+            concepts, taken = self.concepts[whole.name], self.taken.get(whole.name)
+            _raise(list(concept_mistakes(concepts, whole, f"modules/{whole.name}/{CONCEPTS}")))
+            if taken is not None and concepts:
+                kept = for_track(concepts, whole, taken)
+                lesson = add_concepts(taken.lesson, kept, self.seed, self.concept_points)
+                self.taken[whole.name] = replace(taken, lesson=lesson)
+
+    def orders(self, lesson: Lesson) -> dict[str, str]:
+        """Return the letters of each question of a lesson in the order that the class sees."""
+        there = {cell.name for cell in lesson.named("answer")}
+        concepts = self.concepts[lesson.name]
+        return {each.id: each.order(self.seed) for each in concepts if each.name in there}
 
     def _limit(self, lesson: Lesson) -> None:
         """Measure a lesson, and hold it to the limits if it is limited and in the default track."""
@@ -242,6 +273,8 @@ def make(plan: Plan, work: Path, audit: Audit = "full") -> _Failed:
             keep_outputs(lesson.notebook, executed)
             for name in {METADATA, COSTS} & executed.metadata.keys():  # of its last execution
                 lesson.notebook.metadata[name] = executed.metadata[name]
+        if orders := plan.orders(lesson):
+            lesson.notebook.metadata[ORDERS] = orders
         path = work / "source" / lesson.name / f"{lesson.name}.ipynb"
         _write(path, notebook_text(lesson.notebook))
     return failed
@@ -306,6 +339,7 @@ def _make_release(plan: Plan, lesson: Lesson, work: Path) -> NotebookNode:
     release = read_notebook(folder / f"{lesson.name}.ipynb", lesson.name)
     mistakes = release_mistakes(lesson, release)
     mistakes += leaks(folder, lesson, plan.whole, f"release/{lesson.name}", taken.given)
+    mistakes += told_concepts(folder, sum(plan.concepts.values(), []), f"release/{lesson.name}")
     mistakes += told_secret(folder, plan.course.root, f"release/{lesson.name}")
     _raise(mistakes)
     return release.notebook
@@ -372,8 +406,8 @@ def _copy_support_files(plan: Plan, name: str, target: Path) -> None:
 
 
 def support_files(folder: Path) -> Iterator[Path]:
-    """Yield the files of a lesson's folder but its text and draw.py, hidden ones and caches."""
-    left_out = (folder / f"{folder.name}.py", folder / draw.FILE)
+    """Yield the files of a lesson's folder but what the build alone reads, and caches."""
+    left_out = [folder / name for name in (f"{folder.name}.py", draw.FILE, CONCEPTS)]
     for path in sorted(folder.rglob("*")):
         parts = path.relative_to(folder).parts
         hidden = any(part.startswith(".") or part in IGNORED for part in parts)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import logging
 import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from proflab_course.course.layout import CourseError
@@ -32,6 +33,7 @@ def generate_release(course_root: Path, work: Path, lesson: str) -> None:
         folder = CourseDirectory(config=config, log=log)
         converter = GenerateAssignment(coursedir=folder, config=config, log=log)
         converter.force = True
+        converter.preprocessors = list(_with_open_answers(converter.preprocessors))
         converter.start()
     except NbGraderException:
         full = os.strerror(errno.ENOSPC)
@@ -39,6 +41,19 @@ def generate_release(course_root: Path, work: Path, lesson: str) -> None:
             raise OSError(errno.ENOSPC, full) from None
         reason = next((line for line in reversed(errors) if "Error" in line), errors[0])
         raise CourseError(f"nbgrader could not make the release of {lesson}: {reason}") from None
+
+
+def _with_open_answers(preprocessors: Iterable[type]) -> Iterator[type]:
+    """Yield nbgrader's preprocessors with the one for concept questions, also in older courses."""
+    from nbgrader.preprocessors import ClearSolutions
+
+    from proflab_course.grading.records.nbgrader_plugin import ClearAnswers
+
+    for each in preprocessors:
+        if each is not ClearAnswers:
+            yield each
+        if each is ClearSolutions:
+            yield ClearAnswers
 
 
 def _configuration(root: Path):

@@ -18,12 +18,13 @@ from nbformat import NotebookNode
 from proflab.lesson.names import bound_names, used_names
 from proflab.lesson.outline import Exercise, LessonCell, Outline, digest
 from proflab_course.course.layout import CourseError
-from proflab_course.course.notebook import Cell, Lesson
+from proflab_course.course.notebook import Cell, Lesson, Role
 
 _HEADING = re.compile(r"^## +(\S.*?) *$")
 _MINUTES = re.compile(r"(\d+) min")
 _POINTS = re.compile(r"[\d.]+ points?\b")
 _FENCE = re.compile(r"^ {0,3}(```|~~~)")
+_KNOWN: tuple[Role, ...] = ("test", "answer test", "demo", "given", "setup")
 BREAK = "**Take a break"  # how the paragraph begins that divides two sittings
 
 
@@ -99,7 +100,7 @@ def split_at_headings(lesson: Lesson) -> Lesson:
                 part = copy.deepcopy(cell.node)
                 part.source = "\n".join(lines[begin:end]).strip("\n")
                 cells += [part] if part.source.strip() else []
-        elif cell.role in ("test", "exercise", "manual"):
+        elif cell.role in ("test", "exercise", "answer", "answer test", "manual"):
             cells.append(cell.node)
         else:
             cells.append(copy.deepcopy(cell.node))
@@ -165,15 +166,19 @@ def lesson_outline(lesson: Lesson, released: NotebookNode) -> Outline:
     }
     cells: dict[str, LessonCell] = {}
     providers: dict[str, set[str]] = {}
-    for cell in Lesson(lesson.name, lesson.place, released).named("test", "demo", "given", "setup"):
+    for cell in Lesson(lesson.name, lesson.place, released).named(*_KNOWN):
         nodes = cell.statements()
         if cell.role == "given":
             providers |= {name: used_names([n]) for n in nodes for name in bound_names([n])}
         needs = _reached(used_names(nodes), providers) & exercises.keys()
-        cells[digest(cell.source)] = LessonCell(cell.name, cell.role, tuple(sorted(needs)))
+        cells[digest(cell.source)] = LessonCell(cell.name, _kind(cell), tuple(sorted(needs)))
     by_hand = [section for section in found if section.points("manual")]
     essay = sum(s.points("manual") for s in by_hand), by_hand[-1].name if by_hand else ""
     return Outline(lesson.name, exercises, cells, essay)
+
+
+def _kind(cell: Cell) -> str:
+    return "test" if cell.role == "answer test" else cell.role
 
 
 def _tests(lesson: Lesson, exercise: str) -> dict[str, float]:

@@ -20,6 +20,7 @@ from nbformat import NotebookNode
 from proflab.lesson import guesses
 from proflab.lesson.race.plans import given_cost
 from proflab_course.build.claims import Claims, Milestone
+from proflab_course.course.concepts import question_of
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import Lesson, set_cell_ids
 from proflab_course.course.test_cells import PlanRace
@@ -213,7 +214,7 @@ def execute(runs: Iterable[Run], jobs: int) -> Iterator[Run]:
 
 def _filled_in(lesson: Lesson, release: NotebookNode) -> Iterator[NotebookNode]:
     """Return the release's cells, with the lesson's solutions in those that students fill in."""
-    solutions = {cell.name: cell.source for cell in lesson.named("exercise", "manual")}
+    solutions = {cell.name: cell.source for cell in lesson.named("exercise", "answer", "manual")}
     for cell in release.cells:
         name = cell.metadata.get("nbgrader", {}).get("grade_id")
         yield NotebookNode(copy_cell(cell), source=solutions.get(name, cell.source))
@@ -257,7 +258,8 @@ def _empty_mistakes(lesson: Lesson, empty) -> Iterator[str]:
         if score:
             yield f"{cell.where}: an empty notebook earns {score:g} points"
     for index, kind, message in _first_errors(empty):
-        if kind != "NotImplementedError":
+        name = empty.notebook.cells[index].metadata.get("nbgrader", {}).get("grade_id", "")
+        if kind != "NotImplementedError" and not question_of(name):
             where = _where(lesson, empty.notebook, index)
             yield f"{where}: in an empty notebook it raises {kind}: {message}"
 

@@ -11,11 +11,15 @@ test_cells.py      a test cell, split into steps and expected values
 explanations.py    explanations of hidden cases, for after the deadline
 variants.py        inputs of hidden cases that may vary, and what is drawn for them
 hidden_doubles.py  doubles in hidden tests, held by the grader
+concepts.py        a lesson's concept questions, in a file that no release contains
+inventory.py       the items asked before a course and after it, and who takes which form
 tracks.py          the exercises that a class writes in the time that it has
 release_stamp.py   the release that a notebook comes from
 harness.py         a fingerprint of the code that can change a verdict
 files.py           files written whole or not at all
 secret.py          the course's secret, and what is drawn from it
+rubric.py          an essay's mark scheme: its items, and two answers to calibrate on
+journal.py         a log to which lines are only added
 csv_table.py       a CSV file of a platform or a spreadsheet
 words.py           lists of names for messages
 jobs.py            the default number of parallel jobs

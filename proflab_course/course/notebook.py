@@ -19,10 +19,23 @@ import nbformat
 from nbformat import NotebookNode
 
 from proflab.lesson.statements import parsed
+from proflab_course.course.concepts import question_of
 from proflab_course.course.layout import CourseError
 from proflab_course.course.prose import join_sentences
 
-Role = Literal["exercise", "test", "manual", "demo", "setup", "milestone", "given", "free", "text"]
+Role = Literal[
+    "exercise",
+    "test",
+    "answer",
+    "answer test",
+    "manual",
+    "demo",
+    "setup",
+    "milestone",
+    "given",
+    "free",
+    "text",
+]
 
 SOLUTION = ("### BEGIN SOLUTION", "### END SOLUTION")
 HIDDEN = ("### BEGIN HIDDEN TESTS", "### END HIDDEN TESTS")
@@ -76,12 +89,17 @@ class Cell:
 
     @property
     def role(self) -> Role:
-        """Return the cell's purpose; "given" is locked code, "free" code is the student's."""
+        """Return the cell's purpose; "given" is locked code, "free" code is the student's.
+
+        "answer" and "answer test" belong to a concept question, which is no exercise.
+        """
         flags = {key for key in ("grade", "solution", "task") if self.nbgrader.get(key)}
         if flags >= {"grade", "solution"} or "task" in flags:
             return "manual"
         if self.node.cell_type != "code":
             return "text"
+        if flags and question_of(self.name):
+            return "answer test" if "grade" in flags else "answer"
         if flags:
             return "test" if "grade" in flags else "exercise"
         for tag in ("demo", "setup", "milestone"):

@@ -350,9 +350,13 @@ def _lists(where: str, entry: dict[str, Any]) -> dict[str, tuple[str, ...]]:
 
 
 def _not_nested(tracks: Mapping[str, Track]) -> Iterator[str]:
-    """Yield what a public track has and the next one has not; private ones need not nest."""
+    """Yield what a public track has and the next one has not; private ones need not nest.
+
+    Tracks that are made to be like another one stand side by side: the next is the one below them.
+    """
     public = [track for track in tracks.values() if track.file == PUBLIC]
-    for less, more in zip(public, public[1:], strict=False):
+    for place, less in enumerate(public):
+        more = next((track for track in public[place + 1 :] if not track.like), less)
         for lesson, names in less.exercises.items():
             for name in (each for each in names if each not in more.exercises.get(lesson, ())):
                 yield f"{PUBLIC}: track {less.name} has {name}, and {more.name} below it has not"

@@ -10,8 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from proflab_course.course.files import replace_file
+from proflab_course.course.inventory import HALVES, NAME
 from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.settings import SETTINGS, read_settings
 from proflab_course.course.words import few
+from proflab_course.export.inventory import anonymised
 from proflab_course.export.platform_files import Points, fill
 from proflab_course.export.student_code import write_code
 
@@ -24,9 +27,9 @@ PLATFORMS = ("canvas", "moodle", "brightspace")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    help_ = f"01_parameters, or 01; {TERM}: all lessons together"
+    help_ = f"01_parameters, or 01; {TERM}: all lessons together; {NAME}: who agreed"
     parser.add_argument("lesson", metavar="LESSON", help=help_)
-    what = parser.add_mutually_exclusive_group(required=True)
+    what = parser.add_mutually_exclusive_group()
     for platform in PLATFORMS:
         help_ = f"the grade file that {platform.title()} has exported"
         what.add_argument(f"--{platform}", metavar="FILE", type=Path, help=help_)
@@ -45,6 +48,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write the points of the questions about own functions (proflab viva --marks)",
     )
     parser.add_argument(
+        "--concepts",
+        action="store_true",
+        help="write the points of the concept questions (concept_points = 1 in your settings)",
+    )
+    parser.add_argument(
         "--percent", action="store_true", help="write grades from 0 to 100 instead of points"
     )
     parser.add_argument(
@@ -52,38 +60,75 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         metavar="FILE",
         type=Path,
-        help="the file to write (default: FILE_filled.csv)",
+        help=f"the file to write (default: FILE_filled.csv, {NAME}.csv)",
+    )
+    parser.add_argument(
+        "--label", default="", metavar="TEXT", help=f"with {NAME}: what the class is called there"
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Export; return 0, even if there are students without a grade."""
     course = Course.find()
+    chosen = [name for name in PLATFORMS if getattr(arguments, name)]
+    if arguments.lesson == NAME:
+        if chosen or arguments.code:
+            raise CourseError("the inventory has no marks: no platform's file takes its answers")
+        return _export_inventory(course, arguments)
+    if not chosen and not arguments.code:
+        choices = ", ".join(f"--{name} FILE" for name in PLATFORMS)
+        raise CourseError(f"say what to write: {choices} or --code DIR")
     term = arguments.lesson == TERM
     lesson = TERM if term else course.lesson(arguments.lesson, "source")
+    if lesson in HALVES:
+        raise CourseError(f"the inventory has no marks: `proflab export {NAME}` writes its answers")
     if arguments.code and term:
         raise CourseError("--code DIR writes the code of one lesson: name it")
     if arguments.code:
         return _export_code(course, lesson, arguments.code)
-    platform = next(name for name in PLATFORMS if getattr(arguments, name))
+    [platform] = chosen
     path = getattr(arguments, platform)
     essay, percent = not arguments.without_essay, arguments.percent
     if arguments.viva and term:
         raise CourseError("--viva writes the points of one lesson: name it")
+    if arguments.concepts and (term or arguments.viva):
+        raise CourseError("--concepts writes the concept points of one lesson: name it alone")
+    if arguments.concepts:
+        grades = _concept_grades(course, lesson, percent)
+        return _write(platform, path, grades, lesson, arguments)
     find = _term_grades if term else _viva_grades if arguments.viva else _lesson_grades
-    grades = find(course, lesson, essay, percent)
+    return _write(platform, path, find(course, lesson, essay, percent), lesson, arguments)
+
+
+def _write(
+    platform: str,
+    path: Path,
+    grades: dict[str, Points],
+    lesson: str,
+    arguments: argparse.Namespace,
+) -> int:
+    """Fill the platform's file and say what was filled."""
     filled = fill(platform, path, grades, lesson, arguments.column)
     output = arguments.output or path.with_name(f"{path.stem}_filled.csv")
     if output.resolve() == path.resolve():
         raise CourseError(f"{output} is the platform's own file: choose another with -o")
     replace_file(output, filled.text.encode("utf-8"))
-    print(f"{output}: {filled.filled} grades of {'all lessons' if term else lesson}")
+    print(f"{output}: {filled.filled} grades of {'all lessons' if lesson == TERM else lesson}")
     if filled.unmarked:
         print("left blank because the essay has no mark yet (--without-essay leaves it out):")
         print("".join(f"  {student}\n" for student in filled.unmarked), end="")
     if filled.without:
         print("without a grade, left as they were:")
         print("".join(f"  {name}\n" for name in filled.without), end="")
+    return 0
+
+
+def _export_inventory(course: Course, arguments: argparse.Namespace) -> int:
+    """Write the answers of students who agreed."""
+    text, count = anonymised(course, arguments.label)
+    output = arguments.output or Path(f"{NAME}.csv")
+    replace_file(output, text.encode())
+    print(f"{output}: the answers of {count} students who agreed")
     return 0
 
 
@@ -119,6 +164,30 @@ def _lesson_grades(course: Course, lesson: str, essay: bool, percent: bool) -> d
         grade = None if unread else round(part * total_points(score, essay=essay), 2)
         grades[student] = Points(grade, names.get(student, ()))
     return grades
+
+
+def _concept_grades(course: Course, lesson: str, percent: bool) -> dict[str, Points]:
+    """Return each graded student's right answers to concept questions, 0 without an answer."""
+    from proflab_course.grading.answer_key import read_key
+    from proflab_course.grading.records.concepts import concept_points
+    from proflab_course.grading.records.gradebook import Book
+
+    if read_settings(course.root).get("concept_points") != 1:
+        problem = f"right answers earn nothing here: write concept_points = 1 into {SETTINGS}"
+        raise CourseError(f"{problem} first")
+    asked = sum(cell.kind == "test" for cell in read_key(course.source(lesson)).questions)
+    if not asked:
+        raise CourseError(f"{lesson} has no concept questions")
+    if not course.gradebook.exists():
+        raise CourseError(f"there is no {course.gradebook.name}: run `proflab grade {lesson}`")
+    right = concept_points(course, lesson)
+    with Book(course.gradebook) as book:
+        students, names = book.standings(lesson), _other_names(book)
+    part = 100 / asked if percent else 1.0
+    return {
+        student: Points(round(part * right.get(student, 0), 2), names.get(student, ()))
+        for student in students
+    }
 
 
 def _viva_grades(course: Course, lesson: str, _: bool, percent: bool) -> dict[str, Points]:

@@ -84,7 +84,7 @@ def _own(aligned: Aligned, key: Key, reader: Reader) -> Iterator[str]:
     """Yield the student's code, cell by cell; a cell that is not Python as a comment."""
     given = {squeezed(cell.released.source) for cell in key.cells}
     for slot in aligned.slots:
-        is_own = slot.key is None or slot.key.kind in ("solution", "free")
+        is_own = slot.key is None or slot.key.is_exercise or slot.key.kind == "free"
         text = squeezed(slot.cell.source)
         if slot.cell.cell_type == "code" and is_own and text and text not in given:
             yield _python(slot.cell.source, reader)

@@ -22,6 +22,7 @@
     solved_values.py    run: what drawn inputs are worth, by the lesson's own solution
     races.py            run: the tapes of a hand-in, apart from all student code
     points.py           judge: what a test cell earns, all or none or a share
+    concepts.py         judge: an answer to a concept question, in the file's letters
     failed_setup.py     judge: the part that caused a set-up error
     output_cells.py     judge: what a test cell shows in the graded notebook
     records/            write: gradebook and graded notebook

@@ -17,6 +17,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from proflab.lesson.outline import squeezed
+from proflab_course.course.concepts import question_of
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import GIVEN_TAG
 from proflab_course.course.test_cells import GrammarError, TestCell, split
@@ -50,6 +51,16 @@ class KeyCell:
         return GIVEN_TAG in self.master.metadata.get("tags", [])
 
     @property
+    def question(self) -> str:
+        """The id of the concept question that the cell belongs to; "" for all others."""
+        return question_of(self.grade_id) if self.kind in ("test", "solution") else ""
+
+    @property
+    def is_exercise(self) -> bool:
+        """True for what students write as code, answers to concept questions apart."""
+        return self.kind == "solution" and not self.question
+
+    @property
     def demo(self) -> bool:
         """True for a demo cell, which earns no points."""
         return "demo" in self.master.metadata.get("tags", [])
@@ -81,6 +92,11 @@ class Key:
     def cell(self, grade_id: str) -> KeyCell:
         """Return the cell with this grade_id; raise StopIteration where there is none."""
         return next(c for c in self.cells if c.grade_id == grade_id)
+
+    @property
+    def questions(self) -> list[KeyCell]:
+        """The cells of concept questions: their answers and their tests."""
+        return [cell for cell in self.cells if cell.question]
 
     @property
     def max_score(self) -> float:
@@ -142,7 +158,17 @@ def _preprocessed(notebook: NotebookNode, preprocessors: str) -> NotebookNode:
     notebook, resources = copy.deepcopy(notebook), {}
     for name in preprocessors.split():
         notebook, resources = getattr(available, name)().preprocess(notebook, resources)
+        if name == "ClearSolutions":
+            clear_answers(notebook)
     return notebook
+
+
+def clear_answers(notebook: NotebookNode) -> None:
+    """Leave the answers to concept questions open, in place of nbgrader's stub."""
+    for cell in notebook.cells:
+        name = meta(cell).get("grade_id", "")
+        if question_of(name) and kind_of(cell) == "solution":
+            cell.source = f'{name} = None  # "A", "B", "C" or "D"'
 
 
 def meta(cell: NotebookNode) -> dict:

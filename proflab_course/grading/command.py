@@ -30,6 +30,7 @@ from proflab_course.grading.lock import only_grading
 from proflab_course.grading.own_program import own_program
 from proflab_course.grading.plan import Runner, Submission
 from proflab_course.grading.reader import Reader
+from proflab_course.grading.records.concepts import as_guesses
 from proflab_course.grading.records.write_notebook import placeholder, write_autograded
 from proflab_course.grading.resume import (
     all_known,
@@ -40,6 +41,7 @@ from proflab_course.grading.resume import (
 from proflab_course.grading.run.later_runner import LaterRunner
 from proflab_course.grading.run.sandbox_runner import make_runner
 from proflab_course.grading.run.student_files import beside_support, gather_files
+from proflab_course.grading.submissions.essay_numbers import note_numbers
 from proflab_course.grading.submissions.find import Work, find_work
 from proflab_course.grading.submissions.read_guesses import Guess
 from proflab_course.grading.submissions.read_notebook import HandIn
@@ -322,6 +324,7 @@ def _read_and_grade(
         submission = Submission(work.student, files=files)
         key = own.key(key)
     graded = grade_aligned(aligned, key, submission, full, runner)
+    note_numbers(graded.notebook, handin.numbers)
     if own:  # another given program: its costs do not compare with the class's
         graded.cases = [replace(case, cost=None) for case in graded.cases]
     unusual = graded.status not in ("graded", "metadata recovered")
@@ -395,7 +398,7 @@ def write(course: Course, key: Key, book, done: Done) -> None:
         sentence,
         work.fingerprint,
         cases,
-        guesses=list(done.guesses),
+        guesses=[*done.guesses, *(as_guesses(graded.answers) if graded else ())],
         variant=done.variant,
     )
     book.write(key, outcome, graded, handed)

@@ -25,7 +25,7 @@ _BY_CHANCE = 40  # words and signs of a solution that two people may well write 
 
 def test_of(key: Key) -> dict[str, str]:
     """Return the exercise that each test cell is for."""
-    exercises = {cell.grade_id for cell in key.cells if cell.kind == "solution"}
+    exercises = {cell.grade_id for cell in key.cells if cell.is_exercise}
     return {test: exercise_of(test, exercises) for test in key.tests}
 
 
@@ -67,7 +67,7 @@ def _codes(key: Key) -> Mapping[str, tuple[str, bool]]:
         key.derived["codes"] = {
             cell.grade_id: _solution(text, cell.released.source)
             for cell, text in zip(key.cells, key.solved, strict=False)
-            if cell.kind == "solution"
+            if cell.is_exercise
         }
     return key.derived["codes"]
 

@@ -13,8 +13,10 @@ from nbformat import NotebookNode
 
 from proflab.checks.compare import Verdict
 from proflab.lesson.race.judge import BELOW_FLOOR
+from proflab_course.course.concepts import question_of
 from proflab_course.course.test_cells import Answer, TestCell
 from proflab_course.grading.answer_key import Key, make_key
+from proflab_course.grading.concepts import Answered, answered
 from proflab_course.grading.failed_setup import NOT_REACHED, sentence_of
 from proflab_course.grading.late_blocks import late_blocks
 from proflab_course.grading.limits import SOLVED_SECONDS
@@ -63,7 +65,8 @@ class Graded:
 
     `scores`: points of each autograded test cell by grade_id; `errors`: (cell index, exception's
     name, message) of everything that was raised; `unanswered`: manual cells left as released;
-    `below_floor`: cells of races that a person has to mark.
+    `below_floor`: cells of races that a person has to mark; `answers`: to concept questions, see
+    `records/concepts.py`.
     """
 
     status: str
@@ -74,6 +77,7 @@ class Graded:
     errors: list[tuple[int, str, str]] = field(default_factory=list)
     unanswered: list[str] = field(default_factory=list)
     below_floor: list[str] = field(default_factory=list)
+    answers: dict[str, Answered] = field(default_factory=dict)
 
     @property
     def score(self) -> float:
@@ -345,6 +349,9 @@ class _TestRun:
                 error = (self.position, _error_name(reply), answer.label)
                 self.graded.errors.append(error)
             self.tally.add_case(verdict.passed, reply, verdict.share)
+            if hidden and (question := question_of(self.test.name)) and reply.state == "value":
+                if answer_given := answered(self.key, question, reply.value, verdict.passed):
+                    self.graded.answers[question] = answer_given
         self.graded.cases.append(CaseResult(self.test.name, answer.label, hidden, **vars(verdict)))
 
 

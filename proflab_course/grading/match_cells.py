@@ -263,6 +263,7 @@ def _insert_missing(aligned: Aligned, key: Key, had_metadata: bool) -> None:
     own = [slot for slot in aligned.slots if _is_students(slot)]
     defined = names_in_each([slot.cell.source for slot in own], exercises)
     uses = _Uses(exercises)
+    had = {slot.key.question for slot in aligned.slots if slot.key is not None}
     absent = _absent(aligned, key, {*found, *set().union(*defined)})
     for place, wanted in enumerate(key.cells):
         if not wanted.grade_id or wanted.grade_id in found:
@@ -277,7 +278,7 @@ def _insert_missing(aligned: Aligned, key: Key, had_metadata: bool) -> None:
             definers = [s for s, names in zip(own, defined, strict=True) if names & tested]
             where = _behind_definitions(aligned, definers, where)
         aligned.slots.insert(where, Slot(copy.deepcopy(wanted.released), wanted))
-        if wanted.grade_id not in absent:
+        if wanted.grade_id not in absent and (not wanted.question or wanted.question in had):
             _note_put_back(aligned, wanted, had_metadata)
     names = [key.cell(name) for name in absent]
     told = [cell.grade_id for cell in names if cell.kind == "solution"]
@@ -297,7 +298,7 @@ def _absent(aligned: Aligned, key: Key, there: set[str]) -> list[str]:
     gone = [
         cell.grade_id
         for cell in key.cells
-        if cell.kind in ("solution", "manual") and cell.grade_id not in kept
+        if cell.kind in ("solution", "manual") and cell.grade_id not in kept and not cell.question
     ]
     return gone + [test for test, name in tests.items() if name in (*gone, *aligned.given)]
 

@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
 
+import proflab_course.grading.lean  # noqa: F401  (first)
 from proflab_course.course.files import replace_file
 from proflab_course.course.layout import Course, CourseError
+from proflab_course.questions.concepts import asked_concepts
 from proflab_course.questions.guesses import asked_guesses
-from proflab_course.questions.pages import write_pages
+from proflab_course.questions.pages import concept_pages, guess_pages
+from proflab_course.viva.pool import as_gift, as_qti
+
+_Files = Iterator[tuple[str, str, bytes]]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `proflab questions`."""
     parser.add_argument("lesson", metavar="LESSON", help="the lesson: 01_parameters, 01 or 1")
-    kind = parser.add_mutually_exclusive_group(required=True)
+    kind = parser.add_mutually_exclusive_group()
     kind.add_argument(
-        "--guesses", action="store_true", help="what the lesson lets its readers guess"
+        "--guesses",
+        action="store_true",
+        help="what the lesson lets its readers guess, in place of its concept questions",
     )
+    kind.add_argument("--gift", action="store_true", help="write a quiz for Moodle instead")
+    kind.add_argument("--qti", action="store_true", help="write a quiz for Canvas instead")
     parser.add_argument(
         "-o", "--output", type=Path, help="the folder for the pages (default: reports/)"
     )
@@ -27,17 +37,41 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the pages and print the names of their files."""
     course = Course.find()
     lesson = course.lesson(arguments.lesson, "source")
-    questions = asked_guesses(course.source(lesson))
-    if not questions:
-        raise CourseError(f"lesson {lesson} asks for no guess")
+    files = _guesses(course, lesson) if arguments.guesses else _concepts(course, lesson, arguments)
     folder = arguments.output or course.root / "reports"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, what, page in write_pages(lesson, "guesses", questions):
-            replace_file((folder / name).resolve(), page.encode())
+        for name, what, data in files:
+            replace_file((folder / name).resolve(), data)
             print(f"{what}: {folder / name}")
     except OSError as error:
         raise CourseError(f"{folder} cannot be written: {error.strerror}") from None
-    read = f"proflab report {lesson[:2]} --votes FILE.csv"
-    print(f"\nAfterwards, of the table or of what phones have saved: {read}")
+    if arguments.gift or arguments.qti:
+        return 0
+    told = "the table" if not arguments.guesses else "the table or of what phones have saved"
+    print(f"\nAfterwards, of {told}: proflab report {lesson[:2]} --votes FILE.csv")
     return 0
+
+
+def _guesses(course: Course, lesson: str) -> _Files:
+    questions = asked_guesses(course.source(lesson))
+    if not questions:
+        raise CourseError(f"lesson {lesson} asks for no guess")
+    return guess_pages(lesson, questions)
+
+
+def _concepts(course: Course, lesson: str, arguments: argparse.Namespace) -> _Files:
+    asked = asked_concepts(course, lesson)
+    if not asked:
+        raise CourseError(f"lesson {lesson} has no concept questions; --guesses has what it asks")
+    pool = [each.for_pool() for each in asked]
+    if arguments.gift:
+        keys = "Quiz for Moodle, with the keys"
+        return iter([(f"{lesson[:2]}.gift.txt", keys, as_gift(lesson, pool).encode())])
+    if arguments.qti:
+        data = as_qti(lesson, pool, "concepts")
+        return iter([(f"{lesson[:2]}.qti.zip", "Quiz for Canvas, with the keys", data)])
+    from proflab_course.report.concept_items import class_items
+
+    figures = {each.asked.id: each for each in class_items(course, lesson)}
+    return concept_pages(lesson, asked, figures)

@@ -8,7 +8,10 @@ from pathlib import Path
 
 import proflab_course.grading.lean  # noqa: F401  (first)
 from proflab_course.course.files import replace_file
+from proflab_course.course.inventory import HALVES, NAME
 from proflab_course.course.layout import Course, CourseError
+from proflab_course.questions.votes import has_letters
+from proflab_course.report.concept_items import answers_csv
 from proflab_course.report.lesson_page import read_summary, render
 from proflab_course.report.minutes import minutes_patch
 from proflab_course.report.term_page import read_term, render_term
@@ -36,13 +39,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         nargs="+",
         metavar="CSV",
-        help="a page about what was guessed in a lecture instead: tables of `proflab questions`",
+        help="a page about guesses or votes in a lecture instead: tables of `proflab questions`",
     )
     parser.add_argument(
         "--answers",
         type=Path,
         metavar="NOTEBOOK",
         help="with --votes: your notebook, run and saved, whose outputs show the answers",
+    )
+    parser.add_argument(
+        "--csv",
+        action="store_true",
+        help="instead of the page, a table of answers to concept questions: students, letters",
     )
     parser.add_argument("--ids", action="store_true", help="show ids of students without names")
 
@@ -62,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
         _write_page(output.resolve(), page.encode())
     except OSError as error:
         raise CourseError(f"{output} cannot be written: {error.strerror}") from None
-    print(f"Report: {output}")
+    print(f"{'Table' if arguments.csv else 'Report'}: {output}")
     return 0
 
 
@@ -72,17 +80,33 @@ def _make_page(course: Course, arguments: argparse.Namespace) -> tuple[str, str]
     if arguments.lesson is None:
         if arguments.votes:
             raise CourseError("votes are about a lesson: proflab report LESSON --votes …")
+        if arguments.csv:
+            raise CourseError("answers are those of a lesson: proflab report LESSON --csv")
         if public:
             raise CourseError("the page about the term names students: --public needs a lesson")
         return "term.html", render_term(read_term(course, ids))
-    lesson = course.lesson(arguments.lesson, "source")
+    lesson = NAME
+    if arguments.lesson != NAME:
+        lesson = course.lesson(arguments.lesson, "source")
+    if lesson in (NAME, *HALVES):
+        if arguments.votes or arguments.csv:
+            raise CourseError("the inventory has neither votes nor a table of concept questions")
+        from proflab_course.report.inventory_page import read_report, render_inventory
+
+        return f"{NAME}.html", render_inventory(read_report(course))
     if arguments.votes:
+        from proflab_course.report.rounds_page import read_rounds_page, render_rounds
         from proflab_course.report.votes_page import read_lecture, render_lecture
 
+        name = f"{lesson}.votes.html"
+        if has_letters(arguments.votes):
+            return name, render_rounds(read_rounds_page(course, lesson, arguments.votes))
         lecture = read_lecture(course, lesson, arguments.votes, arguments.answers)
-        return f"{lesson}.votes.html", render_lecture(lecture)
-    name = f"{lesson}{'.public' if public else ''}.html"
-    return name, render(read_summary(course, lesson, public, ids))
+        return name, render_lecture(lecture)
+    name = f"{lesson}{'.public' if public else ''}"
+    if arguments.csv:
+        return f"{name}.concepts.csv", answers_csv(course, lesson, public)
+    return f"{name}.html", render(read_summary(course, lesson, public, ids))
 
 
 def _write_page(output: Path, page: bytes) -> None:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
+from proflab_course.course.concepts import question_of
 from proflab_course.course.exercises import exercise_of
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.release_stamp import track_of
@@ -31,6 +32,7 @@ from proflab_course.grading.pages.inert import readable
 from proflab_course.grading.races import plans_of, races_of, solution_costs
 from proflab_course.regrade.log import Log
 from proflab_course.report.class_guesses import Prediction, predictions
+from proflab_course.report.concept_items import ConceptItem, class_items
 from proflab_course.report.minutes import minutes_taken, quartiles
 from proflab_course.viva.marks import Mark, kept_marks, told
 
@@ -166,6 +168,7 @@ class Summary:
     waiting: int = 0
     races: list[RaceBoard] = field(default_factory=list)
     viva: dict[str, Mark] = field(default_factory=dict)
+    concepts: list[ConceptItem] = field(default_factory=list)
 
     @property
     def viva_told(self) -> str:
@@ -237,6 +240,7 @@ def read_summary(course: Course, lesson: str, public: bool = False, ids: bool = 
         names = {student: summary.who(student) for student in outcomes}
     summary.races = _raced(key, outcomes, names)
     summary.viva = kept_marks(course, lesson)
+    summary.concepts = class_items(course, lesson)
     return summary
 
 
@@ -259,6 +263,7 @@ def summarise(key: Key, outcomes: dict, scores: dict, known: list[str], public: 
     order = sorted(outcomes, key=lambda n: -scores[n]["auto"]) if public else sorted(outcomes)
     for number, name in enumerate(order, start=1):
         outcome = outcomes[name]
+        outcome = replace(outcome, cases=[c for c in outcome.cases if not question_of(c.cell)])
         shown = f"submission {number}" if public else name
         student = _make_student(shown, outcome, scores[name], exercises, public)
         students.append(student)
@@ -287,10 +292,10 @@ def summarise(key: Key, outcomes: dict, scores: dict, known: list[str], public: 
 
 def _make_exercises(key: Key) -> list[Exercise]:
     """Return the lesson's exercises in order."""
-    names = [c.grade_id for c in key.cells if c.kind == "solution"]
+    names = [c.grade_id for c in key.cells if c.is_exercise]
     exercises: dict[str, Exercise] = {}
     for cell in key.cells:
-        if cell.kind == "test":
+        if cell.kind == "test" and not cell.question:
             name = exercise_of(cell.grade_id, names)
             exercise = exercises.setdefault(name, Exercise(name))
             exercise.points += cell.points

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from proflab_course.course.inventory import without_halves
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.tracks import PUBLIC, WEIGHTS, Track, Tracks
 from proflab_course.grading.answer_key import read_key
@@ -148,7 +149,7 @@ def read_term(course: Course, ids: bool = False, essay: bool = True) -> Term:
     unusual: list[tuple[int, str, Student]] = []
     with Book(course.gradebook) as book:
         known = book.people()
-        for name in course.lessons("source"):
+        for name in without_halves(course.lessons("source")):
             outcomes, scores = book.outcomes(name), book.scores(name)
             if not outcomes:
                 continue

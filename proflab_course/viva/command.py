@@ -144,7 +144,7 @@ class Lesson:
     def solutions(self) -> dict[str, str]:
         """Return the lesson's own code of each exercise."""
         pairs = zip(self.key.cells, self.key.solved, strict=True)
-        return {cell.grade_id: text for cell, text in pairs if cell.kind == "solution"}
+        return {cell.grade_id: text for cell, text in pairs if cell.is_exercise}
 
     @cached_property
     def variants(self) -> dict:

@@ -57,7 +57,7 @@ class Input:
 
 def exercises(key: Key) -> dict[str, float]:
     """Return the lesson's exercises that students write, in order, with the points of each."""
-    names = {c.grade_id: 0.0 for c in key.cells if c.kind == "solution" and not c.given}
+    names = {c.grade_id: 0.0 for c in key.cells if c.is_exercise and not c.given}
     for cell in key.cells:
         if cell.kind == "test" and (name := exercise_of(cell.grade_id, names)) in names:
             names[name] += cell.points

@@ -21,6 +21,7 @@ from proflab_course.viva.questions import LETTERS, Question
 from proflab_course.viva.sheet import Sheet
 
 _OPTIONS = 4
+_TITLES = {"viva": "which input tells?", "concepts": "concept questions"}
 
 
 def as_csv(sheets: Iterable[Sheet]) -> str:
@@ -48,8 +49,10 @@ def as_gift(lesson: str, questions: Sequence[Question]) -> str:
         lines = [f"::{title}::[html]{_gift(_html(q))} {{"]
         for place, option in enumerate(q.options):
             sign = "=" if place == q.key else "~"
-            told = f"#{_gift(html.escape(q.results[place]))}" if q.results else ""
-            lines.append(f"{sign}{_gift(_preformatted(option))}{told}")
+            result = q.results[place] if q.results else ""
+            told = f"#{_gift(html.escape(result))}" if result else ""
+            lines.append(f"{sign}{_gift(_option(q, option))}{told}")
+        lines += [f"####{_gift(_prose(q.note))}"] if q.note else []
         parts += ["\n".join([*lines, "}"]), ""]
     return "\n".join(parts)
 
@@ -65,16 +68,23 @@ def _gift(text: str) -> str:
 
 def _html(q: Question) -> str:
     """Return stem and code of a question as HTML without line ends."""
-    parts = html.escape(q.stem).split("`")
-    stem = "".join(f"<code>{p}</code>" if n % 2 else p for n, p in enumerate(parts))
-    return f"<p>{stem}</p>" + (f"<pre>{_lines(q.text)}</pre>" if q.text else "")
+    return f"<p>{_prose(q.stem)}</p>" + (f"<pre>{_lines(q.text)}</pre>" if q.text else "")
+
+
+def _prose(text: str) -> str:
+    """Return prose as HTML, with what stands between backticks as code."""
+    parts = html.escape(text).split("`")
+    return "".join(f"<code>{p}</code>" if n % 2 else p for n, p in enumerate(parts))
 
 
 def _lines(code: str) -> str:
     return "<br>".join(html.escape(line).replace(" ", "&nbsp;") for line in code.splitlines())
 
 
-def _preformatted(option: str) -> str:
+def _option(q: Question, option: str) -> str:
+    """Return an option as HTML: code, or prose where the question is a row of another maker."""
+    if not q.about_own_code:
+        return _prose(option)
     return f"<code>{'<br>'.join(map(html.escape, option.splitlines()))}</code>"
 
 
@@ -151,10 +161,10 @@ _MANIFEST = """\
 """
 
 
-def as_qti(lesson: str, questions: Sequence[Question]) -> bytes:
+def as_qti(lesson: str, questions: Sequence[Question], kind: str = "viva") -> bytes:
     """Return the questions as a QTI 1.2 package, the same bytes for the same questions."""
-    ident = f"viva_{lesson}"
-    title = quoteattr(f"{lesson}: which input tells?")
+    ident = f"{kind}_{lesson}"
+    title = quoteattr(f"{lesson}: {_TITLES[kind]}")
     items = "".join(_item(f"{ident}_{n}", lesson, q) for n, q in enumerate(questions, 1))
     files = {
         "imsmanifest.xml": _MANIFEST.format(ident=ident, package=_PACKAGE),
@@ -174,7 +184,7 @@ def _item(ident: str, lesson: str, q: Question) -> str:
         for place in range(len(q.options))
     ]
     labels = "\n".join(
-        _LABEL.format(ident=name, text=escape(_preformatted(option)))
+        _LABEL.format(ident=name, text=escape(_option(q, option)))
         for name, option in zip(names, q.options, strict=True)
     )
     return _ITEM.format(

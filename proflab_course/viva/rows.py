@@ -1,20 +1,18 @@
 """Questions of other makers, which go into the same sheet: rows of stem, options and key.
 
-Concept questions stand in modules/LESSON/concepts.toml, an array `question` of tables with `id`,
-`stem`, `options` (a list, or a table A to D) and `key` (a letter). They fill a sheet when too few
-of a student's own functions can be asked about, and the sheet says that they are not about them.
+Concept questions (proflab_course/questions/concepts.py) fill a sheet when too few of a student's
+own functions can be asked about, and the sheet says that they are not about them.
 A maker of further rows adds a function to MAKERS. Rows about a race need the hand-in's own tapes,
 and so a sandbox: they are made apart (`race_rows.py`).
 """
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.layout import Course
+from proflab_course.questions.concepts import asked_concepts
 from proflab_course.viva.questions import LETTERS, Draws, Question
 
 
@@ -42,24 +40,17 @@ class Row:
 
 
 def concept_rows(course: Course, lesson: str, student: str) -> list[Row]:
-    """Return the lesson's concept questions; none where it has no concepts.toml."""
-    path = course.module(lesson).with_name("concepts.toml")
-    if not path.exists():
-        return []
-    try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8")).get("question", [])
-        return [_row(table) for table in tables]
-    except (tomllib.TOMLDecodeError, KeyError, ValueError, TypeError) as error:
-        raise CourseError(f"{path} cannot be read ({error}): mend it") from None
-
-
-def _row(table: dict[str, Any]) -> Row:
-    options = table["options"]
-    texts = list(options.values()) if isinstance(options, dict) else list(options)
-    place = LETTERS.index(str(table["key"]).strip().upper())
-    return Row(
-        str(table["id"]), str(table["stem"]), tuple(map(str, texts)), place, table.get("why", "")
-    )
+    """Return the concept questions of the class's lesson; none where it has no concepts.toml."""
+    return [
+        Row(
+            each.id,
+            each.concept.stem,
+            tuple(option.text for option in each.options),
+            LETTERS.index(each.key),
+            each.concept.why,
+        )
+        for each in asked_concepts(course, lesson)
+    ]
 
 
 # Each takes course, lesson and student, and returns rows; those about own work come first.

@@ -8,11 +8,11 @@ Made by `proflab assemble`.
 import math
 import numpy as np
 import proflab
-import psutil
 import statistics
 import time
 import tracemalloc
 from proflab import Tensor, autograd, dispatch, example_input, nn
+from proflab.lesson.machine import psutil
 from proflab.lesson.tracebacks import own_function
 
 __all__ = [

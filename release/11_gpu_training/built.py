@@ -10,13 +10,13 @@ import itertools
 import math
 import numpy as np
 import proflab
-import psutil
 import statistics
 import time
 import tracemalloc
 from proflab import Tensor, autograd, dispatch, example_input, meta, nn, no_grad, stack
 from proflab.lesson.cuda.rows import tl
 from proflab.lesson.hardware import Hardware
+from proflab.lesson.machine import psutil
 from proflab.lesson.recording import (
     Recorder, as_model, column, elementwise_kind, row_name, work_and_traffic,
 )
@@ -178,8 +178,6 @@ __all__ = [
     "slow_tiles",
     "slow_causal_tiles",
     "through_tiles",
-    "generation_flops",
-    "paged_tokens",
     "fixed_step",
     "fma_lines",
     "fma_flops",
@@ -3178,48 +3176,6 @@ def through_tiles(q, k, v, causal=False):
     return out
 
 
-def generation_flops(layers, d, vocab, prompt, new, cached):
-    """Return the FLOPs of a decoder's matrix products while it generates tokens. (Optional.)
-
-    layers, d, vocab: blocks, width and vocabulary of a GPT-2. prompt: tokens at the start; new:
-        tokens to generate.
-    The first pass has the prompt's tokens, and gives the first new token; each later pass gives one
-    more. cached: True if keys and values are kept, so that each later pass has the newest token
-    alone; else it has all tokens so far.
-    A pass of n tokens that look at t (themselves included): in each block 24 * n * d**2 for the
-    projections and the feed-forward part, 4 * n * t * d for scores and mix; and 2 * n * d * vocab.
-    Raises ValueError for a number below 1.
-
-    >>> generation_flops(layers=1, d=2, vocab=3, prompt=1, new=1, cached=False)
-    116
-    """
-    if min(layers, d, vocab, prompt, new) < 1:
-        raise ValueError("sizes and tokens are at least 1")
-
-    def one_pass(tokens, seen):
-        block = 24 * tokens * d**2 + 4 * tokens * seen * d
-        return layers * block + 2 * tokens * d * vocab
-
-    lengths = range(prompt + 1, prompt + new)
-    later = [one_pass(1 if cached else length, length) for length in lengths]
-    return one_pass(prompt, prompt) + sum(later)
-
-
-def paged_tokens(lengths, page):
-    """Return for how many tokens caches reserve memory, page by page, an int. (Optional.)
-
-    lengths: the tokens of each sequence, ints, at least 1; at least one. page: tokens of a page, at
-    least 1. A sequence has as many whole pages as its tokens need, of its own.
-    Raises ValueError for no sequences, and for a number below 1.
-
-    >>> paged_tokens([5, 8], 4)
-    16
-    """
-    if not lengths or min(lengths) < 1 or page < 1:
-        raise ValueError("there must be sequences with tokens, and pages")
-    return sum(-(-length // page) * page for length in lengths)
-
-
 def fixed_step(model, batch, state):
     """Train on one batch as slow_step does, without its three faults; return the same loss."""
     images, known = state["images"], state.setdefault("known", {})
@@ -3607,7 +3563,7 @@ _use_mine(
                          'pareto', 'energy_joules', 'audit_speedups', 'audit_memory'],
      '09_optimization': ['diagnose', 'simulate_loader', 'loader_plan', 'half_gradients',
                          'accumulate', 'recompute', 'checkpoint_plan', 'fuse', 'attend', 'merge',
-                         'through_tiles', 'generation_flops', 'paged_tokens'],
+                         'through_tiles'],
      '10_cuda_roofline': ['fma_lines', 'softmax_row', 'warp_sectors', 'bank_conflicts',
                           'occupancy', 'events_to_ms', 'place', 'energy_model', 'crossover',
                           'gpu_mistakes']},

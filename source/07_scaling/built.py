@@ -9,12 +9,12 @@ import functools
 import math
 import numpy as np
 import proflab
-import psutil
 import statistics
 import time
 import tracemalloc
 from proflab import Tensor, autograd, dispatch, example_input, nn
 from proflab.lesson.hardware import Hardware
+from proflab.lesson.machine import psutil
 from proflab.lesson.recording import (
     Recorder, as_model, column, elementwise_kind, row_name, work_and_traffic,
 )

@@ -8,7 +8,6 @@ from cohort.changed import mutants
 from cohort.lesson_09_alternates import ALTERNATES as MANY
 from cohort.lesson_09_alternates_graphs import ALTERNATES as GRAPHS_TOO
 from cohort.lesson_09_alternates_more import ALTERNATES as MORE
-from cohort.lesson_09_caches import MUTANTS as CACHES
 from cohort.lesson_09_graphs import MUTANTS as GRAPHS
 from cohort.lesson_09_halves import MUTANTS as HALVES
 from cohort.lesson_09_kinds import DIAGNOSE
@@ -148,7 +147,6 @@ no rows, no findings
     **LOADER,
     **GRAPHS,
     **TILES,
-    **CACHES,
 }
 MUTANTS = {name: entries | KINDS.get(name, {}) for name, entries in OWN.items()} | races.MUTANTS
 ALTERNATES = MANY | GRAPHS_TOO | MORE | races.ALTERNATES

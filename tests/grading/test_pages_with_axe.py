@@ -5,7 +5,9 @@ axe-core comes with the package axe-core-python; nothing is fetched while the te
 
 import pytest
 from browsing import faults, open_page
+from concept_class import answer, with_concepts
 from grading_course import LESSON, command, copy_course, grade, hand_in, solved
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 from serving import WAIT
 
@@ -24,6 +26,8 @@ def pages(tmp_path_factory):
     course = copy_course(tmp_path_factory.mktemp("axe"), ["complete", "forgets_biases", "not_json"])
     hand_in(course, "wide", solved(linear_parameters=FORGETS))
     grade(course, full=True)
+    answer(with_concepts(course), {s: {"01_1": s[0].upper()} for s in ("complete", "absent")})
+    answer(course, {"forgets_biases": {"01_1": "B", "01_2": "C"}})
     with Book(course.gradebook) as book, book.transaction() as gradebook:
         gradebook.update_or_create_student("absent")
         gradebook.find_grade("essay_parameters", LESSON, LESSON, "complete").manual_score = 7
@@ -33,10 +37,15 @@ def pages(tmp_path_factory):
     (course.root / "votes.csv").write_text(
         "question,guess,count,answer\nguess_linear,9,3,4\nguess_linear,2,3,\nguess_trained,9,2,\n"
     )
+    (course.root / "rounds.csv").write_text(
+        "question,round,A,B,C,D\n01_1,1,9,3,20,8\n01_1,2,2,1,35,2\n01_2,1,5,4,25,6\n"
+    )
     for words in (
         ["proflab", "regrade", "collect", "asked.csv"],
         ["proflab", "questions", LESSON, "--guesses"],
+        ["proflab", "questions", LESSON],
         ["proflab", "report", LESSON, "--votes", "votes.csv"],
+        ["proflab", "report", LESSON, "--votes", "rounds.csv", "-o", "reports/rounds.html"],
         ["nbgrader", "generate_feedback", LESSON, "--student", "forgets_biases"],
         ["proflab", "report", LESSON],
         ["proflab", "report", LESSON, "--public"],
@@ -53,6 +62,10 @@ def pages(tmp_path_factory):
         "phone": reports / "01-guesses.html",
         "paper": reports / "01-guesses-paper.html",
         "votes": reports / f"{LESSON}.votes.html",
+        "rounds": reports / "rounds.html",
+        "lecture": reports / "01.html",
+        "letters": reports / "01-paper.html",
+        "key": reports / "01-key.html",
     }
 
 
@@ -65,17 +78,22 @@ def test_axe_sees_a_fault(browser, tmp_path):
     assert {"html-has-lang", "image-alt", "color-contrast"} <= set(faults(browser, page.as_uri()))
 
 
+NAMES = ["report", "public report", "term", "feedback", "phone", "paper", "votes"]
+NAMES += ["rounds", "lecture", "letters", "key"]
+
+
 @pytest.mark.parametrize("width", [1200, 400])
-@pytest.mark.parametrize(
-    "name", ["report", "public report", "term", "feedback", "phone", "paper", "votes"]
-)
+@pytest.mark.parametrize("name", NAMES)
 def test_axe_finds_nothing(browser, pages, name, width):
     assert faults(browser, pages[name].as_uri(), width) == {}
 
 
-@pytest.mark.parametrize("name", ["report", "term", "feedback", "phone"])
+DARK = ["report", "term", "feedback", "phone", "votes", "rounds", "lecture", "key"]
+
+
+@pytest.mark.parametrize("name", DARK)
 def test_a_dark_desktop_breaks_nothing(browser, pages, name):
-    """Pages are light everywhere, that for phones follows: none takes over half of a scheme."""
+    """Feedback is light everywhere, the others follow: none takes over half of a scheme."""
     dark = {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", dark)
     try:
@@ -99,3 +117,34 @@ def test_a_phone_saves_what_was_guessed(browser, pages, tmp_path):
         ("guess_decimal", "=1"),
     ]
     assert "'=1" in file.read_text(encoding="utf-8")  # no formula in a spreadsheet
+
+
+KEYS = {Keys.ARROW_RIGHT: 1, Keys.PAGE_DOWN: 1, " ": 1, Keys.ARROW_LEFT: -1, Keys.PAGE_UP: -1}
+
+
+@pytest.mark.parametrize("width", [1200, 390])
+def test_a_lecture_has_one_question_a_screen_and_turns_by_key_tap_and_button(browser, pages, width):
+    open_page(browser, pages["lecture"].as_uri(), width)
+
+    def shown():
+        return [s.text.partition("\n")[0][-4:] for s in sections if s.is_displayed()]
+
+    sections = browser.find_elements("tag name", "section")
+    size = browser.execute_script("return getComputedStyle(document.querySelector('p')).fontSize")
+    assert size == "36px" or width == 390
+    for key, step in KEYS.items():
+        start, end = ("01.1", "01.2") if step > 0 else ("01.2", "01.1")
+        browser.execute_script(f"location.hash = {1 if step > 0 else 2}")
+        WebDriverWait(browser, WAIT).until(lambda _, start=start: shown() == [start])
+        browser.find_element("tag name", "body").send_keys(key)
+        WebDriverWait(browser, WAIT).until(lambda _, end=end: shown() == [end])
+    tap = "document.querySelectorAll('section')[arguments[0]].dispatchEvent(new MouseEvent("
+    tap += "'click', {bubbles: true, clientX: innerWidth * arguments[1]}))"
+    for place, where, expected in ((0, 0.6, "01.2"), (1, 0.1, "01.1"), (0, 0.1, "01.1")):
+        browser.execute_script(tap, place, where)
+        WebDriverWait(browser, WAIT).until(lambda _, expected=expected: shown() == [expected])
+    for button, expected in (("next", "01.2"), ("next", "01.A"), ("back", "01.2")):
+        browser.find_element("id", button).click()
+        WebDriverWait(browser, WAIT).until(lambda _, expected=expected: shown() == [expected])
+    wide = "return document.documentElement.scrollWidth - innerWidth"
+    assert browser.execute_script(wide) <= 0

@@ -23,8 +23,8 @@ from proflab.lesson.kernel_record import Record, TestRun
 from proflab.lesson.outline import Exercise, Outline
 from proflab.lesson.progress import measure
 from proflab.lesson.race import Refused, show, traced
-from proflab.lesson.race.cost import MACHINES, MOVES, _least_flops, cost
-from proflab.lesson.race.judge import draw, judge, mistake, share_of
+from proflab.lesson.race.cost import MACHINES, MOVES, Machine, _least_flops, cost
+from proflab.lesson.race.judge import draw, examples, judge, mistake, share_of
 from proflab.lesson.race.replay import walk
 from proflab.lesson.race.tape import inputs_of
 from proflab.nn import functional as F
@@ -245,6 +245,34 @@ def test_what_betrays_a_mistake_is_said(program, sentence, op_facts):
     tape = crossed(traced(program, x=(700, 700)))
     said = mistake(tape, cost(tape, DESK, op_facts), DESK)
     assert said.startswith(sentence) and bool(said) == bool(sentence)
+
+
+def test_products_of_which_little_is_looked_at_are_said(op_facts):
+    wide, shapes = {"x": (64, 32), "w": (32, 8)}, {"op_facts": op_facts}
+    for program, times in (
+        (lambda x, w: (x @ w)[-1], 64),
+        (lambda x, w: (x @ w)[:, :1] + (x @ w)[:, 7:], 8),
+        (lambda x, w: x[-1:] @ w, 0),
+        (lambda x, w: (x @ w)[:40], 0),  # more than half
+        (lambda x, w: [(y := x @ w)[0], y.sum()], 0),  # not by slices alone
+    ):
+        tape = list(traced(program, **wide))
+        said = mistake(tape, cost(tape, DESK, **shapes), Machine("free", 1e9, 1e9, 0))
+        assert said.startswith(f"matmul computes {times} times as many") == bool(times), said
+
+
+def test_numbers_between_which_rounding_could_choose_are_drawn_again():
+    """A right program may not fail because two words are as likely as each other."""
+    tape = list(traced(lambda x: x.argmax(-1), x=(40, 40)))
+
+    def leads(inputs):
+        two = np.sort(inputs["x"].astype("float64"), -1)[:, -2:]
+        return (two[:, 1] - two[:, 0]).min() / np.abs(inputs["x"]).max()
+
+    drawn = [leads(inputs) for word in range(5) for inputs, _ in examples(tape, {}, word)]
+    assert len(drawn) == 15
+    assert min(drawn) > 1e-4
+    assert any(leads(draw(inputs_of(tape), n, "normal", {})) < 1e-4 for n in range(200))
 
 
 def test_a_tape_that_was_lucky_in_the_notebook_is_not_in_the_grader(op_facts):

@@ -11,11 +11,9 @@ from cohort.run import ROOT, earned, solved
 from lesson_cells import diagnoses, show_all
 
 import proflab
-from proflab import Tensor
 from proflab.lesson import doubles
 from proflab.lesson.plot import Picture
 from proflab.lesson.race.plans import RULES
-from proflab.models import GPT2
 
 FOLDER = ROOT / "modules" / "09_optimization"
 
@@ -147,49 +145,10 @@ def test_the_slow_attentions_cost(shown):
     assert prices == [("0.2554", "13"), ("0.02189", "1")]
 
 
-def test_a_generation_with_and_without_a_cache(scope, text):
-    flops = scope["generation_flops"]
-    short, long = (
-        [flops(12, 768, 50257, n, n, cached) for cached in (False, True)] for n in (32, 128)
-    )
-    assert round(short[0] / short[1], 1) == 24.2 and round(long[0] / long[1], 1) == 96.7
-    last = short[0] - sum(2 * (n - 1) * 768 * 50257 for n in range(32, 64))  # logits of one token
-    last /= short[1] - 2 * 31 * 768 * 50257
-    assert "24× fewer FLOPs at 32 + 32 tokens (20× with the last token's logits alone)" in text
-    assert round(last, 2) == 19.86
-
-
 def test_what_decoded_images_take(text):
     images = 32 * 32 * 360 / 1e6
     assert round(images, 1) == 0.4 and round(1_281_167 * 224 * 224 * 3 / 1e9) == 193
     assert "here 0.4 MB, ImageNet's 1.28 million, 224 × 224 in three colours, some 190 GB" in text
-
-
-def test_the_cache_saves_what_a_recording_of_the_model_says(scope):
-    """The exercise's formula against a recorded GPT-2 of another size, token by token."""
-    layers, width, vocab, prompt, new = 2, 16, 23, 3, 4
-    model = GPT2(vocab, 16, width, layers, heads=2).eval()
-    start = Tensor(np.arange(prompt)[None])
-    for cached in (False, True):
-        rows = scope["rows_of"](lambda cached=cached: model.generate(start, new, cached))
-        said = scope["generation_flops"](layers, width, vocab, prompt, new, cached)
-        assert sum(row["matmul_flops"] for row in rows) == said
-
-
-def test_a_recorded_generation_computes_less_with_a_cache(shown, scope):
-    found = re.findall(r"([\d.]+) GFLOPs", shown["demo_cache"][0])
-    said = [
-        scope["generation_flops"](2, 128, 1000, 32, 4, cached) / 1e9 for cached in (False, True)
-    ]
-    assert found == [f"{flops:.2f}" for flops in said]
-
-
-def test_pages_of_a_cache(scope):
-    lengths = [13, 250, 1900, 40, 700]
-    used, reserved = sum(lengths), scope["paged_tokens"](lengths, 2048)
-    paged = scope["paged_tokens"](lengths, 16)
-    assert (used, reserved, paged) == (2903, 10_240, 2928)
-    assert (round(used / reserved, 2), round(used / paged, 2)) == (0.28, 0.99)
 
 
 def test_no_plan_is_better_than_the_plan(scope):

@@ -59,7 +59,7 @@ SYLLABUS = {
     "09_optimization": """
         diagnose 10 simulate_loader 12 loader_plan 5 half_gradients 8 scale_after 8 accumulate 8
         recompute 9 checkpoint_plan 0 fuse 14 graph_bytes 10 attend 6 merge 8 through_tiles 20
-        generation_flops 0 paged_tokens 0 essay_optimization""",
+        essay_optimization""",
     "10_cuda_roofline": """
         fma_lines 6 fma_flops 4 stream_line 5 stream_bytes 5 softmax_row 0 warp_sectors 14
         bank_conflicts 14 occupancy 14 events_to_ms 12 ceilings 14 place 14 energy_model 7

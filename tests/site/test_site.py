@@ -15,7 +15,7 @@ from site_pages import ROOT, SITE, broken_links, build_site, outside_requests, p
 from proflab_course.build.leaks import leaks
 from proflab_course.build.stamp import Address
 from proflab_course.course.layout import Course
-from proflab_course.course.notebook import HIDDEN, read_module, regions
+from proflab_course.course.notebook import HIDDEN, read_module, read_notebook, regions
 
 COURSE = Course(ROOT)
 LESSONS = COURSE.lessons("release")
@@ -37,7 +37,15 @@ KINDS = {
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """The site, as `make site` makes it but for the demo cells of most lessons."""
-    options = ("--size", "small", "--jobs", "1", "--demos", *SHOWN)  # tests run side by side
+    options = (
+        "--size",
+        "small",
+        "--jobs",
+        "1",
+        "--no-pdf",
+        "--demos",
+        *SHOWN,
+    )  # tests run side by side
     return build_site(tmp_path_factory.mktemp("site"), *options)
 
 
@@ -75,7 +83,13 @@ def test_every_document_lesson_and_list_has_a_page(pages):
     documents = [*ROOT.glob("docs/*.md"), ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
     wanted = {str(path.relative_to(ROOT).with_suffix(".html")) for path in documents}
     wanted |= {lesson_page(lesson) for lesson in LESSONS}
-    wanted |= {"index.html", "docs/figures.html", "docs/api/index.html", "search.html"}
+    wanted |= {
+        "index.html",
+        "docs/figures.html",
+        "docs/slides.html",
+        "docs/api/index.html",
+        "search.html",
+    }
     assert wanted <= pages.keys()
     contents = {a["href"] for a in pages["index.html"].select(".sidebar-tree a[href]")}
     assert wanted - {"index.html", "search.html"} <= contents
@@ -123,6 +137,55 @@ def test_a_lesson_is_shown_as_students_get_it(pages, lesson):
     assert not pages[lesson_page(lesson)].select("div.cell:not(.tag_demo) .cell_output")
     # Colab's cell and the last one do nothing on a page.
     assert "google.colab" not in text and "progress.show()" not in text
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_a_lesson_has_slides_of_its_own_predictions_pictures_and_questions(pages, lesson):
+    page = pages[f"slides/{lesson}.html"]
+    kinds = [section["class"][0] for section in page.select("section")]
+    assert kinds[:2] == ["title", "goals"] and kinds[-1] == "summary"
+    assert len(kinds) <= 20 and (len(kinds) >= 12 or lesson not in SHOWN)
+    cells = read_notebook(COURSE.release(lesson), lesson).cells
+    asked = [cell for cell in cells if re.fullmatch(r"concept_\w+_text", cell.name)]
+    assert kinds.count("question") == len(asked)
+    assert kinds.count("predict") >= 3
+    if lesson in SHOWN:
+        assert len(page.select("section.shown img")) >= 5
+    assert "you made no guess" not in page.get_text()
+    titles = pages["docs/slides.html"].article.select("tr")
+    assert any(page.select_one("h2").get_text() in title.get_text() for title in titles)
+
+
+def test_slides_turn_and_fit_their_screen(address, browser):
+    from selenium.webdriver.common.keys import Keys
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    browser.set_window_size(1280, 860)
+    browser.get(f"{address}/slides/{FIRST}.html")
+    body = browser.find_element("css selector", "body")
+    count = len(browser.find_elements("css selector", "section"))
+    for number in range(1, count + 1):
+        WebDriverWait(browser, 20).until(
+            lambda page, shown=f"{number} of {count}": (
+                page.find_element("id", "where").text == shown
+            )
+        )
+        now = browser.find_element("css selector", "section.now")
+        too_high = browser.execute_script("return arguments[0].scrollHeight - innerHeight", now)
+        assert too_high <= 1, now.text
+        body.send_keys(Keys.ARROW_RIGHT)
+    assert now.get_attribute("class").split()[0] == "summary"
+
+
+def test_a_deck_is_printed_a_slide_a_page(site, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(SITE))
+    import slides
+
+    deck = slides.deck(COURSE, FIRST, [])
+    page, pdf = slides.write_deck(deck, tmp_path / f"{FIRST}.html")
+    assert len(re.findall(rb"/Type\s*/Page\b", pdf.read_bytes())) == len(deck)
+    monkeypatch.setattr(slides, "_CHROMIUMS", ())
+    assert slides.write_deck(deck, tmp_path / "alone.html") == [tmp_path / "alone.html"]
 
 
 def test_the_api_has_every_public_name_and_its_examples(pages, monkeypatch):
@@ -302,4 +365,5 @@ def test_each_page_has_a_link_to_the_repository_and_to_the_licence(pages):
     repository = Address.read(ROOT).repository
     for name, page in pages.items():
         footer = {link.get("href") for link in page.select("footer a")}
-        assert {repository, f"{repository}/blob/main/LICENSE"} <= footer, name
+        deck = name.startswith("slides/")  # nothing but its slides
+        assert deck or {repository, f"{repository}/blob/main/LICENSE"} <= footer, name

@@ -15,16 +15,20 @@ from proflab_course.viva.sheet import Sheet, printed
 
 CONCEPTS = """
 [[question]]
-id = "01.1"
+id = "01_1"
+after = "fence"
 stem = "How many sides has a field?"
-options = ["two", "four", "five"]
+options = {A = "two", B = "four", C = "five", D = "six"}
 key = "B"
 why = "Count them."
+source = "it was counted"
 [[question]]
-id = "01.2"
+id = "01_2"
+after = "fence"
 stem = "And a box?"
-options = {A = "six", B = "eight"}
+options = {A = "six", B = "eight", C = "five", D = "four"}
 key = "A"
+source = "it was counted"
 """
 DRAWS = Draws(bytes(32), ("viva", "1", "ada", LESSON))
 
@@ -97,7 +101,7 @@ def test_without_concept_questions_it_has_fewer(lesson):
 
 def test_concepts_that_cannot_be_read_are_named(lesson):
     write_concepts(lesson, CONCEPTS.replace('key = "B"', 'key = "no"'))
-    with pytest.raises(CourseError, match="concepts.toml cannot be read"):
+    with pytest.raises(CourseError, match="concepts.toml, question 01_1: key must be one of"):
         filled(lesson, ["fence"])
 
 

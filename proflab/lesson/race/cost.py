@@ -66,8 +66,9 @@ class Cost:
     """Hold what a tape costs: ms in all, a row for each op, and the most bytes that are alive.
 
     rows: as op_facts makes them, with at, the instruction; flops and moved, the bytes; and ms.
-    peak_at: the instruction at which they are. two_memories: rows are loads and stores between
-    them, and bytes stand in the place of ms.
+    peak_at: the instruction at which they are. made: the number of the value that each op has made,
+    if it is one. two_memories: rows are loads and stores between them, and bytes stand in the place
+    of ms.
     """
 
     ms: float
@@ -75,6 +76,7 @@ class Cost:
     peak_bytes: int = 0
     peak_at: int = 0
     two_memories: bool = False
+    made: dict[int, int] = field(default_factory=dict)
 
 
 def cost(tape: list, machine: Machine, op_facts: Callable, *, state: tuple[str, ...] = (),
@@ -106,6 +108,7 @@ def cost(tape: list, machine: Machine, op_facts: Callable, *, state: tuple[str, 
         row["moved"] = row["bytes_read"] + row["bytes_written"]
         row["ms"] = machine.ms(row["flops"], row["moved"])
     found = Cost(math.fsum(row["ms"] for row in rows), rows)
+    found.made = {at: made[0] for at, made in enumerate(left.made) if len(made) == 1}
     room, of = machine.memory if memory is None else memory, "the machine"
     if fast is not None:
         stored = {id(root): root for root in map(owner, left.results) if id(root) not in slow}

@@ -11,13 +11,15 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from proflab.checks.values import dumps
+from proflab.dispatch import Call
 from proflab.lesson.race.cost import MACHINES, Cost, Machine, cost
-from proflab.lesson.race.replay import Walk, walk
+from proflab.lesson.race.replay import Walk, used, walk
 from proflab.lesson.race.tape import Refused, check, inputs_of
 from proflab.meta import MetaArray
 
@@ -27,6 +29,9 @@ BELOW_FLOOR = (
     "your program costs less than this machine can; the count is at fault, and your instructor has "
     "been told"
 )
+_UNSEEN = 0.01  # of the cost: what is computed in vain and cheaper is no mistake to speak of
+_LEAD = 1e-4  # of the best over the next, where a program chooses; relative to the largest
+_TRIES = 20
 _DRAWS = ("normal", "scaled", "shifted")
 # By input: "positive"; "fan-in", divided by the root of the last size, as a fresh layer's weights
 # are; or the number that drawn integers are below.
@@ -147,7 +152,7 @@ def hint(found: Mapping[str, Any]) -> str:
 
 
 def mistake(tape: list, paid: Cost, machine: Machine) -> str:
-    """Return a sentence on the first of three mistakes that a program's ops betray.
+    """Return a sentence on the first of four mistakes that a program's ops betray.
 
     With two memories: which input is loaded how often.
     """
@@ -155,6 +160,8 @@ def mistake(tape: list, paid: Cost, machine: Machine) -> str:
         return _loaded(tape, paid)
     if any(row["dtype"] == "float64" and row["ms"] for row in paid.rows):
         return "it computes in float64"
+    if unseen := _unseen(tape, paid):
+        return unseen
     ops = sum(row["ms"] > 0 for row in paid.rows)
     if ops * machine.op_us / 1e3 > paid.ms / 2:
         return f"{ops:,} ops of {machine.op_us:g} µs: the machine waits for the program"
@@ -169,6 +176,28 @@ def mistake(tape: list, paid: Cost, machine: Machine) -> str:
             if (asked := repr(line[1:4])) in seen:
                 return f"{line[1]} is computed twice, on the same operands"
             seen.add(asked)
+    return ""
+
+
+def _unseen(tape: list, paid: Cost) -> str:
+    """Return which product's results are used by slices alone that take at most half, or none."""
+    sizes = {row["at"]: math.prod(row["output_shape"]) for row in paid.rows}
+    users: dict[int, list[int]] = {}
+    for at, line in enumerate(tape):
+        for number in used(line):
+            users.setdefault(number, []).append(at)
+    wasteful: dict[str, list[dict]] = {}
+    for row in paid.rows:
+        by = users.get(paid.made.get(row["at"], -1), [])
+        if row["matmul_flops"] and by and all(tape[at][1] == "getitem" for at in by):
+            seen = sum(sizes.get(at, 0) for at in by)
+            if 2 * seen <= sizes[row["at"]]:
+                wasteful.setdefault(row["op"], []).append(row | {"seen": seen})
+    for op, rows in wasteful.items():
+        if math.fsum(row["ms"] for row in rows) > _UNSEEN * paid.ms:
+            made = sum(sizes[row["at"]] for row in rows)
+            times = made / max(1, sum(row["seen"] for row in rows))
+            return f"{op} computes {times:,.3g} times as many numbers as are looked at"
     return ""
 
 
@@ -210,16 +239,34 @@ Example = tuple[dict[str, np.ndarray], list[np.ndarray]]
 def examples(given: list, draws: Draws, *words: Any) -> Iterator[Example]:
     """Yield three draws of inputs, each with the given program's results in float64.
 
-    words: plain data that decides which numbers are drawn
+    words: plain data that decides which numbers are drawn. Where the program chooses by argmax,
+    inputs are drawn again, at most _TRIES times, while the best two are so near that rounding could
+    decide.
     """
     digest = hashlib.sha256(dumps(list(words))).digest()
     for number, kind in enumerate(_DRAWS):
-        seed = int.from_bytes(digest[8 * number : 8 * number + 8], "big")
-        inputs = draw(inputs_of(given), seed, kind, draws)
-        wide = {
-            n: a.astype("float64" if a.dtype == "float32" else a.dtype) for n, a in inputs.items()
-        }
-        yield inputs, [np.array(each) for each in walk(given, wide, wide=True).results]
+        first = int.from_bytes(digest[8 * number : 8 * number + 8], "big")
+        for seed in range(first, first + _TRIES):
+            inputs = draw(inputs_of(given), seed, kind, draws)
+            wide = {
+                name: a.astype("float64" if a.dtype == "float32" else a.dtype)
+                for name, a in inputs.items()
+            }
+            leads: list[float] = []
+            results = walk(given, wide, partial(_note_lead, leads), wide=True).results
+            if min(leads, default=1.0) > _LEAD:
+                break
+        yield inputs, [np.array(each) for each in results]
+
+
+def _note_lead(leads: list[float], at: int, call: Call, result: Any) -> None:
+    """Add by how much the best of each choice leads, relative to the largest number."""
+    if call.op != "argmax":
+        return
+    numbers, dim = call.inputs[0].numpy(), call.attributes["dim"]
+    two = np.sort(numbers.reshape(-1) if dim is None else np.moveaxis(numbers, dim, -1))[..., -2:]
+    if two.shape[-1] == 2 and two.size:
+        leads.append(float(np.min(two[..., 1] - two[..., 0]) / (np.abs(numbers).max() + 1e-30)))
 
 
 def compared(tape: list, known: Iterable[Example], within: float) -> tuple[float, str]:

@@ -22,6 +22,7 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from sqlalchemy import inspect
 
 from proflab.checks.expect import RACES
+from proflab_course.course.concepts import question_of
 from proflab_course.course.exercises import exercise_of
 from proflab_course.course.layout import CourseError
 from proflab_course.course.settings import read_settings
@@ -39,6 +40,8 @@ _FILE = re.compile(r"<ipython-input-(\d{1,6})-[0-9a-f]{1,40}>")
 _BADGES = ("](https://mybinder.org/", "](https://colab.research.google.com/")
 _WAY = "% of the way"  # in the line of a race
 _MOST_TEXT = 200
+ANSWERS = "concept questions"
+ANSWER = "proflab_answer"  # what feedback.py notes in a question's cell
 
 
 @dataclass
@@ -71,6 +74,8 @@ class Overview(NbGraderPreprocessor):
         _name_cells(nb.cells)
         nb.cells = [part for cell in nb.cells[:MAX_CELLS] for part in _cut_at_headings(cell)]
         lines = _gather_lines(nb.cells, self._unread(resources))
+        if answers := [cell for cell in nb.cells if ANSWER in cell.metadata]:
+            lines.append(_answers_line(answers, self._concept_points(resources)))
         for cell in nb.cells:
             if kind_of(cell) == "test" and not _points(cell) and _is_unwritten(cell):
                 cell.outputs = []
@@ -89,11 +94,19 @@ class Overview(NbGraderPreprocessor):
         where = resources["nbgrader"]
         try:
             root = root_of(where["db_url"])
-            names = [line.name for line in lines]
+            names = [line.name for line in lines if line.name != ANSWERS]
             return ask(root, where["student"], where["assignment"], names)
         except CourseError as error:
             self.log.warning("Pages offer no table for questions: %s", error)
             return Ask()
+
+    def _concept_points(self, resources: dict) -> bool:
+        """Return whether right answers to concept questions are points in this course."""
+        try:
+            settings = read_settings(root_of(resources["nbgrader"]["db_url"]))
+        except CourseError:
+            return False
+        return settings.get("concept_points") == 1
 
     def _unread(self, resources: dict) -> set[str]:
         """Return the cells that need a mark by hand."""
@@ -143,11 +156,24 @@ def _gather_lines(cells: list[NotebookNode], unread: set[str]) -> list[Line]:
         if kind_of(cell) == "manual":
             lines[name] = _essay_line(cell, name, name in unread)
             marks |= {"shown": lines[name].name, "waits": name in unread}
+        elif (question := question_of(name)) and kind_of(cell) == "test":
+            marks |= {"shown": f"question {question.replace('_', '.')}", "concept": True}
         elif kind_of(cell) == "test":
             exercise = exercise_of(name, solutions)
             _add_test(lines.setdefault(exercise, Line(exercise, name)), cell, name)
             marks |= {"shown": exercise}
     return list(lines.values())
+
+
+def _answers_line(found: list[NotebookNode], points: bool) -> Line:
+    """Return the line on the concept questions: none is to be mended.
+
+    points: whether right ones are points, so that their number is said.
+    """
+    what = "right" if points else "answered"
+    count = sum(cell.metadata[ANSWER][what] for cell in found)
+    said = f"{count} of {len(found)} {'concept points' if points else 'answered'}"
+    return Line(ANSWERS, str(meta(found[0])["grade_id"]), state="none", mend=said)
 
 
 def _essay_line(cell: NotebookNode, name: str, unread: bool) -> Line:
@@ -293,7 +319,13 @@ def _needs_a_look(cell: NotebookNode) -> bool:
     kind = kind_of(cell)
     failed = any(output.output_type == "error" for output in cell.get("outputs", []))
     lost = kind == "test" and _score(cell) < _points(cell)
-    return failed or lost or kind == "manual" or bool(meta(cell).get("comment"))
+    return (
+        failed
+        or lost
+        or kind == "manual"
+        or ANSWER in cell.metadata
+        or bool(meta(cell).get("comment"))
+    )
 
 
 # ── names of cells ──────────────────────────────────────────────────────────────────────────

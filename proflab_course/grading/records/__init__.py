@@ -4,6 +4,8 @@ gradebook.py        the gradebook, one transaction for each submission
 first_rows.py       a faster way to insert the rows of a first hand-in
 new_gradebook.py    an empty gradebook
 changed_cells.py    the cells of a lesson that has hand-ins, when they change
+concepts.py         a class's answers to concept questions
+inventory.py        a class's answers to the inventory, from its graded notebooks
 queries.py          figures about a whole class, in a few queries
 clear_errors.py     errors of SQLite as one sentence
 lateness.py         extensions and the penalty for late work

@@ -18,9 +18,10 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Bool, Enum, Float, List, TraitError, Unicode
 from traitlets.config import Config
 
+from proflab_course.course.concepts import ORDERS
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.release_stamp import STAMP, read_stamp
-from proflab_course.grading.answer_key import Key, meta, read_key
+from proflab_course.grading.answer_key import Key, clear_answers, meta, read_key
 from proflab_course.grading.grade_notebook import grade_notebook
 from proflab_course.grading.limit_options import LIMIT_OPTIONS
 from proflab_course.grading.limits import Limits, make_limits
@@ -52,6 +53,16 @@ class ReadHandIn(NbGraderPreprocessor):
             if name in marks:
                 cell.metadata["nbgrader"] = NotebookNode(marks[name])
         return notebook_of(cells, {STAMP: stamp} if stamp else {}), resources
+
+
+class ClearAnswers(NbGraderPreprocessor):
+    """Leave the answers to concept questions open where `nbgrader generate_assignment` is used."""
+
+    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+        """Return the notebook without the answers, and without what only grading needs of them."""
+        clear_answers(nb)
+        nb.metadata.pop(ORDERS, None)
+        return nb, resources
 
 
 class SandboxedExecute(NbGraderPreprocessor):

@@ -78,6 +78,36 @@ for shape in ((96, 96), (96, 96), (96, 4)), ((40, 200), (200, 40), (40, 2)):
 """,
     NONE,
 )
+attack(
+    "a cache in a default argument, kept between cases and calls",
+    """
+def product(a, b, x, kept=[]):
+    kept.append(a @ b)
+    return kept[0][: a.shape[0]] @ x
+for shape in ((96, 96), (96, 96), (96, 4)), ((40, 200), (200, 40), (40, 2)):
+    traced(product, **dict(zip("abx", shape)))
+""",
+    NONE,
+)
+attack(
+    "a cache on the engine's own class",
+    """
+from proflab import Tensor
+def product(a, b, x):
+    done = Tensor.__dict__.get("done") or {}
+    done[x.shape] = done.get(x.shape, a @ (b @ x))
+    Tensor.done = done
+    return done[x.shape] * 1
+for shape in ((96, 96), (96, 96), (96, 4)), ((40, 200), (200, 40), (40, 2)):
+    traced(product, **dict(zip("abx", shape)))
+""",
+    NONE,
+)
+attack(
+    "a cache that lies in an input",
+    "def product(a, b, x):\n    b.copy_(a @ b)\n    return b @ x",
+    "input b",
+)
 attack("made of nothing", "def product(a, b, x):\n    return type(x).meta(x.shape)", NONE)
 attack(
     "a table for inputs that are known",

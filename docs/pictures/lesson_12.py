@@ -1,0 +1,35 @@
+"""Draws the pictures of lesson 12 into its folder.
+
+    python docs/pictures/lesson_12.py
+
+Both are the lesson's own: its cell `demo_frontier` and its picture of pages, run with the lessons'
+solutions. Nothing in them is measured.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from solved_demo import demos_of, run_demo
+
+from proflab.lesson.plot import Picture
+
+FOLDER = Path(__file__).parents[2] / "modules" / "12_serving"
+USERS = {"Ann": [*"Be brief. Why?"], "Bob": [*"Be brief. How so?"], "Cy": [*"Be bold."]}
+
+
+def frontier() -> Picture:
+    """Return dollars against tokens a second for one user, of three kinds of text."""
+    return run_demo("12_serving", "demo_frontier")[0]
+
+
+def pages() -> Picture:
+    """Return three texts in pages of four letters, of which those with equal beginnings are one."""
+    return demos_of("12_serving").pages(list(USERS.values()), 4)
+
+
+if __name__ == "__main__":
+    for draw in (frontier, pages):
+        picture = draw()
+        (FOLDER / f"{draw.__name__}.png").write_bytes(picture.png(dpi=110))
+        print(picture.alt)

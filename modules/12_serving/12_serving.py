@@ -1,0 +1,2254 @@
+# ---
+# jupyter:
+#   jupytext:
+#     cell_metadata_filter: nbgrader,tags
+#     notebook_metadata_filter: kernelspec,accelerator,colab,-jupytext.text_representation.jupytext_version
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # 12 · What does a token cost?
+#
+# ![Dollars a million tokens against tokens a second for one user, Llama-3-8B on one H100. Texts of 1,024 tokens cost from $0.23 with 12 users down to $0.03 with 484; texts of 8,192 tokens from $2.67 with one user to $0.22 with 60, where memory is full; in 4.5 and 8 bits $0.12 to $0.10.](frontier.png)
+#
+# A provider asks two dollars for a million tokens, another one twenty cents, and each says that its servers are the fastest.
+# Most of the world's GPU hours now go into such tokens, and you can work out what one costs without a GPU.
+# For a served token costs *bytes*: the weights, which a batch shares, and the keys and values, which nobody shares.
+# Grouped heads, continuous batches, pages, drafts, experts and numbers of 4 bits all change one of the two, and each can be counted.
+#
+# **You will be able to**
+#
+# - say how many bytes a conversation holds in memory, from a model's configuration file;
+# - predict the time of any pass, and say when a larger batch stops being free;
+# - simulate a server, and tell its throughput from what its users feel;
+# - round to FP8 and FP4 bit by bit, and audit a published cost.
+#
+# **You need** what attention computes (lesson 02, section 5), the two roofs of lesson 06 and a time predicted from them (lesson 07, section 4).
+#
+# Arguments stay as they are, a tuple does for a list, and no graded value depends on real time.
+
+# %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import bisect
+import itertools
+import json
+import math
+
+import demos
+from built import Timer, batch_cost, run_order, speedup_interval
+
+from proflab.lesson import expect, expect_table, guesses, noise, plot
+from proflab.lesson.hardware import Hardware
+
+# %% nbgrader={"grade": false, "grade_id": "configs", "locked": true, "schema_version": 3, "solution": false, "task": false}
+with open("served.json", encoding="utf-8") as published:
+    CONFIGS = json.load(published)  # of models, by name
+
+# %% [markdown]
+# ## 1 · What a conversation weighs
+#
+# To write the next token, attention needs the key and the value of every token before it, in every layer.
+# They are kept, in the *KV cache*.
+# With 2 layers, 4 heads of 8 numbers and 16 bits, a token leaves 2 · 2 · 32 · 2 = 256 bytes: a key and a value, 2 layers, 32 numbers, 2 bytes.
+#
+# This is why models changed.
+# *Multi-query* attention ([Shazeer 2019](https://arxiv.org/abs/1911.02150)) has one key and value for all heads, *grouped-query* attention (GQA, [Ainslie 2023](https://arxiv.org/abs/2305.13245)) one for each group of heads.
+# *Latent* attention (MLA) keeps one small vector from which all are computed, plus a *rotary* part, which carries the position and cannot be.
+# With *windows* some layers forget what is far back.
+# (Sparse attention keeps all tokens and reads a chosen part, so that bytes held and bytes read come apart; `kv_bytes` counts what is held.)
+#
+# **Predict.** [DeepSeek-V2](https://arxiv.org/abs/2405.04434) "reduces the KV cache by 93.3 %" against DeepSeek 67B.
+# By how many percent does latent attention alone reduce it?
+
+# %% tags=["guess"]
+guess_latent_percent = None  # your guess, in percent
+
+# %% [markdown]
+# <details><summary>Hint 1: one layer, one token</summary>
+#
+# How many numbers does *one* layer keep for *one* token?
+#
+# </details>
+#
+# <details><summary>Hint 2: then all of them</summary>
+#
+# Add up the tokens that each layer keeps; the rest is one product.
+#
+# </details>
+
+
+# %% nbgrader={"grade": false, "grade_id": "kv_bytes", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def kv_bytes(config, tokens, bits=16):
+    """Return the bytes that the keys and values of one text take up in all layers, an int.
+
+    config: a dict with the keys of a model's config.json; other keys are ignored.
+        num_hidden_layers, num_attention_heads, hidden_size.
+        num_key_value_heads: heads that keys and values have; without it, num_attention_heads.
+        head_dim: numbers of a head; without it, hidden_size // num_attention_heads.
+        kv_lora_rank, qk_rope_head_dim: where the first is there, a layer keeps so many numbers of
+            both together for a token, once, whatever its heads are (MLA).
+        layer_types: for each layer "full_attention", or "sliding_attention", which keeps
+            sliding_window tokens at most; without it, all layers keep all tokens.
+    tokens: int, at least 0. bits: of a kept number, int, above 0.
+    Parts of a byte at the very end count as a byte.
+
+    >>> kv_bytes({"num_hidden_layers": 2, "num_attention_heads": 4, "hidden_size": 32}, 3)
+    768
+    """
+    ### BEGIN SOLUTION
+    layers, heads = config["num_hidden_layers"], config["num_attention_heads"]
+    if tokens < 0 or bits <= 0:
+        raise ValueError(f"{tokens} tokens of {bits} bits take up no memory")
+    if "kv_lora_rank" in config:
+        numbers = config["kv_lora_rank"] + config["qk_rope_head_dim"]
+    else:
+        head = config.get("head_dim", config["hidden_size"] // heads)
+        numbers = 2 * config.get("num_key_value_heads", heads) * head
+    kept = 0
+    for kind in config.get("layer_types", ["full_attention"] * layers):
+        forgets = kind == "sliding_attention"
+        kept += min(tokens, config["sliding_window"]) if forgets else tokens
+    return -(-kept * numbers * bits // 8)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_kv_bytes", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+small = {"num_hidden_layers": 2, "num_attention_heads": 4, "hidden_size": 32}
+one = {"num_hidden_layers": 1, "num_attention_heads": 1, "hidden_size": 1}
+wide = {"num_hidden_layers": 1, "num_attention_heads": 64, "hidden_size": 2880}
+expect_table(
+    kv_bytes,
+    (
+        "Llama-3-8B, one token",
+        (CONFIGS["Llama-3-8B"], 1),
+        131_072,
+        {"all 32 heads": 524_288, "keys alone": 65_536, "bits, not bytes": 1_048_576},
+    ),
+    (
+        "GPT-2 XL, whose heads all have keys, 1,024 tokens, 32 bits",
+        (CONFIGS["GPT-2 XL"], 1024, 32),
+        629_145_600,
+        {"16 bits, or keys alone": 314_572_800},
+    ),
+    (
+        "one KV head, and a window that no layer has",
+        (small | {"num_key_value_heads": 1, "sliding_window": 4}, 10, 8),
+        320,
+        {"all four heads": 1_280, "the window is used": 128},
+    ),
+    (
+        "heads that are wider than the model divides into",
+        (wide | {"num_key_value_heads": 8, "head_dim": 64}, 1),
+        2_048,
+        {"hidden size / heads": 1_440},
+    ),
+    (
+        "DeepSeek-V3, whose layers keep one latent vector",
+        (CONFIGS["DeepSeek-V3"], 1),
+        70_272,
+        {
+            "a latent for each head": 8_994_816,
+            "keys and values of all heads": 1_748_992,
+            "twice the latent": 140_544,
+            "no rotary part": 62_464,
+        },
+    ),
+    (
+        "gpt-oss-120b, 8,192 tokens; every second layer forgets",
+        (CONFIGS["gpt-oss-120b"], 8192),
+        306_708_480,
+        {"no windows": 603_979_776, "all layers have one": 9_437_184},
+    ),
+    ("thirty bits take up four bytes", (one, 5, 3), 4, {"cut off": 3, "each token rounded up": 5}),
+)
+expect("the configuration stays as it is", len(CONFIGS["DeepSeek-V3"]), 6)
+### BEGIN HIDDEN TESTS
+# vary: 131_072 in 90_000..200_000
+found = kv_bytes(CONFIGS["DeepSeek-V3"], 131_072, 8)
+expect("a latent vector in 8 bits", found, 4_605_345_792)
+expect(
+    "a window longer than the text keeps it all", kv_bytes(CONFIGS["gpt-oss-120b"], 100), 7_372_800
+)
+expect("no tokens take no bytes", kv_bytes(CONFIGS["Llama-3-8B"], 0), 0)
+expect("six bits of each number, DeepSeek-V2", kv_bytes(CONFIGS["DeepSeek-V2"], 1, 6), 25_920)
+full, slide = "full_attention", "sliding_attention"
+mixed = {"num_hidden_layers": 4, "num_attention_heads": 2, "hidden_size": 8, "sliding_window": 3}
+# vary: 7 in 5..30
+found = kv_bytes(mixed | {"layer_types": [slide, slide, full, slide], "vocab_size": 9}, 7)
+expect("layers that forget, in no regular order", found, 512)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_kv_bytes_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+small = {"num_hidden_layers": 2, "num_attention_heads": 4, "hidden_size": 32}
+expect_table(
+    kv_bytes,
+    ("a negative text", (small, -1), ValueError),
+    ("numbers without bits", [(small, 4, 0), (small, 4, -8)], ValueError),
+)
+expect("a text of no tokens is no mistake", kv_bytes(small, 0), 0)
+### BEGIN HIDDEN TESTS
+# vary: 5 in 2..30
+expect("a number may have three bits", kv_bytes(small, 5, 3), 240)
+# vary: 3 in 2..9
+expect("a number may have one bit", kv_bytes(small, 3, 1), 48)
+### END HIDDEN TESTS
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo_bytes", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draws what a token of nine models leaves in the cache, and compares your guess.
+kb = {name: kv_bytes(config, 1) / 1000 for name, config in CONFIGS.items()}
+latent = 100 * (1 - kb["DeepSeek-V2"] / kb["DeepSeek 67B"])
+six_bits = kv_bytes(CONFIGS["DeepSeek-V2"], 1, 6) / kv_bytes(CONFIGS["DeepSeek 67B"], 1)
+what = "what latent attention alone saves"
+guesses.compare(what, guess_latent_percent, round(latent, 1), "%")
+print(f"with 6 bits a number against 16: {100 * (1 - six_bits):.1f} %")
+title = "Keys and values of one token, 16 bits a number"
+plot.bars(kb, unit="KB", title=title, show="{:.3f}".format)
+
+# %% [markdown]
+# Three of these bars stand in a paper, [Insights into DeepSeek-V3](https://arxiv.org/abs/2505.09343), as 70.272, 327.680 and 516.096 KB, and yours are equal (the second has the shape of Llama-3-70B).
+# But the factor beside the third, 7.28×, is 7.34 by its own row.
+# The abstract's 93.3 % need 6 bits a number on one side and 16 on the other.
+# And "800 KB" a token of OPT-13B and "1.6 GB" for a text of 2,048 ([PagedAttention](https://arxiv.org/abs/2309.06180)) are 800 KiB, and 1.68 GB or 1.56 GiB: lesson 01's trap.
+
+# %% [markdown]
+# **A race.** The program below writes texts to the end of the model's context, one text after another, and reads all of a text again for each token.
+# Write it again, so that it returns the same at less cost, counted on `DESK` as in lesson 06.
+# Where words are as likely as each other, rounding could choose; the grader draws numbers at which it cannot.
+# Each further token needs all weights once, 0.47 MB here; so no program that writes 16 tokens costs less than 0.75 ms.
+#
+# <details><summary>Hint 1: what is computed again?</summary>
+#
+# For the second token of a text, which results of the first pass are still right?
+# Who needs the logits of the prompt?
+# And what can four texts share?
+#
+# </details>
+#
+# <details><summary>Hint 2: the shape of the answer</summary>
+#
+# For each block room for the keys and values of whole texts, made once, written in place: `kept[:, past:end] = …`.
+# A loop over the tokens, in it one over the blocks; only the last token passes the last block's end.
+# The engine's `model(tokens, model.new_cache())` keeps them by `cat`, which copies them for every token.
+#
+# </details>
+
+# %% nbgrader={"grade": false, "grade_id": "generation_programs", "locked": true, "schema_version": 3, "solution": false, "task": false}
+
+from built import Timer, op_facts, run_order, speedup_interval
+
+import proflab
+from proflab import models
+from proflab.lesson import expect_faster, race
+from proflab.nn import functional as F
+
+race.count_with(op_facts)
+
+
+def make_gpt2(words, context, width, blocks, heads):
+    """Return a function that makes a GPT-2 of these sizes."""
+    return lambda: models.GPT2(words, context, width, blocks, heads)
+
+
+def by_heads(x, heads):
+    """Return (texts, tokens, width) as (texts, heads, tokens, width / heads), a view."""
+    return x.view(*x.shape[:2], heads, -1).transpose(1, 2)
+
+
+def slow_generate(model, tokens):
+    """Fill texts with the likeliest tokens up to model.context; return tokens and logits."""
+    texts, logits = [], []
+    for text in tokens.split(1):
+        chosen = []
+        while text.shape[1] < model.context:
+            chosen.append(model(text)[:, -1])
+            text = proflab.cat([text, chosen[-1].argmax(-1, keepdim=True)], 1)
+        texts.append(text)
+        logits.append(proflab.stack(chosen, 1))
+    return proflab.cat(texts), proflab.cat(logits)
+
+
+# %% nbgrader={"grade": false, "grade_id": "generate", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def generate(model, tokens):
+    """Return what slow_generate does, at the least cost on DESK.
+
+    >>> [x.shape for x in generate(make_gpt2(9, 6, 8, 1, 2)(), proflab.zeros(1, 4, dtype="int64"))]
+    [(1, 6), (1, 2, 9)]
+
+    model: a GPT2; its parts may be called singly: wte, wpe, of each of its blocks ln1, attn.qkv,
+        attn.proj (attn.heads is a number), ln2 and mlp, then ln_f and lm_head.
+    tokens: int64, (texts, prompt), shorter than model.context.
+    Returns two tensors: the texts, each with its likeliest next tokens up to model.context in all,
+    and the logits that these were chosen by, (texts, added, words).
+    """
+    ### BEGIN SOLUTION
+    (texts, prompt), width = tokens.shape, model.wte.weight.shape[1]
+    heads, past = model.blocks[0].attn.heads, 0
+    room = [proflab.zeros(texts, model.context, 2 * width) for _ in model.blocks]
+    written, logits = [tokens], []
+    for end in range(prompt, model.context):
+        x = model.wte(written[-1]) + model.wpe.weight[past:end]
+        for block, kept in zip(model.blocks, room, strict=True):
+            qkv = block.attn.qkv(block.ln1(x))
+            kept[:, past:end] = qkv[..., width:]
+            if kept is room[-1]:  # only the last token is asked for
+                qkv, x = qkv[:, -1:], x[:, -1:]
+            queries = by_heads(qkv[..., :width], heads)
+            keys, values = (by_heads(each, heads) for each in kept[:, :end].chunk(2, -1))
+            causal = x.shape[1] > 1
+            mixed = F.scaled_dot_product_attention(queries, keys, values, is_causal=causal)
+            x = x + block.attn.proj(mixed.transpose(1, 2).flatten(2))
+            x = x + block.mlp(block.ln2(x))
+        logits.append(model.lm_head(model.ln_f(x[:, -1])))
+        written.append(logits[-1].argmax(-1, keepdim=True))
+        past = end
+    return proflab.cat(written, 1), proflab.stack(logits, 1)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_generate", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+expect_faster(
+    "four texts of 64 tokens, 16 more",
+    race.traced(generate, model=make_gpt2(256, 80, 64, 2, 4), tokens=("int64", (4, 64))),
+    like=slow_generate,
+    machine="DESK",
+    full=4.266,
+    draws={"tokens": 256, "weight": "fan-in"},
+)
+### BEGIN HIDDEN TESTS
+# about: what is computed once need not be computed again, however long the prompt is
+expect_faster(
+    "three short texts, three blocks",
+    race.traced(generate, model=make_gpt2(150, 32, 48, 3, 2), tokens=("int64", (3, 20))),
+    like=slow_generate,
+    machine="DESK",
+    full=3.184,
+    draws={"tokens": 150, "weight": "fan-in"},
+)
+expect_faster(
+    "five longer texts, one block",
+    race.traced(generate, model=make_gpt2(300, 96, 32, 1, 2), tokens=("int64", (5, 90))),
+    like=slow_generate,
+    machine="DESK",
+    full=0.7624,
+    draws={"tokens": 300, "weight": "fan-in"},
+)
+# viva: [x.shape for x in generate(make_gpt2(9, 6, 8, 1, 2)(), proflab.zeros(3, 5, dtype="int64"))]
+# viva: [x.shape for x in generate(make_gpt2(7, 8, 8, 2, 2)(), proflab.zeros(2, 5, dtype="int64"))]
+# viva: generate(make_gpt2(5, 12, 4, 1, 1)(), proflab.zeros(2, 3, dtype="int64"))[1].shape
+# viva: generate(make_gpt2(1, 6, 4, 2, 1)(), proflab.zeros(1, 4, dtype="int64"))[0].tolist()
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_generate", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Prints what each line costs, of the given program and of yours, and draws where yours stands.
+four = {"model": make_gpt2(256, 80, 64, 2, 4), "tokens": ("int64", (4, 64))}
+print(race.table(slow_generate, generate, "DESK", **four))
+race.picture(slow_generate, generate, "DESK", 4.266, **four)
+
+# %% [markdown]
+# **Optional.** How many FLOPs does a cache save?
+# Engines compute the logits of each pass's last token only; counted with those of all tokens, the saving at 32 + 32 tokens reads 24.2 times instead of 19.9.
+
+
+# %% nbgrader={"grade": false, "grade_id": "generation_flops", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def generation_flops(layers, d, vocab, prompt, new, cached):
+    """Return the FLOPs of a decoder's matrix products while it generates tokens. (Optional.)
+
+    layers, d, vocab: blocks, width and vocabulary of a GPT-2. prompt, new: tokens at the start, and
+        to generate.
+    The first pass has the prompt's tokens, and gives the first new token; each later pass gives one
+    more. cached: True if keys and values are kept, so that each later pass has the newest token
+    alone; else it has all tokens so far.
+    A pass of n tokens that look at t (themselves included): in each block 24 * n * d**2 for the
+    projections and the feed-forward part, 4 * n * t * d for scores and mix; and, for the logits of
+    its last token, 2 * d * vocab.
+
+    >>> generation_flops(layers=1, d=2, vocab=3, prompt=2, new=1, cached=False)
+    236
+    """
+    ### BEGIN SOLUTION
+    if min(layers, d, vocab, prompt, new) < 1:
+        raise ValueError("sizes and tokens are at least 1")
+
+    def one_pass(tokens, seen):
+        return layers * (24 * tokens * d**2 + 4 * tokens * seen * d) + 2 * d * vocab
+
+    lengths = range(prompt + 1, prompt + new)
+    later = [one_pass(1 if cached else length, length) for length in lengths]
+    return one_pass(prompt, prompt) + sum(later)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_generation_flops", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
+expect_table(
+    generation_flops,
+    (
+        "GPT-2 small, 32 and 32 tokens, no cache",
+        (12, 768, 50257, 32, 32, False),
+        263_433_732_096,
+        {"logits of all tokens": 378_299_523_072},
+    ),
+    (
+        "with a cache",
+        (12, 768, 50257, 32, 32, True),
+        13_264_601_088,
+        {"logits of all tokens": 15_657_638_400},
+    ),
+    ("128 and 128 tokens, no cache", (12, 768, 50257, 128, 128, False), 4_353_200_947_200),
+    ("with a cache, 128 and 128", (12, 768, 50257, 128, 128, True), 54_700_474_368),
+    ("one new token needs no cache", (2, 8, 10, 5, 1, True), 17_120),
+    ("no prompt, no new token", [(2, 8, 10, 0, 5, True), (2, 8, 10, 5, 0, True)], ValueError),
+    (
+        "no layers, no width, no vocabulary",
+        [(0, 8, 10, 5, 5, True), (2, 0, 10, 5, 5, False), (2, 8, 0, 5, 5, True)],
+        ValueError,
+    ),
+)
+### BEGIN HIDDEN TESTS
+# vary: 2 in 2..9
+expect(
+    "without a cache every pass begins at the first token",
+    generation_flops(1, 2, 3, 1, 3, False),
+    6 * 96 + 3 * 12 + 8 * (1 + 4 + 9),
+)
+# vary: 2 in 2..9
+expect(
+    "with a cache each pass looks at all tokens so far",
+    generation_flops(1, 2, 3, 1, 3, True),
+    3 * (96 + 12) + 8 * (1 + 2 + 3),
+)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_generate_measured", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Times four texts here, without a cache, with the engine's and with yours; prints tokens a second.
+noise.show_load()
+gpt2, prompt, ms = make_gpt2(256, 80, 64, 2, 4)(), proflab.randint(0, 256, (4, 64)), {}
+programs = {"without a cache": lambda: gpt2.generate(prompt, 16, use_cache=False)}
+programs["the engine's cache"] = lambda: gpt2.generate(prompt, 16)
+programs["yours"] = lambda: generate(gpt2, prompt)
+for name in run_order(list(programs), 8):
+    with proflab.no_grad(), Timer() as timer:
+        programs[name]()
+    ms.setdefault(name, []).append(timer.elapsed_ms)
+for name, times in ms.items():
+    found = speedup_interval(ms["without a cache"], times)
+    shown = "{speedup:.1f} times as fast ({low:.1f} to {high:.1f})".format(**found)
+    print(f"{name}: {64_000 / sorted(times)[4]:,.0f} tokens a second, {shown}")
+
+# %% [markdown]
+# ## 2 · Two kinds of pass
+#
+# *Prefill* reads a prompt: many new tokens, one reading of the weights.
+# *Decode* adds one token to each text of the batch.
+# One sum holds for both, and for a mixture: lesson 07's `predict_ms` over two rows, the weights and the attention.
+# A toy has 10⁶ weights of 16 bits, and a token has 1,000 bytes in the cache; its machine reads 10⁹ bytes a second.
+# One token behind 999 others then takes 2 ms for the weights and 1 ms for the cache.
+#
+# **Predict.** By lesson 07, 32 texts of one token cost GPT-2 XL on a T4 1.05 times what one costs.
+# And 32 texts of 1,024 tokens?
+
+# %% tags=["guess"]
+guess_batch_factor = None  # your guess: how many times what one text costs?
+
+# %% [markdown]
+# <details><summary>Hint 1: what is shared?</summary>
+#
+# Which bytes does a second user add, and which not?
+#
+# </details>
+#
+# <details><summary>Hint 2: pairs</summary>
+#
+# The pairs of one sequence are new · cached + 1 + 2 + … + new.
+#
+# </details>
+
+# %% nbgrader={"grade": false, "grade_id": "machines", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# A toy, two models and two cards. pair_flops: 4 · layers · heads · head size.
+TOY = {"weights": 10**6, "bits": 16, "kv_bytes": 1000, "pair_flops": 2000}
+XL = {"weights": 1_557_611_200, "bits": 32, "kv_bytes": 614_400, "pair_flops": 307_200}
+LLAMA = {"weights": 7_504_924_672, "bits": 16, "kv_bytes": 131_072, "pair_flops": 524_288}
+SLOW = Hardware(peak_flops=2e10, bandwidth=1e9, name="a toy")
+T4 = Hardware(peak_flops=8.1e12, bandwidth=320e9, name="T4", source="NVIDIA's data sheet")
+H100 = Hardware(peak_flops=989.5e12, bandwidth=3350e9, name="H100", source="NVIDIA's data sheet")
+
+
+# %% nbgrader={"grade": false, "grade_id": "pass_ms", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def pass_ms(model, sequences, hardware, overhead_ms=0.0):
+    """Return how many ms a model's pass over a batch of sequences takes at least.
+
+    model: a dict of weights (numbers), bits (of each), kv_bytes (of a cached token), pair_flops (of
+        a new token that looks at one), perhaps active: weights that a token uses.
+    sequences: (cached, new) pairs: tokens in the cache, and tokens to read, at least 1.
+    hardware: has peak_flops (FLOP/s), bandwidth (bytes/s). overhead_ms: once a pass.
+    The weights are read once, and take 2 FLOPs each (active ones) for each new token. Attention
+    reads cached tokens and writes new ones; a new token looks at the cached ones, at those before
+    it and at itself. Each part takes the longer of its FLOPs at the peak and its bytes at the
+    bandwidth; one follows the other.
+
+    >>> pass_ms(TOY, [(499, 1)], SLOW)
+    2.5
+    """
+    ### BEGIN SOLUTION
+    if not len(sequences) or overhead_ms < 0:
+        raise ValueError(f"{len(sequences)} sequences, {overhead_ms} ms of overhead: no such pass")
+    if any(cached < 0 or new < 1 for cached, new in sequences):
+        raise ValueError("a sequence has 0 cached tokens or more, and 1 new one or more")
+    tokens = sum(new for _, new in sequences)
+    pairs = sum(new * cached + new * (new + 1) // 2 for cached, new in sequences)
+    kept = sum(cached + new for cached, new in sequences)
+    weight_flops = 2 * model.get("active", model["weights"]) * tokens
+    weight_bytes = model["weights"] * model["bits"] / 8
+    parts = (
+        (weight_flops, weight_bytes),
+        (pairs * model["pair_flops"], kept * model["kv_bytes"]),
+    )
+    seconds = sum(max(f / hardware.peak_flops, b / hardware.bandwidth) for f, b in parts)
+    return 1000 * seconds + overhead_ms
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_pass_ms", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+expect_table(
+    lambda *arguments, **model: pass_ms(TOY | model, arguments[0], SLOW, *arguments[1:]),
+    (
+        "one token behind 999",
+        ([(999, 1)],),
+        3.0,
+        {"no cache": 2.1, "its own token left out": 2.999, "in s": 0.003},
+    ),
+    (
+        "four such texts",
+        ([(999, 1)] * 4,),
+        6.0,
+        {"weights for each": 12.0, "one cache for all": 3.0},
+    ),
+    (
+        "a prompt of 100 tokens",
+        ([(0, 100)],),
+        10.505,
+        {"100² pairs": 11.0, "reading and computing added": 12.605},
+    ),
+    (
+        "100 tokens behind 900",
+        ([(900, 100)],),
+        19.505,
+        {"all pairs": 20.0, "cached pairs forgotten": 11.0},
+    ),
+    (
+        "a token and a prompt in one pass",
+        ([(999, 1), (0, 50)],),
+        6.15,
+        {
+            "one roof for the whole": 5.3275,
+            "a roof for each sequence": 6.2275,
+            "two passes": 8.1275,
+        },
+    ),
+    (
+        "overhead, once",
+        ([(999, 1)] * 4, 0.25),
+        6.25,
+        {"for each part": 6.5, "for each text": 7.0},
+    ),
+)
+expect(
+    "each token is multiplied with a quarter of the weights",
+    pass_ms(TOY | {"active": 250_000}, [(0, 50)], SLOW),
+    2.1275,
+    mistakes={"`active` is ignored": 5.1275},
+)
+texts = [(999, 1), (0, 50)]
+pass_ms(TOY, texts, SLOW)
+expect("the sequences stay as they are", texts, [(999, 1), (0, 50)])
+### BEGIN HIDDEN TESTS
+# vary: 99 in 50..150, 3 in 2..6
+found = pass_ms(TOY | {"bits": 4}, [(99, 1)] * 3, SLOW)
+expect("weights of 4 bits", found, 0.8)
+# vary: 9 in 4..20, 40 in 20..60
+found = pass_ms(TOY, [(9, 40), (0, 7)], Hardware(peak_flops=1e8, bandwidth=1e12))
+expect("a machine on which all is computing", found, 964.16)
+# vary: 400 in 300..600, 0.5 in 0.1..0.9
+found = pass_ms(TOY | {"active": 100_000}, [(400, 1), (400, 2), (7, 30)], SLOW, 0.5)
+expect("texts that read and texts that write, with an overhead", found, 3.34)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_pass_ms_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+expect_table(
+    pass_ms,
+    ("GPT-2 XL on a T4, a token behind 1,023", (XL, [(1023, 1)], T4), 21.43622),
+    ("32 of them", (XL, [(1023, 1)] * 32, T4), 82.3847),
+    ("Llama-3-8B on an H100, behind 8,191", (LLAMA, [(8191, 1)], H100), 4.80107199045),
+    ("its prompt of 8,192 tokens", (LLAMA, [(0, 8192)], H100), 142.046507685),
+)
+### BEGIN HIDDEN TESTS
+attention = {"weights": 0, "bits": 16, "kv_bytes": 1, "pair_flops": 307_200}
+# vary: 1024 in 700..1_300
+found = pass_ms(attention, [(0, 1024)], Hardware(peak_flops=1e9, bandwidth=1e12))
+expect("attention's FLOPs of a prompt", found, 161_218.56)
+latent = {"weights": 10**9, "bits": 8, "kv_bytes": 70_272, "pair_flops": 16_990_208}
+# vary: 4095 in 3_000..6_000, 8 in 4..16
+found = pass_ms(latent, [(4095, 1)] * 8, T4)
+expect("latent attention computes longer than it reads", found, 71.857732807)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_pass_ms_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+expect_table(
+    pass_ms,
+    ("no sequences", (TOY, [], SLOW), ValueError),
+    ("no new token", [(TOY, [(9, 0)], SLOW), (TOY, [(9, 1), (9, -1)], SLOW)], ValueError),
+    (
+        "a negative cache, a negative overhead",
+        [(TOY, [(-1, 1)], SLOW), (TOY, [(9, 1)], SLOW, -1.0)],
+        ValueError,
+    ),
+)
+### BEGIN HIDDEN TESTS
+expect("an empty cache is no mistake", pass_ms(TOY, [(0, 1)], SLOW), 2.001)
+# vary: 0.125 in 0.1..0.9
+expect("an overhead may be short", pass_ms(TOY, [(0, 1)], SLOW, 0.125), 2.126)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_passes", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draws ms of a step by the number of users, and compares your guess of a long text's length.
+tokens = math.floor(LLAMA["weights"] * 2 / LLAMA["kv_bytes"]) + 1
+print(f"From {tokens:,} tokens on the cache of one text outweighs Llama-3-8B's weights")
+for n in (1, 51, 1024):
+    print(
+        f"GPT-2 XL on a T4 reads a prompt of {n:>5,} tokens in {pass_ms(XL, [(0, n)], T4):6.1f} ms"
+    )
+users, lines = [2**k for k in range(8)], {}
+for context in (128, 1024, 8192):
+    steps = [(n, pass_ms(LLAMA, [(context - 1, 1)] * n, H100)) for n in users]
+    lines[f"{context:,} tokens each"] = steps
+title = "Llama-3-8B on an H100: one token for each user"
+plot.curves(lines, x="users", y="ms a step", log="xy", title=title)
+
+# %% [markdown]
+# A prompt of 51 tokens costs a T4 what one token costs, since both read the weights once.
+# (`pass_ms` is a bound: it leaves out elementwise operations, and scores that are written to memory. Lesson 07 counts those, and comes to 552 ms for the prompt of 1,024 tokens.)
+#
+# A batch is free until one of three things happens: the weights' FLOPs take as long as reading them, the caches take as long to read as the weights, or memory is full.
+#
+# <details><summary>Hint: where two times are equal</summary>
+#
+# Set the two times equal; bandwidth or peak drops out of two of the three.
+#
+# </details>
+
+
+# %% nbgrader={"grade": false, "grade_id": "batch_limits", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def batch_limits(model, context, hardware, memory):
+    """Return the numbers of users at which decoding meets its three limits, as a dict.
+
+    model, hardware: as for pass_ms. context: tokens of each text, the newest included, at least 1.
+    memory: bytes of the card, for weights and caches.
+    compute: float, the users at which the weights' FLOPs take as long as reading the weights.
+    cache: float, the users whose caches take as long to read as the weights.
+    memory: int, the most users whose caches fit beside the weights; they may fill it exactly.
+    Raises ValueError where the weights leave no memory.
+
+    >>> batch_limits(TOY, 1000, SLOW, 7_000_000)["memory"]
+    5
+    """
+    ### BEGIN SOLUTION
+    held, each = model["weights"] * model["bits"] / 8, context * model["kv_bytes"]
+    if context < 1 or memory <= held:
+        raise ValueError(f"{memory:,} bytes leave nothing for texts of {context} tokens")
+    flops = 2 * model.get("active", model["weights"])
+    return {
+        "compute": held / hardware.bandwidth * hardware.peak_flops / flops,
+        "cache": held / each,
+        "memory": int((memory - held) // each),
+    }
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_batch_limits", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+found = batch_limits(TOY, 500, SLOW, 10_000_000)
+expect("compute", found["compute"], 20.0, mistakes={"multiply-adds": 40.0})
+expect("cache", found["cache"], 4.0, mistakes={"in tokens": 2000.0, "upside down": 0.25})
+expect("memory", found["memory"], 16, mistakes={"the weights are forgotten": 20})
+limits = ("compute", "cache", "memory")
+expect_table(
+    lambda model, *rest: [batch_limits(model, *rest)[limit] for limit in limits],
+    (
+        "8 bits, texts of 250 tokens, 4 MB",
+        (TOY | {"bits": 8}, 250, SLOW, 4_000_000),
+        [10.0, 4.0, 12],
+        {"the ridge of 16 bits": [20.0, 4.0, 12]},
+    ),
+    (
+        "each token uses a quarter of the weights, 9.9 MB",
+        (TOY | {"active": 250_000}, 500, SLOW, 9_900_000),
+        [80.0, 4.0, 15],
+        {"`active` is ignored": [20.0, 4.0, 15], "rounded up": [80.0, 4.0, 16]},
+    ),
+    ("GPT-2 XL on a T4", (XL, 1024, T4, 16 * 10**9), [50.625, 9.903025, 15]),
+    rel=1e-6,
+)
+### BEGIN HIDDEN TESTS
+limits = ("compute", "cache", "memory")
+expect_table(
+    lambda model, *rest: [batch_limits(model, *rest)[limit] for limit in limits],
+    # vary: 8192 in 6_000..9_000
+    ("long texts", (LLAMA, 8192, H100, 80 * 10**9), [295.37313433, 13.97901154, 60]),
+    # vary: 1024 in 800..1_500
+    (
+        "shorter texts move two of the limits",
+        (LLAMA, 1024, H100, 80 * 10**9),
+        [295.37313433, 111.83209229, 484],
+    ),
+    # vary: 200 in 100..300
+    ("weights of 32 bits", (TOY | {"bits": 32}, 200, SLOW, 6_000_000), [40.0, 20.0, 10]),
+    ("room for less than one text", (TOY, 500, SLOW, 2_400_000), [20.0, 4.0, 0]),
+)
+together = Hardware(peak_flops=8 * 1979e12, bandwidth=8 * 4800e9)
+deepseek = {"weights": 670_099_725_312, "bits": 8, "kv_bytes": 70_272, "pair_flops": 16_990_208}
+deepseek["active"] = 36_625_603_584
+expect(
+    "experts on eight cards",
+    [batch_limits(deepseek, 8192, together, 8 * 141 * 10**9)[limit] for limit in limits],
+    [3771.6, 1164.04, 795],
+    rel=1e-4,
+)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_batch_limits_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+expect_table(
+    batch_limits,
+    (
+        "the weights leave no memory",
+        [(TOY, 500, SLOW, 1_000_000), (TOY, 500, SLOW, 2_000_000)],
+        ValueError,
+    ),
+    ("texts without tokens", (TOY, 0, SLOW, 10_000_000), ValueError),
+)
+expect("one token is a text", batch_limits(TOY, 1, SLOW, 9_000_000)["memory"], 7_000)
+### BEGIN HIDDEN TESTS
+expect("one user fills the memory exactly", batch_limits(TOY, 500, SLOW, 2_500_000)["memory"], 1)
+# vary: 9_000_000 in 5_000_000..9_900_000
+expect("four tokens are a text", batch_limits(TOY, 4, SLOW, 9_000_000)["memory"], 1_750)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_limits", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Prints the three limits for four models on their cards, and compares your guess of a factor.
+factor = pass_ms(XL, [(1023, 1)] * 32, T4) / pass_ms(XL, [(1023, 1)], T4)
+guesses.compare("32 texts of 1,024 tokens, times one", guess_batch_factor, round(factor, 2))
+print(f"{'':<14}{'':<11}{'tokens':>7}{'compute':>9}{'cache':>8}{'memory':>8}")
+for name, bits, *card in demos.PLACES:
+    hardware, memory = demos.cards(*card, bits)
+    model = demos.served(name, bits, kv_bytes, 32 if bits == 32 else 16)
+    for context in (128, 1024, 8192):
+        found = batch_limits(model, context, hardware, memory).values()
+        columns = "{:>9,.0f}{:>8,.0f}{:>8,}".format(*found)
+        print(f"{name:<14}{hardware.name:<11}{context:>7,}{columns}")
+fitted = batch_cost([1, 2, 4], [pass_ms(LLAMA, [(8191, 1)] * n, H100) for n in (1, 2, 4)])
+print(f"lesson 07's half_batch, Llama-3-8B at 8,192 tokens: {fitted['half_batch']:.6f}")
+
+# %% [markdown]
+# Only for short texts is *compute* the first limit, so "batch until you are compute-bound" is advice for 128 tokens.
+# On the T4, 32 long texts would take 3.84 times as long as one, and only 15 fit.
+# A larger batch does not raise the FLOPs for each byte of *attention*, since each text has a cache of its own: 4 for Llama-3-8B, 8 for the 70B.
+# With MLA it is 242, just below the H100's ridge of 295.
+#
+# ## 3 · Who waits for whom
+#
+# A server works in *steps*; in each one every running text gets a token.
+# *Static batching* fills its slots and admits again when the last text has ended.
+# *Continuous batching* ([Orca](https://www.usenix.org/conference/osdi22/presentation/yu)) admits before every step.
+# A user feels two times: the *time to first token*, and the *time per output token* after that.
+# A long prompt in a step makes everybody wait, so its reading may be cut into *chunks* ([Sarathi](https://arxiv.org/abs/2403.02310)).
+#
+# An example, 2 ms a step and 1 ms more for each new token: a prompt of 4 tokens takes 6 ms, and its first token is there; two more take 3 ms each, so the text is done after 12 ms.
+#
+# **Predict.** 12.5 requests a second arrive at 32 slots.
+# Then prompts are cut into chunks of 512 tokens.
+# By what factor does the 95th percentile of the time per output token change?
+
+# %% tags=["guess"]
+guess_chunk_factor = None  # your guess: with chunks / without
+
+# %% [markdown]
+# <details><summary>Hint 1: a picture</summary>
+#
+# Draw four rows of boxes, and a column for each step.
+# Which boxes may stand in one column?
+#
+# </details>
+#
+# <details><summary>Hint 2: what to keep</summary>
+#
+# For each request how much of its prompt is read, and how many tokens are written.
+# One loop: admit, collect pairs, advance the clock, hand out tokens.
+#
+# </details>
+
+
+# %% nbgrader={"grade": false, "grade_id": "simulate_serving", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def simulate_serving(requests, slots, step_ms, continuous=True, chunk=None):
+    """Return what each request waits for, dicts in their order.
+
+    requests: (arrival_ms, prompt, new): tokens to read, to write. slots: how many run at a time.
+    step_ms: ms by a step's (cached, new) pairs, in order of admission. chunk: its most prompt
+        tokens, given out in that order; None: no limit.
+    Before each step (static: only if none runs) arrived requests take free slots, by arrival, then
+    as listed; if none runs, time moves to the next arrival. Each reads its prompt, or its part of
+    the chunk, if any, or else its newest token; it writes one when its prompt ends and in each
+    later step. The last frees the slot.
+    first_ms, done_ms: arrival to first, last token. per_token_ms: between them, for each after the
+    first, or 0.0.
+
+    >>> simulate_serving([(0, 4, 2)], 1, lambda sequences: 5.0)[0]["done_ms"]
+    10.0
+    """
+    ### BEGIN SOLUTION
+    if not len(requests) or slots < 1 or (chunk is not None and chunk < 1):
+        raise ValueError(f"{len(requests)} requests, {slots} slots, chunks of {chunk}: no service")
+    if any(arrival < 0 or prompt < 1 or new < 1 for arrival, prompt, new in requests):
+        raise ValueError("a request arrives at 0 or later, reads a token and writes one")
+    waiting = sorted(range(len(requests)), key=lambda place: requests[place][0])
+    read, times = [0] * len(requests), [[] for _ in requests]
+    running, now = [], 0.0
+    while waiting or running:
+        if not running:
+            now = max(now, requests[waiting[0]][0])
+        if continuous or not running:
+            while waiting and len(running) < slots and requests[waiting[0]][0] <= now:
+                running.append(waiting.pop(0))
+        left = math.inf if chunk is None else chunk
+        step = []
+        for place in running:
+            prompt = requests[place][1]
+            if read[place] == prompt:
+                step.append((place, prompt + len(times[place]) - 1, 1))
+            elif left:
+                part = min(left, prompt - read[place])
+                step.append((place, read[place], part))
+                read[place] += part
+                left -= part
+        now += step_ms([(cached, new) for _, cached, new in step])
+        for place, *_ in step:
+            if read[place] == requests[place][1]:
+                times[place].append(now)
+                if len(times[place]) == requests[place][2]:
+                    running.remove(place)
+    return [
+        {
+            "first_ms": wrote[0] - arrival,
+            "per_token_ms": (wrote[-1] - wrote[0]) / max(1, new - 1),
+            "done_ms": wrote[-1] - arrival,
+        }
+        for (arrival, _, new), wrote in zip(requests, times, strict=True)
+    ]
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_simulate_serving", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+def step(sequences):
+    return 2.0 + sum(new for _, new in sequences)
+
+
+def waits(key, requests, *rest):
+    return [each[key] for each in simulate_serving(requests, *rest)]
+
+
+texts, steps = [(0, 4, 5), (0, 2, 2), (3, 3, 3), (3, 6, 1)], []
+alone = simulate_serving([(0, 4, 3)], 2, step)[0]
+expect(
+    "one text alone",
+    [alone[key] for key in ("first_ms", "per_token_ms", "done_ms")],
+    [6.0, 3.0, 12.0],
+    mistakes={"the prompt gives no token": [9.0, 3.0, 15.0]},
+)
+expect_table(
+    waits,
+    (
+        "first tokens of four texts, two slots",
+        ("first_ms", texts, 2, step),
+        [8.0, 8.0, 15.0, 31.0],
+        {
+            "from the start, not from the arrival": [8.0, 8.0, 18.0, 34.0],
+            "the newest first": [26.0, 16.0, 8.0, 8.0],
+            "the prompt gives no token": [12.0, 12.0, 23.0, 39.0],
+        },
+    ),
+    (
+        "time for each further token",
+        ("per_token_ms", texts, 2, step),
+        [4.5, 4.0, 4.0, 0.0],
+        {"of all tokens, from the arrival": [5.2, 6.0, 23 / 3, 31.0]},
+    ),
+    ("last tokens", ("done_ms", texts, 2, step), [26.0, 12.0, 23.0, 31.0]),
+    (
+        "listed last, arrived first, and nothing in between",
+        ("first_ms", [(9, 1, 1), (0, 1, 1)], 1, step),
+        [3.0, 3.0],
+        {"the clock does not move on": [-3.0, 3.0]},
+    ),
+)
+simulate_serving(texts, 2, lambda sequences: steps.append(list(sequences)) or step(sequences))
+expect(
+    "what the steps hold",
+    steps,
+    [[(0, 4), (0, 2)], [(4, 1), (2, 1)], [(5, 1), (0, 3)], [(6, 1), (3, 1)], [(7, 1), (4, 1)]]
+    + [[(0, 6)]],
+)
+expect("the requests stay as they are", texts[1:3], [(0, 2, 2), (3, 3, 3)])
+### BEGIN HIDDEN TESTS
+# vary: 30 in 28..40
+requests = [(4, 5, 2), (0, 1, 4), (4, 2, 3), (30, 3, 1), (4, 1, 1)]
+
+
+def slow(sequences):
+    return max(5, sum(n for _, n in sequences) / 2) + sum(c for c, _ in sequences) / 10
+
+
+expect(
+    "three slots, and a step that depends on the cache",
+    waits("first_ms", requests, 3, slow),
+    [6.1, 5.0, 6.1, 5.0, 17.6],
+)
+expect(
+    "a request that comes exactly when a step ends is in the next",
+    waits("first_ms", [(0, 4, 2), (6, 1, 1)], 2, step),
+    [6.0, 4.0],
+)
+# vary: 3 in 2..6
+expect("more slots than requests", waits("done_ms", [(0, 3, 2), (1, 1, 1)], 9, step), [9.0, 8.0])
+### END HIDDEN TESTS
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_simulate_serving_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+def step(sequences):
+    return 2.0 + sum(new for _, new in sequences)
+
+
+texts = [(0, 4, 5), (0, 2, 2), (3, 3, 3), (3, 6, 1)]
+expect_table(
+    lambda key, requests: [each[key] for each in simulate_serving(requests, 2, step, False)],
+    (
+        "static: first tokens",
+        ("first_ms", texts),
+        [8.0, 8.0, 29.0, 29.0],
+        {
+            "admitted at each step": [8.0, 8.0, 15.0, 31.0],
+            "ended texts are computed on": [8.0, 8.0, 32.0, 32.0],
+        },
+    ),
+    ("static: time for each further token", ("per_token_ms", texts), [3.25, 4.0, 3.0, 0.0]),
+    (
+        "a batch need not be full",
+        ("first_ms", [(0, 2, 2), (100, 2, 2)]),
+        [4.0, 4.0],
+        {"it waits for a full batch": [106.0, 6.0]},
+    ),
+)
+### BEGIN HIDDEN TESTS
+requests = [(4, 5, 2), (0, 1, 4), (4, 2, 3), (30, 3, 1), (4, 1, 1)]
+
+
+def slow(sequences):
+    return max(5, sum(n for _, n in sequences) / 2) + sum(c for c, _ in sequences) / 10
+
+
+found = [each["first_ms"] for each in simulate_serving(requests, 3, slow, continuous=False)]
+expect("a static batch of three slots", found, [21.6, 5.0, 21.6, 11.6, 21.6])
+# vary: 5 in 4..8
+found = [each["done_ms"] for each in simulate_serving([(0, 1, 5), (1, 1, 1)], 4, step, False)]
+expect("what comes too late for a batch waits for its end", found, [15.0, 17.0])
+### END HIDDEN TESTS
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_simulate_serving_3", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+def step(sequences):
+    return 2.0 + sum(new for _, new in sequences)
+
+
+def waits(key, requests, chunk):
+    return [each[key] for each in simulate_serving(requests, 2, step, chunk=chunk)]
+
+
+texts, steps = [(0, 4, 5), (0, 2, 2), (3, 3, 3), (3, 6, 1)], []
+two = [(0, 2, 6), (5, 20, 2)]
+expect_table(
+    waits,
+    (
+        "a long prompt, in chunks of 4: first tokens",
+        ("first_ms", two, 4),
+        [4.0, 36.0],
+        {
+            "the whole prompt at once": [4.0, 25.0],
+            "written tokens count": [4.0, 38.0],
+            "a token for each chunk": [4.0, 9.0],
+        },
+    ),
+    (
+        "each further token",
+        ("per_token_ms", two, 4),
+        [6.2, 3.0],
+        {"the whole prompt at once": [7.2, 4.0], "written tokens count": [5.4, 3.0]},
+    ),
+    (
+        "two prompts share a chunk",
+        ("first_ms", texts, 4),
+        [6.0, 11.0, 18.0, 33.0],
+        {"a chunk for each request": [8.0, 8.0, 15.0, 33.0]},
+    ),
+)
+simulate_serving(two, 2, lambda s: steps.append(list(s)) or step(s), chunk=4)
+expect("the first steps", steps[:4], [[(0, 2)], [(2, 1)], [(3, 1), (0, 4)], [(4, 1), (4, 4)]])
+expect("the last steps", steps[4:], [[(5, 1), (8, 4)], [(6, 1), (12, 4)], [(16, 4)], [(20, 1)]])
+steps.clear()
+simulate_serving(texts, 2, lambda s: steps.append(list(s)) or step(s), chunk=4)
+expect("who gets no part of a chunk is left out", steps[:2], [[(0, 4)], [(4, 1), (0, 2)]])
+### BEGIN HIDDEN TESTS
+requests = [(4, 5, 2), (0, 1, 4), (4, 2, 3), (30, 3, 1), (4, 1, 1)]
+
+
+def slow(sequences):
+    return max(5, sum(n for _, n in sequences) / 2) + sum(c for c, _ in sequences) / 10
+
+
+found = [each["first_ms"] for each in simulate_serving(requests, 3, slow, chunk=2)]
+expect("chunks of 2 in three slots", found, [17.2, 5.0, 22.8, 12.5, 22.8])
+found = [each["first_ms"] for each in simulate_serving(requests, 3, slow, False, 3)]
+expect("static, with chunks of 3", found, [26.9, 5.0, 32.5, 22.0, 32.5])
+expect("chunks of one token", waits("first_ms", [(0, 3, 1), (1, 2, 1)], 1), [9.0, 14.0])
+# vary: 5 in 4..9
+expect(
+    "a chunk larger than any prompt changes nothing",
+    waits("first_ms", [(0, 5, 2), (1, 3, 1)], 64),
+    [7.0, 12.0],
+)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_simulate_serving_4", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+expect_table(
+    lambda requests, slots=2: simulate_serving(requests, slots, lambda sequences: 1.0),
+    ("no requests", ([],), ValueError),
+    ("a negative arrival", ([(0, 1, 1), (-4, 1, 1)],), ValueError),
+)
+### BEGIN HIDDEN TESTS
+found = simulate_serving([(0, 1, 1)], 1, lambda sequences: 1.5)
+expect("the shortest request", found[0]["done_ms"], 1.5)
+# vary: 7 in 3..20
+expect(
+    "one that arrives later",
+    simulate_serving([(7, 1, 1)], 1, lambda sequences: 2.5)[0]["first_ms"],
+    2.5,
+)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_goodput", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draws which share of requests is served in time, by the load; prints waits at 12.5 a second.
+lines, late, slow = {}, {}, lambda step: pass_ms(LLAMA, step, H100, 0.5)
+for name, policy in demos.POLICIES.items():
+    for rate in (2.5, 5, 10, 12.5, 17.5):
+        waits = demos.waits(simulate_serving, rate, slow, policy)
+        lines.setdefault(name, []).append((rate, demos.goodput(waits)))
+        if rate == 12.5:
+            late[name], first = (demos.p95(waits, key) for key in ("per_token_ms", "first_ms"))
+            print(f"{name:<14} p95: {late[name]:5.1f} ms a token, {first:6,.0f} ms to the first")
+factor = round(late["chunks of 512"] / late["continuous"], 2)
+guesses.compare("ms a token, chunks / whole prompts", guess_chunk_factor, factor)
+title = "Served in time: first token in 500 ms, 10 ms a token"
+plot.curves(lines, x="requests a second", y="% of requests", title=title)
+
+# %% nbgrader={"grade": false, "grade_id": "demo_gantt", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draws four requests of the tests on two slots, as your function runs them.
+runs = {}
+for name, policy in {"static": (False,), "continuous": (), "chunks of 4": (True, 4)}.items():
+    steps = runs.setdefault(name, [])
+    counted = lambda step, steps=steps: steps.append(list(step)) or demos.toy_ms(step)  # noqa: E731
+    simulate_serving([(0, 4, 5), (0, 2, 2), (3, 3, 3), (3, 6, 1)], 2, counted, *policy)
+demos.gantt(runs, demos.toy_ms)
+
+# %% [markdown]
+# Static batching wins in time per output token, a number that is often printed alone, and serves nobody in time.
+# Chunks cost the first token a little, and save the others much.
+# The share that is served in time is called *goodput* ([DistServe](https://arxiv.org/abs/2401.09670), which puts prefill and decode on different machines; then neither disturbs the other, and the caches have to travel).
+# Waits count from a request's *scheduled* arrival: in lesson 08's words, coordinated omission would hide the queue.
+#
+# **This is a good place for a break.**
+#
+# ## 4 · Pages
+#
+# A cache that reserves the longest possible text wastes most of it: [20.4 to 38.2 %](https://arxiv.org/abs/2309.06180) was used in the systems before vLLM.
+# *Pages* of 16 tokens waste half a page a text.
+# And equal beginnings can be kept once: a page may be shared if it is full and everything before it is the same, too.
+# For a key depends on all tokens before it.
+# [1, 2, 3, 4, 5] and [1, 2, 9] in pages of 2 take 3 + 2 pages, or 4 if they share the first.
+#
+# **Predict.** 32 users have the same 1,000 tokens of instructions and 100 of their own, in pages of 16.
+# What share of the pages does sharing save?
+
+# %% tags=["guess"]
+guess_saved_share = None  # your guess: a share from 0 to 1
+
+# %% [markdown]
+# <details><summary>Hint: what is a page's name?</summary>
+#
+# When is the beginning of n · page tokens the same as another one?
+# That is a key.
+#
+# </details>
+
+
+# %% nbgrader={"grade": false, "grade_id": "shared_pages", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def shared_pages(sequences, page):
+    """Return how many pages the caches of these texts take up, as a dict of ints.
+
+    sequences: lists of tokens (numbers, or anything that can be compared and hashed), none empty.
+    page: tokens of a page, at least 1. A text is cut into pages from its beginning; the last may be
+        partly empty.
+    alone: pages if each text has its own. shared: pages if texts share where they may: a full page
+        is shared by texts that are equal from their beginning to the end of that page; a page that
+        is not full belongs to one text. empty: places for tokens that are left empty in `shared`.
+
+    >>> shared_pages([[7, 8, 9], [7, 8]], 2)
+    {'alone': 3, 'shared': 2, 'empty': 1}
+    """
+    ### BEGIN SOLUTION
+    if not len(sequences) or not all(map(len, sequences)) or page < 1:
+        raise ValueError("there must be texts with tokens, and pages")
+    full = {tuple(text[:end]) for text in sequences for end in range(page, len(text) + 1, page)}
+    rests = [len(text) % page for text in sequences if len(text) % page]
+    return {
+        "alone": sum(-(-len(text) // page) for text in sequences),
+        "shared": len(full) + len(rests),
+        "empty": sum(page - rest for rest in rests),
+    }
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_shared_pages", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+three, same = [[1, 2, 3, 4, 5, 6], [1, 2, 7, 8], [1, 2, 3, 4, 9]], [[1, 2, 3]] * 4
+lengths = [13, 250, 1900, 40, 700]
+apart = [[(text, place) for place in range(n)] for text, n in enumerate(lengths)]
+users = [[*range(1000), *((user, place) for place in range(100))] for user in range(32)]
+expect_table(
+    lambda *arguments: [shared_pages(*arguments)[key] for key in ("alone", "shared", "empty")],
+    ("three texts, pages of 2", (three, 2), [8, 5, 1]),
+    ("pages of 4", (three, 4), [5, 4, 5]),
+    ("pages of one token are all full", (three, 1), [15, 9, 0]),
+    (
+        "equal pages behind unequal ones",
+        ([[1, 2, 3, 4], [1, 6, 3, 4]], 2),
+        [4, 4, 0],
+        {"equal pages anywhere are shared": [4, 3, 0]},
+    ),
+    (
+        "one text four times; its last page is not full",
+        (same, 2),
+        [8, 5, 4],
+        {"the last page is shared, too": [8, 2, 1]},
+    ),
+    (
+        "five texts with nothing in common, pages of 16",
+        (apart, 16),
+        [183, 183, 25],
+        {"cut off": [178, 178, 0]},
+    ),
+    (
+        "32 users, 1,000 tokens in common and 100 of their own",
+        (users, 16),
+        [2208, 286, 128],
+    ),
+)
+expect("the texts stay as they are", three[1:], [[1, 2, 7, 8], [1, 2, 3, 4, 9]])
+### BEGIN HIDDEN TESTS
+expect_table(
+    lambda *arguments: [shared_pages(*arguments)[key] for key in ("alone", "shared", "empty")],
+    ("a text that is the beginning of another", ([[1, 2, 3, 4], [1, 2]], 2), [3, 2, 0]),
+    ("one page for the longest text that could come", (apart, 2048), [5, 5, 7337]),
+    # vary: 9 in 9..11
+    ("tokens may be texts", ([["a"] * 9, ["a"] * 4 + ["b"]], 4), [5, 4, 6]),
+)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_shared_pages_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+expect_table(
+    shared_pages,
+    ("no texts", ([], 16), ValueError),
+    ("a text without tokens", ([[1], []], 16), ValueError),
+)
+### BEGIN HIDDEN TESTS
+expect("one token is a text", shared_pages([[1]], 16), {"alone": 1, "shared": 1, "empty": 15})
+# vary: 3 in 2..9
+expect("as many pages as texts", shared_pages([[n] for n in range(3)], 1)["shared"], 3)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_pages", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Prints what 32 users of Llama-3-8B take by page size, compares your guess, and draws three texts.
+users = [[*range(1000), *((user, place) for place in range(100))] for user in range(32)]
+for page in (1, 16, 64, 256, 2048):
+    found = shared_pages(users, page)
+    alone, shared = (found[key] * page * LLAMA["kv_bytes"] / 1e9 for key in ("alone", "shared"))
+    print(f"pages of {page:>5,}: {alone:5.2f} GB alone, {shared:5.2f} GB shared")
+found = shared_pages(users, 16)
+saved = round(1 - found["shared"] / found["alone"], 2)
+guesses.compare("the share of pages that is saved", guess_saved_share, saved)
+demos.pages([[1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 9], [1, 2, 7, 8]], 2)
+
+# %% [markdown]
+# Large pages waste more *and* share less.
+#
+# **Optional.** Pages of requests that have ended may stay, until others need the room: lesson 07's LRU in a new place.
+
+
+# %% nbgrader={"grade": false, "grade_id": "prefix_hits", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def prefix_hits(requests, page, capacity):
+    """Return for each request how many tokens at its beginning need no prefill. (Optional.)
+
+    requests: lists of tokens, served in this order. page: tokens of a page, at least 1. capacity:
+    full pages that the cache holds, at least 1; it is empty at first, and keeps no page that is not
+    full. A page is known by all tokens from the text's beginning to its end.
+    A request finds its full pages from the first on, until one is missing. Then all its full pages
+    are used, found or not, from the last to the first, so that the first is the newest; after each
+    use the page that was used longest ago goes if there are more than `capacity`.
+    Returns ints, multiples of page.
+
+    >>> prefix_hits([[5, 6, 7], [5, 6]], page=1, capacity=2)
+    [0, 2]
+    """
+    ### BEGIN SOLUTION
+    if page < 1 or capacity < 1:
+        raise ValueError(f"{capacity} pages of {page} tokens hold nothing")
+    held, hits = {}, []
+    for text in requests:
+        pages = [tuple(text[:end]) for end in range(page, len(text) + 1, page)]
+        found = list(itertools.takewhile(held.__contains__, pages))
+        hits.append(page * len(found))
+        for each in reversed(pages):
+            held.pop(each, None)
+            held[each] = True  # the newest is the last
+            if len(held) > capacity:
+                del held[next(iter(held))]
+    return hits
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_prefix_hits", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
+texts = [[1, 2, 3, 4, 5], [1, 2, 3, 4, 9], [7, 7], [1, 2, 3, 4]]
+expect_table(
+    prefix_hits,
+    (
+        "two pages of 2",
+        (texts, 2, 2),
+        [0, 4, 0, 2],
+        {"used from the first to the last": [0, 4, 0, 0]},
+    ),
+    ("three pages of 2", (texts, 2, 3), [0, 4, 0, 4]),
+    ("a text longer than the cache", ([[1, 2, 3], [1, 2, 3]], 1, 2), [0, 2]),
+    (
+        "what was used again is newer",
+        ([[1, 2], [3, 4], [1, 2], [5, 6], [1, 2]], 2, 2),
+        [0, 0, 2, 0, 2],
+        {"first in, first out": [0, 0, 2, 0, 0]},
+    ),
+    (
+        "equal pages behind others",
+        ([[1, 2, 3, 4], [3, 4, 1, 2]], 2, 4),
+        [0, 0],
+        {"equal pages anywhere": [0, 4]},
+    ),
+    ("a cache of one page", ([[1, 2], [1, 2]], 2, 1), [0, 2]),
+    ("no pages, or pages of nothing", [(texts, 2, 0), (texts, 0, 2)], ValueError),
+)
+### BEGIN HIDDEN TESTS
+expect("a page behind another one is another page", prefix_hits([[1, 2], [3, 2]], 1, 9), [0, 0])
+# vary: 3 in 2..9
+expect("a page that is not full is not kept", prefix_hits([[1] * 3] * 2, 4, 9), [0, 0])
+# vary: 3 in 3..9
+expect("a page that is full is kept", prefix_hits([[1] * 3] * 2, 3, 9), [0, 3])
+found = prefix_hits([[1, 2], [1, 3], [1, 2, 4], [1, 3]], 1, 3)
+expect("a beginning stays, its ends go", found, [0, 1, 2, 1])
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## 5 · Guess, then check
+#
+# A small *draft* model writes k tokens, one after another.
+# The large one reads them all in one pass, keeps those it agrees with up to the first disagreement, and adds one of its own ([Leviathan](https://arxiv.org/abs/2211.17192), [Chen](https://arxiv.org/abs/2302.01318)).
+# A pass over 5 tokens costs hardly more than one over a single token, as long as the weights are the wall.
+# If half of the drafts are right and k is 2, a round yields 1 + 0.5 + 0.25 = 1.75 tokens.
+#
+# **Predict.** Each drafted token is right with probability 0.8, and a draft costs a tenth of a step.
+# Six are best for one user of GPT-2 XL on a T4.
+# How many for each of 64 users, with texts of 64 tokens?
+
+# %% tags=["guess"]
+guess_best_k_64 = None  # your guess: tokens to draft for each of 64 users
+
+# %% [markdown]
+# <details><summary>Hint 1: the third token</summary>
+#
+# With what probability is the *third* drafted token kept?
+#
+# </details>
+#
+# <details><summary>Hint 2: an expected number</summary>
+#
+# It is the sum of the probabilities that token 1, 2, … appears.
+#
+# </details>
+
+
+# %% nbgrader={"grade": false, "grade_id": "best_draft", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def best_draft(accept, draft_ms, verify_ms, most=16):
+    """Return how many tokens to draft before each check, as a dict.
+
+    accept: probability that a drafted token is accepted, for each, independent of the rest.
+    draft_ms: ms for one drafted token; they are drafted one after another.
+    verify_ms(n): ms of the large model's pass over n new tokens: 1 in a step without drafts, k + 1
+        in a check of k tokens.
+    most: the largest k to consider, at least 1.
+    A round drafts k tokens, and yields those before the first that is rejected, and
+    one more, the large model's own, also when all are accepted.
+    k: the best, the smallest of equals; 0 where no draft is faster. tokens: expected in a round, a
+    float (1.0 for k = 0). speedup: over no drafts.
+
+    >>> best_draft(0.5, 2.0, lambda n: 8.0, most=1)
+    {'k': 1, 'tokens': 1.5, 'speedup': 1.2}
+    """
+    ### BEGIN SOLUTION
+    if not 0 <= accept <= 1 or draft_ms < 0 or most < 1:
+        raise ValueError(f"no draft is accepted with probability {accept} in {draft_ms} ms")
+    best, tokens = {"k": 0, "tokens": 1.0, "speedup": 1.0}, 1.0
+    step = verify_ms(1)
+    for k in range(1, most + 1):
+        tokens += accept**k
+        speedup = tokens * step / (k * draft_ms + verify_ms(k + 1))
+        if speedup > best["speedup"]:
+            best = {"k": k, "tokens": tokens, "speedup": speedup}
+    return best
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_best_draft", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+expect_table(
+    lambda *arguments: [best_draft(*arguments)[key] for key in ("k", "tokens", "speedup")],
+    (
+        "half of the drafts are right, a step takes 10 ms, whatever it reads",
+        (0.5, 1, lambda n: 10),
+        [2, 1.75, 1.75 * 10 / 12],
+        {
+            "the large model's own token is left out": [2, 0.75, 0.75 * 10 / 12],
+            "a rejected draft does not end a round": [2, 2.0, 2 * 10 / 12],
+            "one term too few": [2, 1.5, 1.5 * 10 / 12],
+        },
+    ),
+    (
+        "eight of ten",
+        (0.8, 1, lambda n: 10),
+        [6, 3.951424, 2.46964],
+        {"the largest k is the best": [16, 4.8874100926, 1.8797731126]},
+    ),
+    ("never right is no mistake", (0, 1, lambda n: 10), [0, 1.0, 1.0]),
+    ("all are right", (1, 1, lambda n: 10, 5), [5, 6.0, 4.0]),
+    (
+        "a step takes longer from 3 tokens on",
+        (0.8, 1, lambda n: max(10, 4 * n)),
+        [2, 2.44, 2.44 * 10 / 14],
+        {"a check of k drafts reads k tokens": [2, 2.44, 2.44 * 10 / 12]},
+    ),
+    (
+        "a step pays for each token",
+        (0.8, 1, lambda n: 10 * n),
+        [0, 1.0, 1.0],
+        {"never without a draft": [1, 1.8, 18 / 21]},
+    ),
+    ("one draft, cheap and good", (0.85, 0.28, lambda n: 10, 1), [1, 1.85, 18.5 / 10.28]),
+    (
+        "free drafts that are no faster",
+        (1, 0, lambda n: 10 * n, 3),
+        [0, 1.0, 1.0],
+        {"the largest of equals": [3, 4.0, 1.0]},
+    ),
+    rel=1e-9,
+)
+### BEGIN HIDDEN TESTS
+keys = ("k", "tokens", "speedup")
+expect_table(
+    lambda *arguments: [best_draft(*arguments)[key] for key in keys],
+    # vary: 0.5 in 0.2..2.0
+    ("drafts that are never right are not worth their time", (0, 0.5, lambda n: 10), [0, 1.0, 1.0]),
+    # vary: 0.5 in 0.2..0.8
+    ("free drafts: as many as there may be", (0.5, 0, lambda n: 7, 3), [3, 1.875, 1.875]),
+    ("a check that costs a little for each token", (0.6, 0.5, lambda n: 8 + n, 8), [2, 1.96, 1.47]),
+    ("few are right", (0.3, 2, lambda n: 20 + n / 2, 6), [1, 1.3, 1.3 * 20.5 / 23]),
+)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_best_draft_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+expect_table(
+    best_draft,
+    ("no probability", [(1.2, 1, lambda n: 10), (-0.1, 1, lambda n: 10)], ValueError),
+    ("a negative time", (0.5, -1, lambda n: 10), ValueError),
+    ("nothing to consider", (0.5, 1, lambda n: 10, 0), ValueError),
+)
+### BEGIN HIDDEN TESTS
+expect("often accepted and free", best_draft(0.75, 0, lambda n: 4, 2)["tokens"], 2.3125)
+# vary: 2 in 2..9
+expect("always accepted is none, either", best_draft(1, 0, lambda n: 10, 2)["tokens"], 3.0)
+expect("at most 4 drafts", best_draft(0.8, 1, lambda n: 10, 4)["k"], 4)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_draft", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draws the speed-up by drafts against the number of users, and compares your guess.
+lines, best = {}, {}
+for name, model, card, context in demos.drafting(XL, T4, LLAMA, H100):
+    for users in (1, 8, 32, 64, 128):
+        verify = demos.checking(pass_ms, model, card, context, users)
+        best[name, users] = best_draft(0.8, verify(1) / 10, verify)
+        print(f"{name}, {users:>3} users: k = {best[name, users]['k']}")
+        lines.setdefault(name, []).append((users, best[name, users]["speedup"]))
+guesses.compare("best k, 64 users", guess_best_k_64, best["XL, 64 tokens", 64]["k"])
+title = "Drafts that are right 8 times in 10"
+plot.curves(lines, x="users", y="times as fast", log="x", title=title)
+
+# %% [markdown]
+# A large batch of short texts has no time to give away; long caches bring the memory wall back, and with it the [free check](https://arxiv.org/abs/2408.11049).
+# An audit: [DeepSeek-V3](https://arxiv.org/abs/2412.19437) reports that 85 to 90 % of its second tokens are accepted, and 1.8 times the tokens a second.
+# By `best_draft` with most=1 that holds if the extra head costs 2.8 to 5.6 % of a step; it has one layer of 61, and a vocabulary.
+#
+# **Optional.** Why drafts leave the text as it is: what the large model draws after a rejection fills up exactly what the draft proposes too rarely.
+
+
+# %% nbgrader={"grade": false, "grade_id": "draft_acceptance", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def draft_acceptance(target, draft):
+    """Return how often a draft is accepted, and what is drawn after a rejection. (Optional.)
+
+    target, draft: probabilities p and q of each token, of the large and of the small model, lists
+        of floats at least 0 of one length that sum to 1 (to 1e-6).
+    A token that q drew is accepted with probability min(1, p / q); so each is accepted in the share
+    min(p, q) of all draws.
+    Returns (rate, residual): the sum of these shares, and max(0, p - q), divided by its sum, a list
+    of floats, or None where nothing is ever rejected.
+
+    >>> draft_acceptance([0.5, 0.5], [0.25, 0.75])
+    (0.75, [1.0, 0.0])
+    """
+    ### BEGIN SOLUTION
+    if len(target) != len(draft) or not len(target) or min(*target, *draft) < 0:
+        raise ValueError(f"{len(target)} and {len(draft)} numbers are no probabilities")
+    if not all(math.isclose(sum(each), 1, abs_tol=1e-6) for each in (target, draft)):
+        raise ValueError("probabilities must sum to 1")
+    rest = [max(0.0, p - q) for p, q in zip(target, draft, strict=True)]
+    rate = sum(min(p, q) for p, q in zip(target, draft, strict=True))
+    return rate, [each / sum(rest) for each in rest] if sum(rest) else None
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_draft_acceptance", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
+expect_table(
+    draft_acceptance,
+    (
+        "three tokens",
+        ([0.5, 0.3, 0.2], [0.2, 0.3, 0.5]),
+        (0.7, [1.0, 0.0, 0.0]),
+        {"what is drawn anew is the target": (0.7, [0.5, 0.3, 0.2])},
+    ),
+    ("nothing in common", ([1.0, 0.0], [0.0, 1.0]), (0.0, [1.0, 0.0])),
+    ("the same", ([0.25, 0.75], [0.25, 0.75]), (1.0, None)),
+    ("sums that are not 1", [([0.5, 0.4], [0.5, 0.5]), ([0.5, 0.5], [1.0, 0.5])], ValueError),
+    ("unlike lengths", ([1.0], [0.5, 0.5]), ValueError),
+    (
+        "a negative number, and no numbers",
+        [([1.5, -0.5], [0.5, 0.5]), ([0.5, 0.5], [1.5, -0.5]), ([], [])],
+        ValueError,
+    ),
+)
+### BEGIN HIDDEN TESTS
+found = draft_acceptance([0.4, 0.4, 0.1, 0.1], [0.1, 0.2, 0.3, 0.4])
+expect("the rest is shared in proportion", found, (0.5, [0.6, 0.4, 0.0, 0.0]))
+expect("one token", draft_acceptance([1.0], [1.0]), (1.0, None))
+found = draft_acceptance([0.1, 0.9], [0.5, 0.5])
+expect("the second token was drafted too rarely", found, (0.6, [0.0, 1.0]))
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## 6 · Experts
+#
+# A *mixture of experts* has E feed-forward parts in a layer and sends each token to k of them.
+# It stores all and computes with k.
+# It *reads* those to which somebody in the batch was sent.
+# With 4 experts, one a token and two tokens, the second one draws a new expert three times in four: 1.75 are read on average.
+#
+# **Predict.** DeepSeek-V3 (256 experts, 8 a token) decodes for one user, then for eight.
+# By what factor do the weights that a step reads grow?
+
+# %% tags=["guess"]
+guess_moe_factor = None  # your guess: eight users / one
+
+# %% [markdown]
+# <details><summary>Hint: the other way round</summary>
+#
+# With what probability does *nobody* draw a given expert?
+#
+# </details>
+
+
+# %% nbgrader={"grade": false, "grade_id": "moe_parameters", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def moe_parameters(shared, expert, layers, experts, chosen, tokens):
+    """Return a mixture of experts' parameters as a dict: total, active and touched.
+
+    shared: parameters that every token uses. expert: parameters of one expert, at least 1.
+    layers: layers that have experts; experts: of each; chosen: for each token and layer, from 1 to
+        `experts`, all different. tokens: in the batch, at least 1.
+    total: all parameters, an int. active: what one token uses, an int. touched: what a pass over
+        the batch reads, a float: its mean if each token draws its experts at random, every expert
+        as likely, independent of the other tokens.
+
+    >>> moe_parameters(shared=10, expert=4, layers=1, experts=2, chosen=1, tokens=2)
+    {'total': 18, 'active': 14, 'touched': 16.0}
+    """
+    ### BEGIN SOLUTION
+    if shared < 0 or min(expert, layers, tokens) < 1 or not 1 <= chosen <= experts:
+        raise ValueError(f"a token cannot choose {chosen} of {experts} experts")
+    nobody = (1 - chosen / experts) ** tokens
+    return {
+        "total": shared + layers * experts * expert,
+        "active": shared + layers * chosen * expert,
+        "touched": shared + layers * experts * expert * (1 - nobody),
+    }
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_moe_parameters", "locked": true, "points": 7, "schema_version": 3, "solution": false, "task": false}
+expect_table(
+    lambda *arguments: [moe_parameters(*arguments)[key] for key in ("total", "active", "touched")],
+    ("one token touches what it uses", (100, 10, 2, 4, 1, 1), [180, 120, 120.0]),
+    (
+        "two tokens",
+        (100, 10, 2, 4, 1, 2),
+        [180, 120, 135.0],
+        {
+            "never the same expert twice": [180, 120, 140.0],
+            "the layers are forgotten": [180, 120, 117.5],
+        },
+    ),
+    (
+        "three tokens",
+        (100, 10, 2, 4, 1, 3),
+        [180, 120, 146.25],
+        {"no expert twice": [180, 120, 160.0]},
+    ),
+    (
+        "three tokens, two experts each",
+        (100, 10, 2, 4, 2, 3),
+        [180, 140, 170.0],
+        {"a token may draw one expert twice": [180, 140, 165.76171875]},
+    ),
+    ("all are chosen", (0, 1, 1, 8, 8, 5), [8, 8, 8.0]),
+    (
+        "DeepSeek-V3, 32 tokens",
+        (16_190_954_496, 44_040_192, 58, 256, 8, 32),
+        [670_099_725_312, 36_625_603_584, 433_348_596_146.97],
+        {"active parameters for each token": [670_099_725_312, 36_625_603_584, 1_172_019_314_688]},
+    ),
+    (
+        "none chosen, more than there are, or no experts",
+        [(100, 10, 2, 4, 0, 1), (100, 10, 2, 4, 5, 1), (100, 10, 2, 0, 0, 1)],
+        ValueError,
+    ),
+    (
+        "nothing to count",
+        [(-1, 10, 2, 4, 1, 1), (9, 0, 2, 4, 1, 1), (9, 10, 0, 4, 1, 1), (9, 10, 2, 4, 1, 0)],
+        ValueError,
+    ),
+)
+### BEGIN HIDDEN TESTS
+expect_table(
+    lambda *arguments: [moe_parameters(*arguments)[key] for key in ("total", "active", "touched")],
+    # vary: 4 in 2..9
+    (
+        "Mixtral 8x7B, 4 tokens",
+        (1_474_564_096, 176_160_768, 32, 8, 2, 4),
+        [46_571_720_704, 12_748_853_248, 32_302_698_496.0],
+    ),
+    (
+        "one token of gpt-oss-120b reads what it uses",
+        (1_548_424_512, 24_891_840, 36, 128, 4, 1),
+        [116_250_023_232, 5_132_849_472, 5_132_849_472.0],
+    ),
+    # vary: 50 in 20..80
+    ("a large batch reads nearly all", (0, 1, 1, 16, 2, 50), [16, 2, 15.979838509580771]),
+)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_experts", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Prints what a step of DeepSeek-V3 reads and takes by its batch, in 8 bits on eight H200.
+(eight, _), model = demos.cards("H200", 8, 8), demos.served("DeepSeek-V3", 8, kv_bytes)
+dense, read = model | {"weights": model["active"]}, {}
+for users in (1, 8, 32, 128, 512):
+    found = moe_parameters(16_190_954_496, 44_040_192, 58, 256, 8, users)
+    touched, texts = found["touched"], [(4988, 1)] * users
+    sparse, read[users] = model | {"weights": touched}, touched
+    experts = (touched - 16_190_954_496) / (58 * 44_040_192)
+    ms = [pass_ms(each, texts, eight) for each in (sparse, dense)]
+    said = f"{users:>4} users: {touched / 1e9:6.1f} GB, {experts:4.0f} experts a layer"
+    print(f"{said}; {ms[0]:5.2f} ms, and {ms[1]:4.2f} for a dense model")
+guesses.compare("weights read, eight users / one", guess_moe_factor, round(read[8] / read[1], 2))
+
+# %% [markdown]
+# Here a batch *raises* the bytes: 4.4 times for eight users.
+# `batch_limits` puts the compute limit at 3,772 users, 18 times that of a dense model of the active size, which is what total over active parameters is.
+# DeepSeek says so in words: "the model's high sparsity necessitates an extremely large overall [batch size](https://github.com/deepseek-ai/open-infra-index)".
+# Names mislead, too: "[8x7B](https://arxiv.org/abs/2401.04088)" has 46.7 · 10⁹ parameters and not 56, because attention is shared.
+#
+# ## 7 · Eight bits, four bits
+#
+# Lesson 08 made integers; cards now compute with floats of 8 and 4 bits.
+# A format is a list: code c has the exponent c // 2ᵐ and the mantissa c % 2ᵐ.
+# E2M1, with 2 bits of exponent and 1 of mantissa, is 0, ½, 1, 1½, 2, 3, 4, 6.
+# E4M3 has 127 magnitudes up to 448; 17 lies half way between 16 and 18, and becomes 16, whose code is even.
+#
+# The range is small, so numbers share a *scale*: one for all, or one for each *block*.
+# [MXFP8 and MXFP4](https://www.opencompute.org/documents/ocp-microscaling-formats-mx-v1-0-spec-final-pdf) have a power of two for 32 numbers, NVFP4 an E4M3 for 16.
+#
+# **Predict.** One number in 256 is 60 times as large as the rest.
+# Instead of one scale for all, each 32 numbers get their own, as MXFP8 has it.
+# By what factor does the error of FP8 fall?
+
+# %% tags=["guess"]
+guess_fp8_factor = None  # your guess: error with one scale / with blocks
+
+# %% [markdown]
+# <details><summary>Hint 1: a short list</summary>
+#
+# Write down the eight numbers of E2M1 by the formula.
+#
+# </details>
+#
+# <details><summary>Hint 2: neighbours</summary>
+#
+# Make the list once.
+# Of the two neighbours of |x|, which is nearer, and if neither is, which has the even place?
+# For `block_scaled`, `math.frexp` gives floor(log2) exactly.
+#
+# </details>
+
+
+# %% nbgrader={"grade": false, "grade_id": "round_to", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def round_to(values, exponent_bits, mantissa_bits, reserved=0):
+    """Return the values, each rounded to the nearest number of a small float format.
+
+    values: finite floats. exponent_bits: e, at least 1. mantissa_bits: m, at least 0.
+    Without its sign a number has a code c from 0 to 2**(e+m) - 1 - reserved; the codes above are
+    infinity and NaN. With c = E * 2**m + M and bias = 2**(e-1) - 1 it is M * 2**(1-bias-m) if E is
+    0, else (1 + M/2**m) * 2**(E-bias).
+    Half way between two numbers the one with the even code is taken; beyond the largest, the
+    largest. The sign stays (that of a zero does not count). Returns a list of floats.
+    E4M3 is (4, 3, 1), E5M2 (5, 2, 4), E2M1 (2, 1), float16 (5, 10, 1024).
+
+    >>> round_to([0.6, -2.4, 9.0], 2, 1)
+    [0.5, -2.0, 6.0]
+    """
+    ### BEGIN SOLUTION
+    if not all(map(math.isfinite, values)):
+        raise ValueError("NaN and infinity have no nearest number")
+    bias, width = 2 ** (exponent_bits - 1) - 1, 2**mantissa_bits
+    numbers = []
+    for code in range(2**exponent_bits * width - reserved):
+        exponent, mantissa = divmod(code, width)
+        part = mantissa / width + (exponent > 0)
+        numbers.append(part * 2.0 ** (max(exponent, 1) - bias))
+
+    def nearest(size):
+        above = min(bisect.bisect_left(numbers, size), len(numbers) - 1)
+        below = max(above - 1, 0)
+        return numbers[min((above, below), key=lambda c: (abs(numbers[c] - size), c % 2))]
+
+    return [math.copysign(nearest(abs(value)), value) for value in values]
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_round_to", "locked": true, "points": 7, "schema_version": 3, "solution": false, "task": false}
+expect_table(
+    round_to,
+    (
+        "E2M1: numbers half way, and two others",
+        ([0.2, 0.25, 0.75, 1.25, 2.5, 5.0], 2, 1),
+        [0.0, 0.0, 1.0, 1.0, 2.0, 4.0],
+        {
+            "halves go away from 0": [0.0, 0.5, 1.0, 1.5, 3.0, 6.0],
+            "cut off": [0.0, 0.0, 0.5, 1.0, 2.0, 4.0],
+        },
+    ),
+    (
+        "E2M1: beyond the largest, and negative ones",
+        ([6.9, -5.1, -100.0], 2, 1),
+        [6.0, -6.0, -6.0],
+        {"the sign is lost": [6.0, 6.0, 6.0]},
+    ),
+    (
+        "E4M3: ties, and numbers between",
+        ([1.0625, 1.1875, 17.0, 19.0, 0.3, -0.07], 4, 3, 1),
+        [1.0, 1.25, 16.0, 20.0, 0.3125, -0.0703125],
+    ),
+    (
+        "E4M3: its largest number",
+        ([470.0, 1000.0], 4, 3, 1),
+        [448.0, 448.0],
+        {"the reserved code is used": [480.0, 480.0]},
+    ),
+    (
+        "E4M3: its smallest numbers",
+        ([0.0019, 0.00098, 0.0009], 4, 3, 1),
+        [0.001953125, 0.001953125, 0.0],
+        {"small numbers become 0": [0.0, 0.0, 0.0]},
+    ),
+    ("E5M2", ([60000.0, 0.3, 1.1875], 5, 2, 4), [57344.0, 0.3125, 1.25]),
+    ("float16", ([0.1, 65519.0], 5, 10, 1024), [0.0999755859375, 65504.0]),
+    ("NaN and infinity", [([math.nan], 2, 1), ([1.0, -math.inf], 4, 3, 1)], ValueError),
+)
+### BEGIN HIDDEN TESTS
+expect_table(
+    round_to,
+    # vary: 0.07 in 0.01..0.4, 3.3 in 2.1..7.4
+    (
+        "six bits, three of them mantissa",
+        ([0.07, -1.0625, 3.3, 7.9], 2, 3),
+        [0.125, -1.0, 3.25, 7.5],
+    ),
+    # vary: 0.07 in 0.01..0.4, 11.0 in 8.1..27.0
+    (
+        "six bits, three of them exponent",
+        ([0.07, 1.125, 11.0, 29.0], 3, 2),
+        [0.0625, 1.0, 12.0, 28.0],
+    ),
+)
+sizes = [m * 2.0**-9 for m in range(8)]
+sizes += [(1 + m / 8) * 2.0 ** (e - 7) for e in range(1, 16) for m in range(8)][:-1]
+expect("numbers that the format has stay", round_to(sizes, 4, 3, 1) == sizes, True)
+found = round_to([3.14159, 1e-7, 2049.0, 2051.0, -6e-8, 1e5], 5, 10, 1024)
+expect(
+    "float16 as hardware rounds it", found, [3.140625, 2**-23, 2048.0, 2052.0, -(2**-24), 65504.0]
+)
+### END HIDDEN TESTS
+
+
+# %% nbgrader={"grade": false, "grade_id": "block_scaled", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def block_scaled(values, block, format, round_up=False):
+    """Return numbers as a block-scaled format stores them: a dict of scales, values, bits.
+
+    values: finite floats. block: how many in a row share a scale; the last may be shorter.
+    format: "mxfp8" (E4M3), "mxfp4" or "nvfp4" (E2M1). With a the largest magnitude of a block:
+        mx…: scale = 2**floor(log2 a)/2**floor(log2 m), m the element format's largest number (448,
+            6), as OCP specifies; with round_up, the least power of two that is at least a/m.
+        nvfp4: scale = t*E4M3(a/6/t), where t = (largest magnitude of all values)/(6*448).
+    A block of zeros has the scale 1; where a scale is 0, so are its numbers.
+    scales: of each block. values: scale * round_to(value/scale). bits: stored for each value: 8 or
+    4, 8 for each block's scale, and 32 for t (nvfp4).
+
+    >>> block_scaled([6.0, 1.0, 12.0, 2.0], 2, "mxfp4")["scales"]
+    [1.0, 2.0]
+    """
+    ### BEGIN SOLUTION
+    elements = {"mxfp8": (4, 3, 1), "mxfp4": (2, 1), "nvfp4": (2, 1)}
+    if format not in elements or not len(values) or block < 1:
+        raise ValueError(f"{len(values)} numbers cannot be stored as {format!r}")
+    element, most = elements[format], 448 if format == "mxfp8" else 6
+    blocks = [values[at : at + block] for at in range(0, len(values), block)]
+    largest = [max(map(abs, each)) for each in blocks]
+    whole = max(largest) / (6 * 448)
+
+    def scale_of(a):
+        if not a:
+            return 1.0
+        if format == "nvfp4":
+            return whole * round_to([a / 6 / whole], 4, 3, 1)[0]
+        if round_up:
+            part, power = math.frexp(a / most)
+            return 2.0 ** (power - (part == 0.5))
+        return 2.0 ** (math.frexp(a)[1] - math.frexp(most)[1])
+
+    scales, stored = [scale_of(a) for a in largest], []
+    for scale, each in zip(scales, blocks, strict=True):
+        scaled = [value / scale if scale else 0.0 for value in each]
+        stored += [scale * value for value in round_to(scaled, *element)]
+    bits = (8 if format == "mxfp8" else 4) + 8 * len(blocks) / len(values)
+    bits += 32 / len(values) if format == "nvfp4" else 0
+    return {"scales": scales, "values": stored, "bits": bits}
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_block_scaled", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+numbers = [12.0, 1.0, -2.0, 0.4, 0.0, 0.0, -0.25, 0.125]
+expect_table(
+    lambda *arguments: [block_scaled(*arguments)[key] for key in ("scales", "values", "bits")],
+    (
+        "the floor cuts off the largest",
+        ([500.0, 3.0], 2, "mxfp8"),
+        [[1.0], [448.0, 3.0], 12.0],
+        {"rounded up": [[2.0], [512.0, 3.0], 12.0]},
+    ),
+    (
+        "the same, rounded up",
+        ([500.0, 3.0], 2, "mxfp8", True),
+        [[2.0], [512.0, 3.0], 12.0],
+        {"not rounded up": [[1.0], [448.0, 3.0], 12.0]},
+    ),
+    (
+        "a large number spoils its own block alone",
+        (numbers, 4, "mxfp4"),
+        [[2.0, 0.0625], [12.0, 1.0, -2.0, 0.0, 0.0, 0.0, -0.25, 0.125], 6.0],
+        {
+            "one scale for all": [[2.0, 2.0], [12.0, 1.0, -2.0, 0.0, 0.0, 0.0, 0.0, 0.0], 6.0],
+            "the largest without its magnitude": [
+                [2.0, 0.03125],
+                [12.0, 1.0, -2.0, 0.0, 0.0, 0.0, -0.1875, 0.125],
+                6.0,
+            ],
+        },
+    ),
+    (
+        "a block of zeros, and a last block that is shorter",
+        ([0.0, 0.0, 7.0], 2, "mxfp4"),
+        [[1.0, 1.0], [0.0, 0.0, 6.0], 28 / 3],
+        {"a full last block": [[1.0, 1.0], [0.0, 0.0, 6.0], 8.0]},
+    ),
+)
+many = [float(n % 7 - 3) for n in range(1024)]
+expect_table(
+    lambda block, format: block_scaled(many, block, format)["bits"],
+    ("bits of MXFP8", (32, "mxfp8"), 8.25, {"scales are forgotten": 8.0}),
+    ("bits of MXFP4", (32, "mxfp4"), 4.25, {"scales are forgotten": 4.0}),
+    ("a scale for each number", (1, "mxfp4"), 12.0),
+)
+expect("the numbers stay as they are", numbers[:4], [12.0, 1.0, -2.0, 0.4])
+### BEGIN HIDDEN TESTS
+found = block_scaled(numbers, 4, "mxfp8")
+expect("scales of MXFP8", found["scales"], [2.0**-5, 2.0**-10])
+expect("MXFP8 keeps what FP4 loses", found["values"][3], 0.40625)
+expect(
+    "a largest number that is a power of two",
+    block_scaled([8.0, -1.0], 2, "mxfp4")["scales"],
+    [2.0],
+)
+# vary: 448.0 in {224.0, 448.0, 896.0, 1792.0}
+expect(
+    "rounded up, a scale that fits exactly stays",
+    block_scaled([448.0], 4, "mxfp8", True)["scales"],
+    [1.0],
+)
+# vary: 5.5 in 4.1..7.9
+expect(
+    "MXFP4, rounded up",
+    block_scaled([5.5, 13.0, -0.3], 2, "mxfp4", True)["scales"],
+    [4.0, 0.0625],
+)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_block_scaled_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+numbers = [12.0, 1.0, -2.0, 0.4, 0.0, 0.0, -0.25, 0.125]
+found = block_scaled(numbers, 4, "nvfp4")
+expect("a scale of the whole, and an E4M3 for each block", found["scales"], [2.0, 0.0401785714286])
+expect(
+    "its numbers",
+    found["values"],
+    [12.0, 1.0, -2.0, 0.0, 0.0, 0.0, -0.241071428571, 0.120535714286],
+    mistakes={"the block's scale is not rounded": [12.0, 1.0, -2.0, 0.0, 0.0, 0.0, -0.25, 0.125]},
+)
+expect("its bits", found["bits"], 10.0, mistakes={"t is forgotten": 6.0})
+found = block_scaled([2688.0, 1.0, 0.0001], 2, "nvfp4")
+expect("where a scale is 0, so are its numbers", found["values"], [2688.0, 0.0, 0.0])
+expect("the scales", found["scales"], [448.0, 0.0])
+many = [float(n % 7 - 3) for n in range(1024)]
+found = block_scaled(many, 16, "nvfp4")["bits"]
+expect("bits of 1,024 numbers", found, 4.53125, mistakes={"scales are forgotten": 4.0})
+found = block_scaled([0.0] * 5, 4, "nvfp4")
+expect("nothing but zeros", [found["scales"], found["values"]], [[1.0, 1.0], [0.0] * 5])
+### BEGIN HIDDEN TESTS
+found = block_scaled([2688.0, 6.0, -3.0, 0.5], 2, "nvfp4")
+expect("a block's scale is rounded to E4M3", found["scales"], [448.0, 0.5])
+expect("a number beside a large one is lost", found["values"], [2688.0, 0.0, -3.0, 0.5])
+found = block_scaled([0.5, -3.0, 6.0, 2688.0], 2, "nvfp4")
+expect("the largest of all may come last", found["scales"], [0.5, 448.0])
+found = block_scaled([5.0, 0.0, 0.0, 0.0, 1.0], 2, "nvfp4")
+expect("a block of zeros has the scale 1, beside others", found["scales"][1], 1.0)
+# vary: 3 in 3..9
+expect(
+    "a short last block stores its scale, too", block_scaled([1.0] * 3, 2, "nvfp4")["bits"], 20.0
+)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_block_scaled_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+expect_table(
+    block_scaled,
+    (
+        "another format",
+        [([1.0], 2, "mxfp6"), ([1.0], 2, "MXFP4")],
+        ValueError,
+    ),
+    ("no numbers, blocks of none", [([], 2, "mxfp8"), ([1.0], 0, "mxfp8")], ValueError),
+)
+### BEGIN HIDDEN TESTS
+# vary: 3.0 in {2.0, 3.0, 4.0, 6.0}
+expect("one number is a block", block_scaled([3.0], 1, "mxfp4")["values"], [3.0])
+expect("a block longer than the numbers", block_scaled([1.0, 2.0], 8, "mxfp8")["bits"], 12.0)
+expect("a block of two numbers", block_scaled([9.0, -9.0], 2, "mxfp4")["scales"], [2.0])
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_formats", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Prints the errors of six ways to store numbers, the median of some draws, and your guess.
+errors = {}
+for factor in (60, 1):
+    print(f"one number in 256 times {factor}:")
+    for name, way in demos.FORMATS.items():
+        errors[name, factor] = demos.errors(block_scaled, factor, *way)
+        print(f"  {name:<18}{errors[name, factor]:.3f}")
+fell = round(errors["FP8, one scale", 60] / errors["MXFP8", 60], 2)
+guesses.compare("the error of FP8 falls by a factor of", guess_fp8_factor, fell)
+bits = block_scaled([1.0] * 32, 32, "mxfp4")["bits"]
+gib = (114_661_785_600 * bits + 2_167_371_072 * 16) / 8 / 2**30
+print(f"gpt-oss-120b, experts in MXFP4 and the rest in 16 bits: {gib:.2f} GiB")
+
+# %% [markdown]
+# For FP8 the error does not fall at all: E4M3 spans 18 powers of two and needs no help with a factor of 60, while OCP's floor cuts up to 12.5 % off the largest number of a block.
+# Rounding the scale up avoids that; the floor ["can lead to divergence"](https://arxiv.org/abs/2506.08027) in training.
+# For four bits blocks halve the error, as with one scale nearly every ordinary number becomes 0.
+# Without outliers blocks of 32 do nothing, even for four bits, and NVFP4's finer scale does: a block buys range, a scale with a mantissa buys accuracy.
+# And an audit that holds: the size of [gpt-oss-120b](https://arxiv.org/abs/2508.10925) is published as 60.8 GiB.
+#
+# ## 8 · What it costs
+#
+# A price needs a deadline: the larger the batch, the cheaper a token and the slower each user's.
+# At 4 users in 4 ms the toy writes 1,000 tokens a second; for $3.60 an hour, a million cost $1.
+#
+# **Predict.** DeepSeek sold a million output tokens at $2.19, and [published its bookkeeping](https://github.com/deepseek-ai/open-infra-index/blob/main/202502OpenSourceWeek/day_6_one_more_thing_deepseekV3R1_inference_system_overview.md).
+# By that, what did the machines that decode cost it for a million? (The answer is in Reflect.)
+
+# %% tags=["guess"]
+guess_output_cost = None  # your guess, in dollars
+
+# %% [markdown]
+# <details><summary>Hint: a search</summary>
+#
+# A step grows with every user: try, or halve.
+#
+# </details>
+
+
+# %% nbgrader={"grade": false, "grade_id": "cheapest_batch", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def cheapest_batch(model, context, hardware, memory, deadline_ms, dollars_per_hour, watts):
+    """Return the largest batch that decodes in time, and what its tokens cost, as a dict.
+
+    model, context, hardware, memory: as for batch_limits. deadline_ms: the most that a step may
+    take, above 0. dollars_per_hour, watts: of the hardware at work, above 0.
+    users: the most texts of `context` tokens (the newest included) whose step takes deadline_ms at
+    most by pass_ms, and whose caches fit beside the weights. step_ms: of that batch.
+    tokens_per_second: of all users. dollars_per_million: tokens. joules_per_token.
+    Returns None where not even one user is served.
+
+    >>> cheapest_batch(TOY, 500, SLOW, 10**7, 3.1, 3.6, 100.0)["users"]
+    2
+    """
+    ### BEGIN SOLUTION
+    if min(deadline_ms, dollars_per_hour, watts) <= 0 or context < 1:
+        raise ValueError("a deadline, a price and a power are above 0")
+
+    def fits(users):
+        held = model["weights"] * model["bits"] / 8 + users * context * model["kv_bytes"]
+        return held <= memory and step_ms(users) <= deadline_ms
+
+    def step_ms(users):
+        return pass_ms(model, [(context - 1, 1)] * users, hardware)
+
+    if not fits(1):
+        return None
+    low, high = 1, 2
+    while fits(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    ms = step_ms(low)
+    per_second = 1000 * low / ms
+    return {
+        "users": low,
+        "step_ms": ms,
+        "tokens_per_second": per_second,
+        "dollars_per_million": dollars_per_hour / 3600 / per_second * 1e6,
+        "joules_per_token": watts / per_second,
+    }
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_cheapest_batch", "locked": true, "points": 7, "schema_version": 3, "solution": false, "task": false}
+names = ("users", "step_ms", "tokens_per_second", "dollars_per_million", "joules_per_token")
+usual = {"context": 500, "memory": 10**7, "dollars_per_hour": 3.6, "watts": 100.0}
+
+
+def prices(deadline_ms, **changed):
+    found = cheapest_batch(TOY, hardware=SLOW, deadline_ms=deadline_ms, **usual | changed)
+    return found and [found[name] for name in names]
+
+
+expect(
+    "in 4.2 ms",
+    prices(4.2),
+    [4, 4.0, 1000.0, 1.0, 0.1],
+    mistakes={
+        "a token too many": [4, 4.004, 999.000999, 1.001, 0.1001],
+        "for one user": [4, 4.0, 250.0, 4.0, 0.4],
+        "for a thousand": [4, 4.0, 1000.0, 0.001, 0.1],
+    },
+)
+expect("in 100 ms, memory ends it", prices(100.0), [16, 10.0, 1600.0, 0.625, 0.0625])
+expect("in 2.4 ms nobody is served", prices(2.4), None)
+expect(
+    "longer texts, another price and power",
+    prices(7.5, context=1000, dollars_per_hour=7.2, watts=50.0),
+    [5, 7.0, 5000 / 7, 2.8, 0.07],
+    mistakes={"milliseconds as seconds": [5, 7.0, 5 / 7, 2800.0, 70.0]},
+)
+expect("1 MB has no room for the weights", prices(4.2, memory=10**6), None)
+expect("texts of one token", prices(2.0105, context=1, memory=3 * 10**6)[:2], [10, 2.01])
+expect_table(
+    lambda ms, dollars, watts, context: prices(
+        ms, dollars_per_hour=dollars, watts=watts, context=context
+    ),
+    (
+        "no time, no price, no power, no text",
+        [(0.0, 3.6, 100.0, 9), (4.2, 0.0, 100.0, 9), (4.2, 3.6, 0.0, 9), (4.2, 3.6, 100.0, 0)],
+        ValueError,
+    ),
+)
+### BEGIN HIDDEN TESTS
+names = ("users", "step_ms", "tokens_per_second", "dollars_per_million", "joules_per_token")
+
+
+def long_texts(deadline_ms):
+    found = cheapest_batch(LLAMA, 8192, H100, 8 * 10**10, deadline_ms, 2.0, 700.0)
+    return [found[name] for name in names]
+
+
+expect_table(
+    long_texts,
+    ("10 ms", (10.0,), [17, 9.9294, 1712.09, 0.324490, 0.408857]),
+    ("20 ms", (20.0,), [48, 19.8655, 2416.25, 0.229925, 0.289706]),
+    ("50 ms", (50.0,), [60, 23.7118, 2530.39, 0.219553, 0.276637]),
+    rel=1e-5,
+)
+found = cheapest_batch(LLAMA, 8192, H100, 8 * 10**10, 5.0, 2.0, 700.0)
+expect(
+    "one user alone pays for all",
+    [found["users"], found["dollars_per_million"]],
+    [1, 2.667262],
+    rel=1e-6,
+)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_frontier", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draws the opening picture from your pass_ms: an H100 at $2 an hour, steps of 5 to 50 ms.
+small_bits = demos.served("Llama-3-8B", 4.5, kv_bytes, 8)
+kinds = {"1,024 tokens": (LLAMA, 1024), "8,192 tokens": (LLAMA, 8192)}
+kinds |= {"8,192 in 4.5 and 8 bits": (small_bits, 8192)}
+lines = {}
+for name, (model, context) in kinds.items():
+    found = (
+        cheapest_batch(model, context, H100, 8 * 10**10, ms, 2.0, 700) for ms in demos.DEADLINES
+    )
+    lines[name] = [each for each in found if each]
+joules = lines["8,192 tokens"][-1]["joules_per_token"]
+print(f"{joules:.2f} J a token at full power; 864 J are {864 / joules:,.0f} such tokens")
+demos.frontier(lines, title="Llama-3-8B on an H100: what a token costs, and how fast it comes")
+
+# %% [markdown]
+# From 5 to 10 ms a step the price of long texts falls by a factor of 8; then memory ends the curve (the ring).
+# Google's [median prompt](https://arxiv.org/abs/2508.15734) takes 0.24 Wh, 864 J: measured, with host, idle machines and cooling, for prompts whose lengths are not told.
+# The 0.28 J leave out all that, and count the card at full power.
+#
+# ### What to do about it
+#
+# | symptom | wall | cure |
+# |---|---|---|
+# | few users, short texts, slow tokens | weights | larger batch; fewer bits; drafts |
+# | many users, long texts, slow tokens | caches | fewer KV heads, latent, windows, 8-bit cache; no larger batch |
+# | out of memory at half the users | reserved places | pages, shared prefixes |
+# | answers stutter when others arrive | prefill in the same step | chunks; separate machines |
+# | a batch of eight costs four times one | experts touched | very large batches, experts spread over cards |
+# | accuracy falls at 4 bits | one scale for outliers and the rest | blocks |
+#
+# ### In torch
+#
+# ```python
+# import torch
+# q, k, v = torch.randn(1, 32, 1, 128), torch.randn(1, 8, 1024, 128), torch.randn(1, 8, 1024, 128)
+# torch.nn.functional.scaled_dot_product_attention(q, k, v, enable_gqa=True)
+# torch.tensor([17.0, 0.3, 470.0]).to(torch.float8_e4m3fn).float()  # section 7's E4M3
+# ```
+#
+# Grouped heads and the formats are there; pages and batches are an engine's: vLLM, SGLang, TensorRT-LLM.
+# [`vllm bench serve`](https://docs.vllm.ai/en/latest/cli/bench/serve.html) prints time to first token, time per output token and goodput.
+# It hides two things: all requests arrive at once unless you give a `--request-rate`, and random tokens share no prefix.
+#
+# ## Reflect
+#
+# A day of a service adds up, or it does not.
+
+# %% nbgrader={"grade": false, "grade_id": "published_day", "locked": true, "schema_version": 3, "solution": false, "task": false}
+DEEPSEEK_DAY = {
+    "nodes": 226.75,
+    "gpus_per_node": 8,
+    "dollars_per_gpu_hour": 2.0,
+    "input_tokens": 608 * 10**9,
+    "hit_tokens": 342 * 10**9,
+    "output_tokens": 168 * 10**9,
+    "hit_price": 0.14,
+    "miss_price": 0.55,
+    "output_price": 2.19,
+    "input_rate": 73_700,
+    "output_rate": 14_800,
+}
+SMALL_DAY = {
+    "nodes": 2,
+    "gpus_per_node": 1,
+    "dollars_per_gpu_hour": 1.0,
+    "input_tokens": 8_640_000_000,
+    "hit_tokens": 4_320_000_000,
+    "output_tokens": 864_000_000,
+    "hit_price": 0.01,
+    "miss_price": 0.02,
+    "output_price": 0.25,
+    "input_rate": 200_000,
+    "output_rate": 10_000,
+}
+
+
+# %% nbgrader={"grade": false, "grade_id": "reflect_service", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def reflect_service(day):
+    """Return what one day of a service's published figures adds up to, as a dict of floats.
+
+    day: a dict of nodes (mean), gpus_per_node, dollars_per_gpu_hour; input_tokens, of which
+        hit_tokens were found in a cache; output_tokens; hit_price, miss_price, output_price in
+        dollars for a million tokens; input_rate, output_rate: tokens a second of one node that
+        reads prompts (hits included) or that decodes.
+    cost, income: dollars of the day. margin: income / cost - 1.
+    nodes_needed: to read and to write all these tokens at the stated rates within 24 hours.
+    output_cost_per_million: dollars that the decoding nodes cost for a million output tokens.
+
+    >>> reflect_service(SMALL_DAY)["cost"]
+    48.0
+    """
+    ### BEGIN SOLUTION
+    if min(day["input_rate"], day["output_rate"], day["nodes"]) <= 0:
+        raise ValueError("nodes and rates are above 0")
+    node_hour = day["gpus_per_node"] * day["dollars_per_gpu_hour"]
+    cost = day["nodes"] * node_hour * 24.0
+    missed = day["input_tokens"] - day["hit_tokens"]
+    income = day["hit_tokens"] * day["hit_price"] + missed * day["miss_price"]
+    income = (income + day["output_tokens"] * day["output_price"]) / 1e6
+    reading = day["input_tokens"] / day["input_rate"]
+    writing = day["output_tokens"] / day["output_rate"]
+    return {
+        "cost": cost,
+        "income": income,
+        "margin": income / cost - 1,
+        "nodes_needed": (reading + writing) / 86_400,
+        "output_cost_per_million": node_hour / 3600 / day["output_rate"] * 1e6,
+    }
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_reflect_service", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+found = reflect_service(DEEPSEEK_DAY)
+expect("cost of DeepSeek's day", found["cost"], 87_072.0)
+expect(
+    "income",
+    found["income"],
+    562_100.0,
+    mistakes={"hits at the full price": 702_320.0},
+)
+expect("margin", found["margin"], 5.455577, rel=1e-6, mistakes={"of the income": 0.845095})
+expect(
+    "nodes needed",
+    found["nodes_needed"],
+    226.863566,
+    rel=1e-6,
+    mistakes={"for the output alone": 131.381381, "hits are not read": 173.154837},
+)
+expect(
+    "a million output tokens",
+    found["output_cost_per_million"],
+    0.3003003,
+    rel=1e-6,
+    mistakes={"all nodes are charged to the output": 0.518286},
+)
+found = reflect_service(SMALL_DAY | {"gpus_per_node": 4})
+keys = ("cost", "income", "margin", "nodes_needed", "output_cost_per_million")
+expect("another day", [found[key] for key in keys], [192.0, 345.6, 0.8, 1.5, 1 / 9])
+expect_table(
+    lambda name: reflect_service(SMALL_DAY | {name: 0}),
+    ("a rate of 0, no nodes", [("input_rate",), ("output_rate",), ("nodes",)], ValueError),
+)
+### BEGIN HIDDEN TESTS
+found = reflect_service(SMALL_DAY | {"nodes": 2, "gpus_per_node": 4, "hit_tokens": 0})
+expect("without hits", [found["income"], found["margin"]], [388.8, 1.025])
+# vary: 3 in 2..9
+found = reflect_service(SMALL_DAY | {"gpus_per_node": 3})
+expect("the price of a node is that of its cards", found["cost"], 144.0)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_service", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Prints what DeepSeek's day adds up to, and compares your guess.
+found = reflect_service(DEEPSEEK_DAY)
+print("; ".join(f"{name}: {value:,.2f}" for name, value in found.items()))
+cost = found["output_cost_per_million"]
+guesses.compare("a million output tokens cost", guess_output_cost, round(cost, 2), "dollars")
+
+# %% [markdown]
+# Claimed were $87,072, $562,027, a margin of 545 % and 226.75 nodes.
+# All four hold within the rounding of the token counts.
+# (The two rates may have been computed from the same counts and nodes: agreement shows consistency, not truth.)
+#
+# Is it possible?
+# At 21 tokens a second 88 users share a card; their caches (4,989 tokens each) are 30.9 GB and take 9.2 of the 47.6 ms of a step to read.
+# Attention needs 157 TFLOP/s in bfloat16, of 989, and the weights 135 in FP8, of 1,979.
+# So memory and arithmetic are each at about a fifth or less of their roofs: possible, and no miracle.
+# And what it does not say: all tokens are counted at one price, and the page itself says that real income is far lower; rent is not ownership; training is not in it.
+#
+# **Essay** (10 points, read by a person; 200 to 300 words in the next cell; add cells to calculate).
+# Audit one published figure of serving: tokens a second, dollars a million tokens, joules a prompt, or a factor ("up to 30 times").
+#
+# 1. The link, the figure, and what is said of model, bits, lengths, batch and machine.
+# 2. The bound by your functions for the same case, printed by a cell.
+# 3. Which wall sets it? What would the figure be at twice the length, or with a tenth of the users?
+# 4. What is missing to repeat it, and which measurement could refute it?
+
+# %% [markdown] nbgrader={"grade": true, "grade_id": "essay_service", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
+# ### BEGIN SOLUTION
+# **Mark scheme.** One point for each statement that is there.
+# *3 points:* (1) the link opens and holds the figure; (2) model and bits are stated, or that they are not told; (3) so are lengths and batch.
+# *3 points:* (4) the bound is printed by a cell, with its unit; (5) it uses at least two of the lesson's functions; (6) claim over bound as a number, and a verdict: below, above, undecided.
+# *2 points:* (7) the wall is named, with the times of both parts; (8) the prediction for another length or batch is printed.
+# *2 points:* (9) a thing left out that could change the verdict by itself, with its direction; (10) a measurement with load, order and percentile that could refute it.
+# A figure from memory, or a bound for another model, loses the points that rest on it and no others.
+# ### END SOLUTION
+
+# %% tags=["milestone"]
+# You can say what a served token costs, and which bytes it pays for.
+(
+    "60 users of Llama-3-8B on an H100, 8,192 tokens each:"
+    f" {pass_ms(LLAMA, [(8191, 1)] * 60, H100):.1f} ms a token, of which the weights take"
+    f" {2000 * LLAMA['weights'] / H100.bandwidth:.1f}; the caches fit for"
+    f" {batch_limits(LLAMA, 8192, H100, 80 * 10**9)['memory']}."
+)
+
+# %% [markdown]
+# ## Summary
+#
+# - Weights are shared, caches are not.
+# - A batch is free up to three limits; count them.
+# - Throughput, first token, next token are three numbers, and a policy can win one of them by losing the service.
+# - Pages and prefixes are a cache over caches.
+# - A draft, an expert, a block each move bytes; say which, then believe the factor.

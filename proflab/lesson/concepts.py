@@ -1,0 +1,35 @@
+"""Read the answer to a concept question, and say how many are answered: never which are right."""
+
+from __future__ import annotations
+
+from proflab.lesson.kernel_record import Record
+
+_LETTERS = "ABCD"
+_TEST = "test_concept_"
+
+
+def choice(answer: str | None) -> str:
+    """Return the letter of an answer, in upper case.
+
+    answer: one of the letters A to D. Raises ValueError for anything else.
+
+    >>> choice(" b")
+    'B'
+    """
+    letter = answer.strip().upper() if isinstance(answer, str) else ""
+    if len(letter) != 1 or letter not in _LETTERS:
+        raise ValueError(f'put "A", "B", "C" or "D" in place of {_shown(answer)}')
+    return letter
+
+
+def _shown(answer: object) -> str:
+    return repr(answer) if answer is None or isinstance(answer, str) else type(answer).__name__
+
+
+def answered_line(record: Record) -> str:
+    """Return how many of a lesson's concept questions are answered; empty where it has none."""
+    if record.outline is None:
+        return ""
+    tests = [c.name for c in record.outline.cells.values() if c.name.startswith(_TEST)]
+    answered = sum(test in record.tests and record.tests[test].state == "passed" for test in tests)
+    return f"concept questions: {answered} of {len(tests)} answered" if tests else ""

@@ -1,0 +1,229 @@
+"""Write a lesson's concept questions into it, in one block near its end, and see that none leaks.
+
+A question is a text with its options, the answer's cell and a test cell, whose visible case asks
+for a letter and whose hidden one has the key, in the order of options that the class gets. That
+order goes into the metadata of the notebook in source/, where grading undoes it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+
+from proflab_course.build.measures import prose_words
+from proflab_course.build.minutes import WORDS_A_MINUTE
+from proflab_course.build.sections import heading_lines, sections
+from proflab_course.build.tracks import Taken
+from proflab_course.course.concepts import FILE, LETTERS, Concept
+from proflab_course.course.notebook import HIDDEN, SOLUTION, Lesson, set_cell_ids
+
+IMPORTS = "concept_imports"
+HEADING = "Concept questions"
+# Audits go where the block would be more than this part of a short track's other minutes.
+_MOST_TIME = 0.15
+_MINUTES_EACH = 1  # to think, besides reading
+_LEAST_WORDS = 6  # of a sentence that is looked for in a release
+_LABEL = {"concept": "Question", "audit": "Audit", "end": "Question"}
+_COUNT = {1: "One question", 2: "Two questions", 3: "Three questions", 4: "Four questions"}
+_ANSWER = re.compile(r"^concept_\w+\s*=(.*?)(?:#.*)?$", re.MULTILINE)
+
+
+def concept_mistakes(concepts: Iterable[Concept], whole: Lesson, place: str) -> Iterator[str]:
+    """Yield a sentence for each question whose `after` is no exercise or demo of the lesson."""
+    names = {cell.name for cell in whole.named("exercise", "demo")}
+    for concept in concepts:
+        if concept.after not in names:
+            told = f"after names {concept.after}, and the lesson has no such exercise or demo"
+            yield f"{place}, question {concept.id}: {told}; name one"
+
+
+def for_track(concepts: Iterable[Concept], whole: Lesson, taken: Taken) -> list[Concept]:
+    """Return the questions that a track keeps: those of its sections, and audits if there is time.
+
+    whole: the lesson as written. A section that is given as code alone decides no question.
+    """
+    home = {cell.name: section.name for section in sections(whole) for cell in section.cells}
+    there = {cell.name for cell in taken.lesson.cells}
+    kept = [each for each in concepts if each.after in there and home[each.after] not in taken.gone]
+    minutes = sum(section.minutes or 0 for section in sections(taken.lesson))
+    audits = [each for each in kept if each.kind == "audit"]
+    while taken.partial and minutes and audits and _minutes(_texts(kept)) > _MOST_TIME * minutes:
+        kept.remove(audits.pop())
+    return kept
+
+
+def add_concepts(
+    lesson: Lesson, concepts: list[Concept], seed: int | None, points: bool = False
+) -> Lesson:
+    """Return a copy of the lesson with a block of questions above its essay or its Summary.
+
+    points: whether each right answer is a point beside the lesson's own.
+    """
+    notebook = NotebookNode(lesson.notebook, cells=list(_cut_before_end(lesson)))
+    made = Lesson(lesson.name, lesson.place, notebook)
+    if concepts:
+        where = _end(made)
+        timed = any(section.minutes is not None for section in sections(made))
+        notebook.cells[where:where] = _block(concepts, seed, timed, points)
+        set_cell_ids(notebook)
+    return made
+
+
+def _is_end(lesson: Lesson) -> list[int]:
+    """Return, for essay and Summary, the number of the cell with the heading."""
+    numbers = {id(cell.node): number for number, cell in enumerate(lesson.cells)}
+    return [
+        numbers[id(section.place.node)]
+        for section in sections(lesson)
+        if section.place is not None
+        and (section.name == "Summary" or any(c.role == "manual" for c in section.cells))
+    ]
+
+
+def _end(lesson: Lesson) -> int:
+    return min(_is_end(lesson), default=len(lesson.notebook.cells))
+
+
+def _cut_before_end(lesson: Lesson) -> Iterator[NotebookNode]:
+    """Yield the cells, the text above the heading of essay or Summary in a cell of its own."""
+    ends = _is_end(lesson)
+    for number, cell in enumerate(lesson.cells):
+        lines = [line for line, _ in heading_lines(cell) if line]
+        if number not in ends or not lines:
+            yield cell.node
+            continue
+        text = cell.source.split("\n")
+        cuts = [0, *lines, len(text)]
+        for begin, end in zip(cuts, cuts[1:], strict=False):
+            if part := "\n".join(text[begin:end]).strip("\n"):
+                node = NotebookNode(cell.node, metadata=NotebookNode(cell.node.metadata))
+                node.source = part
+                yield node
+
+
+def _block(
+    concepts: list[Concept], seed: int | None, timed: bool, points: bool
+) -> Iterator[NotebookNode]:
+    texts = [_text(concept, concept.order(seed)) for concept in concepts]
+    minutes = f" · {_minutes(texts)} min" if timed else ""
+    count = _COUNT[len(concepts)]
+    earn = (
+        "Each right answer is one point beside the lesson's." if points else "They earn no points."
+    )
+    one = f"{count} on this lesson's ideas: put a letter in place of `None`. "
+    rest = "The cell below sees only that it is a letter; which one is right is told after grading."
+    yield nbformat.v4.new_markdown_cell(f"## {HEADING}{minutes}\n\n{one}{rest} {earn}")
+    yield _code(IMPORTS, "from proflab.lesson import choice, expect", locked=True)
+    for concept, text in zip(concepts, texts, strict=True):
+        yield _locked_text(concept, text)
+        answer = f'{SOLUTION[0]}\n{concept.name} = "{_shown(concept, seed)[concept.key]}"'
+        yield _code(concept.name, f"{answer}\n{SOLUTION[1]}", solution=True)
+        source = _test(concept, _shown(concept, seed))
+        yield _code(concept.test, source, grade=True, locked=True, points=0)
+
+
+def _minutes(texts: list[str]) -> int:
+    """Return what the block takes, to the next five minutes: reading, and a minute for each."""
+    cells = [nbformat.v4.new_markdown_cell(text) for text in texts]
+    words = prose_words(Lesson("", "", NotebookNode(cells=cells)))
+    return max(5, 5 * round((words / WORDS_A_MINUTE + _MINUTES_EACH * len(texts)) / 5))
+
+
+def _texts(concepts: list[Concept]) -> list[str]:
+    return [_text(concept, LETTERS) for concept in concepts]
+
+
+def _text(concept: Concept, order: str) -> str:
+    """Return stem and options. An audit with a line says where its claim is from."""
+    lines = [f"**{_LABEL[concept.kind]} {concept.number}.** {concept.stem}"]
+    if concept.kind == "audit" and concept.line and concept.source:
+        lines += ["", f"*{concept.source}*" if "*" not in concept.source else concept.source]
+    options = zip(LETTERS, order, strict=True)
+    lines += ["", *(f"- **{shown}** · {concept.options[letter]}" for shown, letter in options)]
+    return "\n".join(lines).replace("$", r"\$")  # two prices would be a formula
+
+
+def _shown(concept: Concept, seed: int | None) -> Mapping[str, str]:
+    """Return the letter that a class sees for each letter of the file."""
+    return dict(zip(concept.order(seed), LETTERS, strict=True))
+
+
+def _test(concept: Concept, shown: Mapping[str, str]) -> str:
+    slips = {sentence: shown[letter] for letter, sentence in concept.slips.items()}
+    call = (
+        f'expect("the answer to {concept.number}", choice({concept.name}), "{shown[concept.key]}"'
+    )
+    lines = [
+        f'expect("an answer, A to D", choice({concept.name}) in "ABCD", True)',
+        HIDDEN[0],
+        *([f"# about: {concept.why}"] if concept.why else []),
+        f"{call}, mistakes={slips!r})" if slips else f"{call})",
+        HIDDEN[1],
+    ]
+    return "\n".join(lines)
+
+
+def _code(name: str, source: str, **flags: object) -> NotebookNode:
+    return nbformat.v4.new_code_cell(source, metadata={"nbgrader": _marks(name, flags)})
+
+
+def _locked_text(concept: Concept, text: str) -> NotebookNode:
+    marks = _marks(f"{concept.name}_text", {"locked": True})
+    return nbformat.v4.new_markdown_cell(text, metadata={"nbgrader": marks})
+
+
+def _marks(name: str, flags: Mapping[str, object]) -> dict[str, object]:
+    known = {"grade": False, "locked": False, "solution": False, "task": False}
+    return {"grade_id": name, "schema_version": 3, **known, **flags}
+
+
+# ── what no student may see ───────────────────────────────────────────────────────────────────
+
+
+def told_concepts(folder: Path, concepts: Iterable[Concept], place: str) -> Iterator[str]:
+    """Yield a sentence for each thing in a release that tells of concept questions.
+
+    concepts: those of all lessons. A letter cannot be searched for, so each answer must be None.
+    """
+    secret = {
+        _plain(sentence): concept
+        for concept in concepts
+        for sentence in concept.secrets()
+        if len(sentence.split()) >= _LEAST_WORDS and not _is_open(sentence, concept)
+    }
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        name = f"{place}/{path.relative_to(folder)}"
+        if path.name == FILE:
+            yield f"{name} has the keys of concept questions: take it out of what students get"
+            continue
+        text = path.read_bytes().decode("utf-8", errors="ignore")
+        if path.suffix == ".ipynb":
+            notebook = nbformat.reads(text, as_version=4)
+            text = "\n".join(cell.source for cell in notebook.cells) + "\n" + text
+            yield from _answered(name, notebook)
+        text = _plain(text)
+        for sentence, concept in secret.items():
+            if sentence in text:
+                told = f"{name} shows students a sentence on the answer to {concept.number}"
+                yield f"{told}: {sentence!r}"
+
+
+def _answered(name: str, notebook: NotebookNode) -> Iterator[str]:
+    for cell in notebook.cells:
+        for match in _ANSWER.finditer(cell.source if cell.cell_type == "code" else ""):
+            if match[1].strip() != "None":
+                yield f"{name} shows students an answer: `{match[0].strip()}`"
+
+
+def _is_open(sentence: str, concept: Concept) -> bool:
+    shown = _plain(" ".join([concept.stem, *concept.options.values()]))
+    return _plain(sentence) in shown
+
+
+def _plain(text: str) -> str:
+    """Return words alone, so that quotes, line ends and escapes hide nothing."""
+    return " ".join(re.findall(r"\w+", text.replace("\\n", " ")))

@@ -1,0 +1,172 @@
+"""Read the inventory: items asked before a course and after it, from modules/inventory.toml.
+
+Its two halves are graded like lessons, earn nothing, and are built when they are asked for.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.secret import course_secret, draw, shuffled
+
+FILE = "inventory.toml"
+NAME = "inventory"
+BEFORE, AFTER = "00_inventory", "99_inventory"
+HALVES = {BEFORE: "before", AFTER: "after"}  # what nbgrader calls a half, and what people do
+LETTERS = "ABCD"
+FORMS = (1, 2)
+SURE = (1, 2, 3, 4)  # 1 is a guess
+_KEYS = {"stem", "options", "key", "slips", "line", "value", "option_values"}
+
+
+@dataclass(frozen=True)
+class Item:
+    """Hold one item. Letters are those of the file; `shown` gives the order that students see.
+
+    pair, letter: such as 4 and "A". rule, lessons: the pair's name, and the numbers of the lessons
+    that teach it. slips: the misconception behind each wrong letter. line: Python in the scope of
+    the lessons, and `value`, what it yields. option_values: what each letter stands for, where that
+    is a number. fixed: letters that stay last.
+    """
+
+    pair: int
+    letter: str
+    rule: str
+    lessons: tuple[str, ...]
+    stem: str
+    options: Mapping[str, str]
+    key: str
+    slips: Mapping[str, str]
+    line: str
+    value: Any
+    option_values: Mapping[str, Any] = field(default_factory=dict)
+    fixed: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """Return the item's name in notebooks and tables, such as "04a"."""
+        return f"{self.pair:02}{self.letter.lower()}"
+
+    @property
+    def form(self) -> int:
+        """Return the form that has the item: 1 has A of odd pairs and B of even ones."""
+        return 1 if (self.letter == "A") == (self.pair % 2 == 1) else 2
+
+    @property
+    def shown(self) -> dict[str, str]:
+        """Return for each letter that students see the file's letter of that option."""
+        free = [letter for letter in LETTERS if letter not in self.fixed]
+        # No secret: the order is the same in every class, so that exports can be put together.
+        order = [*shuffled(b"inventory", self.id, items=free), *self.fixed]
+        return dict(zip(LETTERS, order, strict=True))
+
+
+def read_inventory(course: Course) -> list[Item]:
+    """Return the items, A and B of each pair in order.
+
+    Raises CourseError, one sentence, where the file is missing or has a mistake.
+    """
+    path = course.root / "modules" / FILE
+    try:
+        data = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise CourseError(f"modules/{FILE} cannot be read: {error.strerror}") from None
+    return parse_inventory(data)
+
+
+def parse_inventory(text: str) -> list[Item]:
+    """Return the items of a file's text; CourseError for a mistake in it."""
+    where = f"modules/{FILE}"
+    try:
+        tables = tomllib.loads(text)
+    except ValueError as error:
+        raise CourseError(f"{where} is not TOML ({error}): mend that line") from None
+    pairs = tables.get("pair", [])
+    if tables.keys() - {"pair"} or not isinstance(pairs, list) or not pairs:
+        raise CourseError(f"{where} must hold tables [[pair]] and nothing else")
+    items: list[Item] = []
+    for number, pair in enumerate(pairs, start=1):
+        if not isinstance(pair, dict) or pair.get("number") != number:
+            raise CourseError(f"{where}: pairs must be numbered 1, 2, … in order; see {number}")
+        items += _pair(pair, f"{where}, pair {number}")
+    return items
+
+
+def _pair(pair: dict[str, Any], where: str) -> Iterable[Item]:
+    if unknown := sorted(pair.keys() - {"number", "rule", "lessons", "fixed", "A", "B"}):
+        raise CourseError(f"{where}: {unknown[0]!r} is no key of a pair; remove it")
+    lessons, fixed = pair.get("lessons"), pair.get("fixed", [])
+    if not isinstance(lessons, list) or not lessons or not all(map(_is_text, lessons)):
+        raise CourseError(f'{where}: lessons must be a list such as ["03", "08"]')
+    if not isinstance(fixed, list) or not all(each in [*LETTERS] for each in fixed):
+        raise CourseError(f'{where}: fixed must be a list of letters such as ["C", "D"]')
+    for letter in "AB":
+        found, place = pair.get(letter), f"{where}{letter}"
+        if not isinstance(found, dict):
+            raise CourseError(f"{where}: it has no item {letter}")
+        if unknown := sorted(found.keys() - _KEYS):
+            raise CourseError(f"{place}: {unknown[0]!r} is no key of an item; remove it")
+        item: dict[str, Any] = {"slips": pair["A"].get("slips"), **found}
+        texts = (pair.get("rule"), item.get("stem"), item.get("line"))
+        if not all(map(_is_text, texts)) or "value" not in item:
+            raise CourseError(f"{place}: rule, stem and line are texts, and it needs a value")
+        options: Any = item.get("options")
+        key, slips = item.get("key", ""), item["slips"]
+        if not _are_texts(options) or {*options} != {*LETTERS} or key not in [*LETTERS]:
+            raise CourseError(f"{place}: it has options A, B, C and D, and the key is one of them")
+        if not _are_texts(slips) or {*slips} != {*LETTERS} - {key}:
+            raise CourseError(f"{place}: each option but the key {key} has a slip")
+        yield Item(
+            pair["number"],
+            letter,
+            pair["rule"],
+            tuple(lessons),
+            item["stem"],
+            options,
+            key,
+            slips,
+            item["line"],
+            item["value"],
+            item.get("option_values", {}),
+            tuple(sorted(fixed)),
+        )
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip()) and "\n" not in value
+
+
+def _are_texts(table: Any) -> bool:
+    return isinstance(table, dict) and all(map(_is_text, table.values()))
+
+
+def without_halves(lessons: Iterable[str]) -> list[str]:
+    """Return the lessons that count in a term: all but the inventory's halves."""
+    return [lesson for lesson in lessons if lesson not in HALVES]
+
+
+def of_form(items: Iterable[Item], form: int) -> list[Item]:
+    """Return the items of a form, one of each pair."""
+    return [item for item in items if item.form == form]
+
+
+def asked(items: Iterable[Item], lessons: Collection[str]) -> list[Item]:
+    """Return the items of which a class has had a lesson; lessons: their names or numbers."""
+    had = {name[:2] for name in lessons}
+    return [item for item in items if had & {*item.lessons}]
+
+
+def first_form(root: Path, student: str) -> int:
+    """Return the form, 1 or 2, that a student takes before the course; after it, the other one."""
+    return draw(course_secret(root), NAME, student, low=FORMS[0], high=FORMS[1])
+
+
+def form_for(root: Path, student: str, half: str) -> int:
+    """Return the form for a student in a half, "before" or "after"."""
+    first = first_form(root, student)
+    return first if half == "before" else 3 - first

@@ -1,0 +1,631 @@
+"""Lesson 12: right solutions in unusual style, which must keep every point."""
+
+ALTERNATES = {
+    "kv_bytes": {
+        "a layer at a time": """
+            if tokens < 0 or bits < 1:
+                raise ValueError("range")
+            heads = config["num_attention_heads"]
+            few = config.get("num_key_value_heads") or heads
+            width = config.get("head_dim") or config.get("hidden_size", 0) // heads
+            total = 0
+            for layer in range(config["num_hidden_layers"]):
+                seen = tokens
+                kinds = config.get("layer_types")
+                if kinds and kinds[layer].startswith("sliding"):
+                    seen = sorted((tokens, config["sliding_window"]))[0]
+                if config.get("kv_lora_rank") is None:
+                    total += seen * few * width + few * seen * width
+                else:
+                    total += seen * (config["qk_rope_head_dim"] + config["kv_lora_rank"])
+            return (total * bits + 7) // 8
+        """,
+        "numpy": """
+            if min(tokens, bits - 1) < 0:
+                raise ValueError("range")
+            full = np.full(config["num_hidden_layers"], tokens, dtype=np.int64)
+            if "layer_types" in config:
+                slides = np.array(config["layer_types"]) == "sliding_attention"
+                full[slides] = np.minimum(full[slides], config["sliding_window"])
+            each = 0
+            if "kv_lora_rank" in config:
+                each = config["kv_lora_rank"] + config["qk_rope_head_dim"]
+            else:
+                heads = config["num_attention_heads"]
+                width = config.get("head_dim", config.get("hidden_size", 0) // heads)
+                each = 2 * width * config.get("num_key_value_heads", heads)
+            return np.int64(-(-(full.sum() * each * bits) // 8))
+        """,
+        "a token at a time": """
+            if tokens < 0 or bits <= 0:
+                raise ValueError("range")
+            layers = config["num_hidden_layers"]
+            kinds = config.get("layer_types", ["full_attention"] * layers)
+            window = config.get("sliding_window", tokens)
+            kept = [tokens if kind == "full_attention" else min(window, tokens) for kind in kinds]
+            match config:
+                case {"kv_lora_rank": rank, "qk_rope_head_dim": rotary}:
+                    numbers = rank + rotary
+                case {"num_attention_heads": heads}:
+                    width = config.get("head_dim", config.get("hidden_size", 0) // heads)
+                    numbers = width * config.get("num_key_value_heads", heads) * 2
+            whole, rest = divmod(math.fsum(kept).__int__() * numbers * bits, 8)
+            return whole + bool(rest)
+        """,
+    },
+    "generation_flops": {
+        "sums in closed form": """
+            if not all(n >= 1 for n in (layers, d, vocab, prompt, new)):
+                raise ValueError("sizes")
+            lengths = [prompt + n for n in range(new)]
+            tokens = [prompt] + [1] * (new - 1) if cached else lengths
+            looked = sum(n * t for n, t in zip(tokens, lengths))
+            return layers * (24 * d**2 * sum(tokens) + 4 * d * looked) + 2 * d * vocab * new
+        """,
+        "by recursion": """
+            if min((layers, d, vocab, prompt, new)) <= 0:
+                raise ValueError("sizes")
+
+            def work(n, t):
+                return layers * 4 * n * d * (6 * d + t) + 2 * d * vocab
+
+            def rest(t, left):
+                return work(1 if cached else t, t) + rest(t + 1, left - 1) if left else 0
+
+            return work(prompt, prompt) + rest(prompt + 1, new - 1)
+        """,
+    },
+    "pass_ms": {
+        "through predict_ms": """
+            from built import predict_ms
+            if len(sequences) == 0 or overhead_ms < 0:
+                raise ValueError("nothing")
+            if min(c for c, n in sequences) < 0 or min(n for c, n in sequences) <= 0:
+                raise ValueError("sequences")
+            new = sum(n for c, n in sequences)
+            pairs = sum(c + 1 + i for c, n in sequences for i in range(n))
+            def row(flops, read, written=0):
+                return {"op": "part", "matmul_flops": flops, "elementwise_flops": 0,
+                        "bytes_read": read, "bytes_written": written}
+            rows = [
+                row(2 * model.get("active", model["weights"]) * new,
+                    model["weights"] * model["bits"] / 8),
+                row(pairs * model["pair_flops"], sum(c for c, n in sequences) * model["kv_bytes"],
+                    new * model["kv_bytes"]),
+            ]
+            return predict_ms(rows, hardware, 0.0) + overhead_ms
+        """,
+        "numpy": """
+            pairs = np.array(sequences, dtype=float).reshape(-1, 2)
+            if pairs.size == 0 or overhead_ms < 0:
+                raise ValueError("nothing")
+            cached, new = pairs.T
+            if (cached < 0).any() or (new < 1).any():
+                raise ValueError("sequences")
+            weights = model["weights"]
+            active = model["active"] if "active" in model else weights
+            looks = float(new @ cached + (new * (new + 1) / 2).sum())
+            roofs = np.array([hardware.peak_flops, hardware.bandwidth])
+            work = np.array([
+                [2 * active * new.sum(), weights * model["bits"] / 8],
+                [looks * model["pair_flops"], pairs.sum() * model["kv_bytes"]],
+            ])
+            return 1e3 * (work / roofs).max(axis=1).sum() + overhead_ms
+        """,
+        "by hand, a text at a time": """
+            if not len(sequences) or not overhead_ms >= 0:
+                raise ValueError("nothing")
+            flops = looked = moved = 0
+            for cached, new in sequences:
+                if cached < 0 or new < 1:
+                    raise ValueError((cached, new))
+                flops += 2 * new * model.get("active", model["weights"])
+                looked += new * (2 * cached + new + 1) / 2
+                moved += (cached + new) * model["kv_bytes"]
+            read = model["weights"] / 8 * model["bits"]
+            fast, wide = hardware.peak_flops / 1000, hardware.bandwidth / 1000
+            first = flops / fast if flops / fast > read / wide else read / wide
+            looked *= model["pair_flops"]
+            return first + max(looked / fast, moved / wide) + overhead_ms
+        """,
+    },
+    "batch_limits": {
+        "from pass_ms": """
+            weights = model["weights"] * model["bits"] / 8
+            if context < 1 or memory <= weights:
+                raise ValueError("memory")
+            free = dict(model, kv_bytes=0, pair_flops=0)
+            read_ms = 1000 * weights / hardware.bandwidth
+            many = 10**6
+            per_user_ms = pass_ms(free, [(0, many)], hardware) / many
+            users = 0
+            text = context * model["kv_bytes"]
+            users = int((memory - weights) / text)
+            while weights + (users + 1) * text <= memory:
+                users += 1
+            while weights + users * text > memory:
+                users -= 1
+            return {"memory": users, "compute": read_ms / per_user_ms, "cache": weights / text}
+        """,
+        "the ridge": """
+            if context < 1 or memory <= 0:
+                raise ValueError("range")
+            active, stored = model.get("active") or model["weights"], model["weights"]
+            ridge = hardware.peak_flops / hardware.bandwidth
+            left = memory - stored * model["bits"] / 8
+            if left <= 0:
+                raise ValueError("no memory")
+            return dict(
+                compute=ridge * stored / active * model["bits"] / 16,
+                cache=stored * model["bits"] / (8 * context * model["kv_bytes"]),
+                memory=math.floor(left / (context * model["kv_bytes"])),
+            )
+        """,
+    },
+    "simulate_serving": {
+        "a heap of events": """
+            import heapq
+            if not requests or slots < 1 or (chunk is not None and chunk < 1):
+                raise ValueError("nothing")
+            if any(a < 0 or min(p, n) < 1 for a, p, n in requests):
+                raise ValueError("requests")
+            events = [(a, i) for i, (a, p, n) in enumerate(requests)]
+            heapq.heapify(events)
+            active, clock = {}, 0.0
+            first, last = {}, {}
+            while events or active:
+                if not active and events[0][0] > clock:
+                    clock = events[0][0]
+                open_ = continuous or not active
+                while open_ and events and events[0][0] <= clock and len(active) < slots:
+                    _, i = heapq.heappop(events)
+                    active[i] = [0, requests[i][1], requests[i][2]]  # read, to read, to write
+                budget = math.inf if chunk is None else chunk
+                step = {}
+                for i, (read, to_read, to_write) in active.items():
+                    if to_read:
+                        now = int(min(to_read, budget))
+                        budget -= now
+                        if now:
+                            step[i] = (read, now)
+                    else:
+                        step[i] = (read, 1)
+                clock += step_ms(list(step.values()))
+                for i, (_, now) in step.items():
+                    state = active[i]
+                    state[0] += now
+                    if state[1]:
+                        state[1] -= now
+                    if not state[1]:
+                        state[2] -= 1
+                        first.setdefault(i, clock)
+                        last[i] = clock
+                        if not state[2]:
+                            del active[i]
+            return [
+                {
+                    "done_ms": last[i] - a,
+                    "first_ms": first[i] - a,
+                    "per_token_ms": (last[i] - first[i]) / max(1, n - 1),
+                }
+                for i, (a, p, n) in enumerate(requests)
+            ]
+        """,
+        "a generator for each request": """
+            if len(requests) == 0 or slots <= 0 or chunk == 0 or (chunk or 1) < 0:
+                raise ValueError("nothing")
+            for a, p, n in requests:
+                if a < 0 or p <= 0 or n <= 0:
+                    raise ValueError("request")
+
+            def life(prompt, new):
+                read = 0
+                while read < prompt:
+                    room = yield ("prompt", read, prompt - read)
+                    read += room
+                for at in range(new - 1):
+                    yield ("token", prompt + at, 1)
+
+            line = sorted(enumerate(requests), key=lambda pair: pair[1][0])
+            seats, clock, stamps = [], 0.0, {i: [] for i in range(len(requests))}
+            while line or seats:
+                if not seats:
+                    clock = max(clock, line[0][1][0])
+                    free = slots
+                else:
+                    free = slots - len(seats) if continuous else 0
+                while free and line and line[0][1][0] <= clock:
+                    i, (a, p, n) = line.pop(0)
+                    its = life(p, n)
+                    seats.append([i, its, next(its)])
+                    free -= 1
+                left, held = chunk, []
+                for seat in seats:
+                    kind, cached, want = seat[2]
+                    if kind == "prompt" and left is not None:
+                        want = min(want, left)
+                        left -= want
+                    if want:
+                        held.append((seat, kind, cached, want))
+                clock = clock + step_ms([(cached, want) for _, _, cached, want in held])
+                for seat, kind, cached, want in held:
+                    whole = kind == "token" or want == seat[2][2]
+                    if whole:
+                        stamps[seat[0]].append(clock)
+                    try:
+                        seat[2] = seat[1].send(want)
+                    except StopIteration:
+                        seats.remove(seat)
+            rows = []
+            for i, (a, p, n) in enumerate(requests):
+                t = stamps[i]
+                gaps = np.diff(t)
+                rows.append({
+                    "first_ms": float(t[0] - a),
+                    "per_token_ms": float(gaps.mean()) if n > 1 else 0.0,
+                    "done_ms": float(t[-1] - a),
+                })
+            return rows
+        """,
+    },
+    "shared_pages": {
+        "a trie": """
+            if not sequences or page < 1 or not all(len(text) for text in sequences):
+                raise ValueError("nothing")
+            root, shared, alone, tokens = {}, 0, 0, 0
+            places = 0
+            for text in sequences:
+                node = root
+                for start in range(0, len(text), page):
+                    part = tuple(text[start : start + page])
+                    alone += 1
+                    if len(part) < page:
+                        shared += 1
+                        places += page - len(part)
+                        break
+                    if part not in node:
+                        node[part] = {}
+                        shared += 1
+                    node = node[part]
+            return {"alone": alone, "shared": shared, "empty": places}
+        """,
+        "pairs are compared": """
+            if len(sequences) < 1 or page <= 0 or min(len(s) for s in sequences) == 0:
+                raise ValueError("nothing")
+            texts = [list(s) for s in sequences]
+            alone = sum((len(s) + page - 1) // page for s in texts)
+            saved = 0
+            for n, text in enumerate(texts):
+                most = 0
+                for other in texts[:n]:
+                    same = 0
+                    for a, b in zip(text, other):
+                        if a != b:
+                            break
+                        same += 1
+                    most = max(most, same // page)
+                saved += most
+            empty = sum((page - len(s) % page) % page for s in texts)
+            return {"empty": empty, "alone": alone, "shared": alone - saved}
+        """,
+    },
+    "prefix_hits": {
+        "an ordered dict": """
+            from collections import OrderedDict
+            if not requests or page < 1 or capacity < 1 or not all(requests):
+                raise ValueError("nothing")
+            cache, hits = OrderedDict(), []
+            for text in requests:
+                pages = [tuple(text[: (n + 1) * page]) for n in range(len(text) // page)]
+                found = next((n for n, key in enumerate(pages) if key not in cache), len(pages))
+                hits.append(found * page)
+                for key in pages[::-1]:
+                    cache[key] = True
+                    cache.move_to_end(key)
+                while len(cache) > capacity:
+                    cache.popitem(last=False)
+            return hits
+        """,
+        "the time of last use": """
+            if len(requests) == 0 or min(page, capacity) < 1:
+                raise ValueError("nothing")
+            if min(map(len, requests)) == 0:
+                raise ValueError("empty")
+            used, clock, hits = {}, 0, []
+            for text in requests:
+                count, found = len(text) // page, 0
+                while found < count and repr(text[: page * (found + 1)]) in used:
+                    found += 1
+                hits.append(page * found)
+                for n in range(count, 0, -1):
+                    clock += 1
+                    used[repr(text[: page * n])] = clock
+                newest = sorted(used, key=used.get)[-capacity:]
+                used = {key: used[key] for key in newest}
+            return hits
+        """,
+    },
+    "best_draft": {
+        "numpy": """
+            if not (0 <= accept <= 1) or draft_ms < 0 or most < 1:
+                raise ValueError("range")
+            k = np.arange(most + 1)
+            tokens = np.cumsum(float(accept) ** k)
+            took = np.array([n * draft_ms + verify_ms(int(n) + 1) for n in k])
+            speed = tokens / took * verify_ms(1)
+            speed[0] = 1.0
+            best = int(np.argmax(speed))
+            return {"k": best, "tokens": float(tokens[best]), "speedup": float(speed[best])}
+        """,
+        "by the probability of each number": """
+            if accept < 0 or accept > 1 or draft_ms < 0 or most < 1:
+                raise ValueError("range")
+            step, rounds = verify_ms(1), [(1.0, 0, 1.0)]
+            for k in range(1, most + 1):
+                each = [(1 - accept) * accept**n for n in range(k)] + [accept**k]
+                tokens = sum((n + 1) * chance for n, chance in enumerate(each))
+                rounds.append((step * tokens / (draft_ms * k + verify_ms(k + 1)), -k, tokens))
+            top = max(rounds)[0]
+            speedup, k, tokens = next(row for row in rounds if row[0] >= top * (1 - 1e-12))
+            return dict(k=-k, tokens=tokens, speedup=speedup)
+        """,
+    },
+    "draft_acceptance": {
+        "numpy": """
+            p, q = np.array(target, float), np.array(draft, float)
+            if p.size == 0 or p.shape != q.shape or (p < 0).any() or (q < 0).any():
+                raise ValueError("range")
+            if not np.isclose(p.sum(), 1) or not np.isclose(q.sum(), 1):
+                raise ValueError("sum")
+            rest = np.clip(p - q, 0, None)
+            if np.allclose(p, q, atol=1e-12):
+                return 1.0, None
+            return float(np.minimum(p, q).sum()), (rest / rest.sum()).tolist()
+        """,
+        "a word at a time": """
+            if len(target) != len(draft) or not target:
+                raise ValueError("lengths")
+            if any(x < 0 for x in (*target, *draft)):
+                raise ValueError("range")
+            if any(abs(math.fsum(each) - 1) > 1e-6 for each in (target, draft)):
+                raise ValueError("sum")
+            accepted = 0.0
+            for p, q in zip(target, draft):
+                accepted += q * min(1.0, p / q) if q else 0.0
+            rest = [p - min(p, q) for p, q in zip(target, draft)]
+            whole = math.fsum(rest)
+            if whole < 1e-12:
+                return (1.0, None)
+            return (accepted, [each / whole for each in rest])
+        """,
+    },
+    "moe_parameters": {
+        "expert by expert": """
+            if shared < 0 or tokens < 1 or layers < 1 or expert < 1:
+                raise ValueError("range")
+            if not 1 <= chosen <= experts:
+                raise ValueError("chosen")
+            missed = 1.0
+            for _ in range(tokens):
+                missed *= (experts - chosen) / experts
+            read = sum(expert * (1 - missed) for _ in range(experts)) * layers
+            return {"touched": read + shared, "active": expert * chosen * layers + shared,
+                    "total": expert * experts * layers + shared}
+        """,
+        "by the mean number of experts so far": """
+            if min(expert, layers, experts, chosen, tokens) < 1 or shared < 0 or chosen > experts:
+                raise ValueError("range")
+            seen = 0.0
+            for _ in range(tokens):
+                seen += chosen * (experts - seen) / experts
+            one = layers * expert
+            return dict(total=shared + one * experts, active=shared + one * chosen,
+                        touched=shared + one * seen)
+        """,
+    },
+    "round_to": {
+        "by frexp": """
+            if exponent_bits < 1 or mantissa_bits < 0:
+                raise ValueError("bits")
+            bias = 2 ** (exponent_bits - 1) - 1
+            E, M = divmod(2 ** (exponent_bits + mantissa_bits) - 1 - reserved, 2**mantissa_bits)
+            top = (1 + M / 2**mantissa_bits) * 2.0 ** (E - bias)
+            found = []
+            for x in values:
+                if x != x or abs(x) == math.inf:
+                    raise ValueError(x)
+                power = max(math.frexp(x)[1] - 1, 1 - bias) if x else 1 - bias
+                step = 2.0 ** (power - mantissa_bits)
+                found.append(math.copysign(min(round(abs(x) / step) * step, top), x))
+            return found
+        """,
+        "a table and bisection": """
+            import bisect
+            if not all(map(math.isfinite, values)) or min(exponent_bits, mantissa_bits + 1) < 1:
+                raise ValueError("values")
+            m, bias = 2**mantissa_bits, 2 ** (exponent_bits - 1) - 1
+            table = [(c % m) / m * 2.0 ** (1 - bias) if c < m
+                     else (1 + c % m / m) * 2.0 ** (c // m - bias)
+                     for c in range(2**exponent_bits * m - reserved)]
+
+            def one(x):
+                size = abs(x)
+                if size >= table[-1]:
+                    return table[-1]
+                high = bisect.bisect_right(table, size)
+                low = high - 1
+                if size - table[low] == table[high] - size:
+                    return table[low if low % 2 == 0 else high]
+                return table[low] if size - table[low] < table[high] - size else table[high]
+
+            return [one(x) if x >= 0 else -one(x) for x in values]
+        """,
+        "numpy": """
+            x = np.asarray(values, dtype=np.float64)
+            if not np.isfinite(x).all() or exponent_bits < 1 or mantissa_bits < 0:
+                raise ValueError("values")
+            codes = np.arange(2 ** (exponent_bits + mantissa_bits) - reserved)
+            power, part = codes >> mantissa_bits, codes & (2**mantissa_bits - 1)
+            bias = 2 ** (exponent_bits - 1) - 1
+            numbers = np.where(
+                power == 0,
+                np.ldexp(part / 1.0, 1 - bias - mantissa_bits),
+                np.ldexp(1 + part / 2.0**mantissa_bits, power - bias),
+            )
+            gap = np.abs(np.abs(x)[:, None] - numbers)
+            best = gap.min(1, keepdims=True)
+            first, odd = np.argmax(gap == best, 1), codes % 2
+            second = np.minimum(first + 1, codes[-1])
+            tie = (gap[np.arange(len(x)), second] == best[:, 0]) & (odd[first] == 1)
+            return (np.sign(x) * numbers[np.where(tie, second, first)]).tolist()
+        """,
+    },
+    "block_scaled": {
+        "numpy, a function for each scale": """
+            kinds = {"mxfp8": (8, 448.0, (4, 3, 1)), "mxfp4": (4, 6.0, (2, 1))}
+            kinds["nvfp4"] = kinds["mxfp4"]
+            if format not in kinds:
+                raise ValueError(format)
+            x = np.array(values, float)
+            if x.size == 0 or block < 1 or not np.isfinite(x).all():
+                raise ValueError("values")
+            bits, largest, shape = kinds[format]
+            t = float(np.abs(x).max()) / 2688
+
+            def scale_of(part):
+                a = float(np.abs(part).max())
+                if not a:
+                    return 1.0
+                if format == "nvfp4":
+                    return t * own_round([a / (6 * t)], 4, 3, 1)[0]
+                power = math.frexp(a)[1] - math.frexp(largest)[1]
+                if round_up and largest * 2.0**power < a:
+                    power += 1
+                if round_up and largest * 2.0 ** (power - 1) >= a:
+                    power -= 1
+                return 2.0**power
+
+            parts = [x[at : at + block] for at in range(0, len(x), block)]
+            scales = [scale_of(part) for part in parts]
+            stored = []
+            for scale, part in zip(scales, parts):
+                y = own_round((part / scale).tolist(), *shape) if scale else [0.0] * len(part)
+                stored.extend(scale * each for each in y)
+            total = bits * x.size + 8 * len(parts) + (32 if format == "nvfp4" else 0)
+            return {"values": stored, "bits": total / x.size, "scales": scales}
+        """,
+        "number by number": """
+            if format not in ("mxfp8", "mxfp4", "nvfp4") or block <= 0 or len(values) == 0:
+                raise ValueError("arguments")
+            if any(x != x or x in (math.inf, -math.inf) for x in values):
+                raise ValueError("finite")
+            wide = format == "mxfp8"
+            top = 448 if wide else 6
+            t = max(abs(x) for x in values) / 6 / 448
+            count = math.ceil(len(values) / block)
+            scales = []
+            for n in range(count):
+                a = max(abs(x) for x in values[n * block : (n + 1) * block])
+                if a == 0.0:
+                    scales.append(1.0)
+                elif format == "nvfp4":
+                    (s,) = own_round([a / 6 / t], 4, 3, 1)
+                    scales.append(t * s)
+                else:
+                    low = 2.0 ** ((math.frexp(a)[1] - 1) - (8 if wide else 2))
+                    up = 2.0**-140
+                    while round_up and up < a / top:
+                        up *= 2
+                    scales.append(up if round_up else low)
+            found = []
+            for n, x in enumerate(values):
+                s = scales[n // block]
+                shape = (4, 3, 1) if wide else (2, 1)
+                one = own_round([x / s], *shape) if s else [0.0]
+                found.append(s * one[0])
+            bits = (8.0 if wide else 4.0) + 8 * count / len(values)
+            return {"scales": scales, "values": found,
+                    "bits": bits + 32 / len(values) * (format == "nvfp4")}
+        """,
+    },
+    "cheapest_batch": {
+        "by halving": """
+            if deadline_ms <= 0 or dollars_per_hour <= 0 or watts <= 0 or context < 1:
+                raise ValueError("range")
+            weights = model["weights"] * model["bits"] / 8
+            if memory <= weights:
+                return None
+
+            def step_ms(users):
+                return pass_ms(model, [(context - 1, 1) for _ in range(users)], hardware)
+
+            low, high = 0, int((memory - weights) // (context * model["kv_bytes"]))
+            while low < high:
+                middle = (low + high + 1) // 2
+                if step_ms(middle) <= deadline_ms:
+                    low = middle
+                else:
+                    high = middle - 1
+            if not low:
+                return None
+            seconds = step_ms(low) / 1000
+            return dict(users=low, step_ms=1000 * seconds, tokens_per_second=low / seconds,
+                        dollars_per_million=1e6 * dollars_per_hour * seconds / (3600 * low),
+                        joules_per_token=watts * seconds / low)
+        """,
+        "from many down to one": """
+            for number in (deadline_ms, dollars_per_hour, watts, context):
+                if number <= 0:
+                    raise ValueError(number)
+            try:
+                users = batch_limits(model, context, hardware, memory)["memory"]
+            except ValueError:
+                users = 0
+            for n in range(users, 0, -1):
+                ms = pass_ms(model, [(context - 1, 1)] * n, hardware)
+                if ms > deadline_ms:
+                    continue
+                speed = n / ms * 1e3
+                hour = speed * 3600
+                return {"users": n, "step_ms": ms, "tokens_per_second": speed,
+                        "joules_per_token": watts * 3600 / hour,
+                        "dollars_per_million": dollars_per_hour * 1e6 / hour}
+        """,
+    },
+    "reflect_service": {
+        "in steps with names": """
+            for key in ("input_rate", "output_rate", "nodes"):
+                if not day[key] > 0:
+                    raise ValueError(key)
+            dollars_per_node_second = day["gpus_per_node"] * day["dollars_per_gpu_hour"] / 3600
+            day_s = 24 * 60 * 60
+            cost = dollars_per_node_second * day_s * day["nodes"]
+            million = 10**6
+            missed = day["input_tokens"] - day["hit_tokens"]
+            income = (day["hit_tokens"] / million * day["hit_price"]
+                      + missed / million * day["miss_price"]
+                      + day["output_tokens"] / million * day["output_price"])
+            node_seconds = (day["input_tokens"] / day["input_rate"]
+                            + day["output_tokens"] / day["output_rate"])
+            return dict(income=income, cost=cost, margin=(income - cost) / cost,
+                        nodes_needed=node_seconds / day_s,
+                        output_cost_per_million=million / day["output_rate"]
+                        * dollars_per_node_second)
+        """,
+        "numpy": """
+            rates = np.array([day["input_rate"], day["output_rate"], day["nodes"]], float)
+            if (rates <= 0).any():
+                raise ValueError("rates")
+            tokens = np.array([day["hit_tokens"], day["input_tokens"] - day["hit_tokens"],
+                               day["output_tokens"]], float)
+            prices = np.array([day["hit_price"], day["miss_price"], day["output_price"]])
+            hour = np.prod([day["gpus_per_node"], day["dollars_per_gpu_hour"]])
+            found = {"cost": hour * 24 * day["nodes"], "income": tokens @ prices / 1e6}
+            found["margin"] = found["income"] / found["cost"] - 1.0
+            spent = np.array([tokens[:2].sum(), tokens[2]]) / rates[:2]
+            found["nodes_needed"] = spent.sum() / 86_400
+            found["output_cost_per_million"] = hour / (rates[1] * 3.6e-3)
+            return found
+        """,
+    },
+}
