@@ -29,9 +29,7 @@ from types import ModuleType
 
 TICKS = {"perf_counter": 5e-6, "monotonic": 5e-6, "time": 5e-6, "process_time": 0.016}
 NO_MODULES = ("psutil", "threadpoolctl", "fcntl", "grp", "pwd", "resource", "termios")
-NOT_IN_OS = """
-    RWF_NOWAIT fork forkpty getloadavg posix_fadvise posix_spawn preadv sched_getaffinity wait4
-""".split()
+NOT_IN_OS = ("forkpty", "posix_spawn", "preadv", "sched_getaffinity")
 
 
 def hide() -> None:
@@ -47,6 +45,7 @@ def hide() -> None:
     sys.platform = "emscripten"
     threading.Thread.start = refuse(RuntimeError, "can't start new thread")  # type: ignore
     message = "emscripten does not support processes."
+    os.fork = refuse(OSError, 138, message)  # type: ignore[assignment]
     subprocess.Popen.__init__ = refuse(OSError, 138, message)  # type: ignore[method-assign]
     os.cpu_count = lambda: None
     for name, tick in TICKS.items():
