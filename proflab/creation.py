@@ -139,7 +139,7 @@ def randint(low: int, high=None, size=None, *, dtype=int64, device=None) -> Tens
 
 def randperm(n: int, *, device=None) -> Tensor:
     """Return the numbers from 0 to n - 1 in random order, int64."""
-    return _make(lambda s, d: _generator.permutation(n), (n,), int64, device, False)
+    return _make(lambda s, d: _generator.permutation(n).astype(int64), (n,), int64, device, False)
 
 
 def arange(start, end=None, step=1, *, dtype=None, device=None, requires_grad=False) -> Tensor:
@@ -151,7 +151,7 @@ def arange(start, end=None, step=1, *, dtype=None, device=None, requires_grad=Fa
     length = max(0, int(np.ceil((end - start) / step)))
 
     def make(shape, dtype):
-        return (start + step * np.arange(length)).astype(dtype)
+        return (start + step * np.arange(length, dtype=int64)).astype(dtype)
 
     return _make(make, (length,), dtype, device, requires_grad)
 

@@ -14,8 +14,7 @@ from proflab.meta import Array, MetaArray, Storage, in_meta_context
 from proflab.shapes import Shape
 
 float16, float32, float64 = np.dtype("float16"), np.dtype("float32"), np.dtype("float64")
-int8, int16, int32, int64 = (np.dtype(f"int{n}") for n in (8, 16, 32, 64))
-uint8, bool_ = np.dtype("uint8"), np.dtype("bool")
+int8, int16, int32, int64, uint8, bool_ = map(np.dtype, ("i1", "i2", "i4", "i8", "u1", "bool"))
 
 
 def _reads(attribute: str):
@@ -147,8 +146,7 @@ def wrap(array: Array, requires_grad: bool = False, node=None, index: int = 0) -
     tensor.array = array
     tensor.requires_grad = requires_grad
     tensor.grad = None
-    tensor.node = node
-    tensor.index = index
+    tensor.node, tensor.index = node, index
     return tensor
 
 
@@ -170,6 +168,8 @@ def _as_array(data, dtype=None) -> Array:
         raise TypeError(f"Tensor: no tensor can be made of {array.dtype} of shape {array.shape}")
     if dtype is None and array.dtype == float64:
         array = array.astype(float32)
+    elif dtype is None and isinstance(data, (int, list, tuple)) and array.dtype == np.intp:
+        array = array.astype(int64)  # with 32 bits, as in a browser, intp has them, too
     return MetaArray(array.shape, array.dtype) if in_meta_context() else array
 
 

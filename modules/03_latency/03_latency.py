@@ -1477,6 +1477,7 @@ demos.tokens(first, further, title="GPT-2, a prompt of 32 tokens, a dot for each
 #
 # So far each call was one number.
 # Python's own `cProfile` notes when each function starts and ends, and adds up its *own time*, without that of the functions it calls.
+# From Python 3.15 on it is also `profiling.tracing`.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_cprofile", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 # Draws LeNet-5's own time by function, and prints what watching costs.

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from proflab import Tensor, example_input, models, nn
-from proflab.lesson import doubles
+from proflab.lesson import doubles, machine
 from proflab.lesson.plot import COLOURS, FAINT, INK, QUIET, STYLE, Picture, canvas, extremes, short
 
 Point = tuple[float, float, float, float]
@@ -80,6 +80,7 @@ def tiny_layer() -> tuple[nn.Module, Tensor]:
 
 def first_calls(calls: int = 20) -> list[float]:
     """Return the ms of LeNet-5's first calls, one image each, in a newly started Python."""
+    machine.need("processes", "the first twenty calls of LeNet-5 in newly started Pythons")
     path = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     program = [sys.executable, "-c", _FIRST_CALLS.format(calls=calls)]
     return [float(line) for line in subprocess.check_output(program, env=path).split()]

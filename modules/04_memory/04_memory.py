@@ -935,7 +935,7 @@ demos.plot_timeline(timeline, "Two training steps of ResNet-18, operation by ope
 guess_empty_rss = None  # your guess: MB by which RSS grows after np.empty of 200 MB
 
 # %% nbgrader={"grade": false, "grade_id": "psutil", "locked": true, "schema_version": 3, "solution": false, "task": false}
-import psutil
+from proflab.lesson.machine import psutil  # where it is missing: what the system tells
 
 
 # %% nbgrader={"grade": false, "grade_id": "MemoryProfiler", "locked": false, "schema_version": 3, "solution": true, "task": false}

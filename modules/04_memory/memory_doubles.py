@@ -13,6 +13,8 @@ import itertools
 import linecache
 import os
 import re
+import struct
+import sys
 import tracemalloc
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Sequence
@@ -25,6 +27,8 @@ from proflab import Tensor, nn
 
 MB = 1024**2
 
+# What is left of 1,024 bytes for those of an object in a list: 983 where pointers have 64 bits.
+_BYTES = 1024 - sys.getsizeof(b"") - struct.calcsize("P")
 _BODIES = {
     "freed": "np.empty(size, np.uint8)",
     "replaced": "kept['{name}'] = np.empty(size, np.uint8)",
@@ -35,7 +39,7 @@ _BODIES = {
     "kept_by_lines": "pieces = kept.setdefault('{name}', [])\n"
     + "    pieces.append(np.empty(size // 40, np.uint8))\n" * 40,
     "kept_in_pieces": "pieces = kept.setdefault('{name}', [])\n"
-    "    pieces.extend(bytes(983) for _ in range(size // 1024))",  # with header and place: 1,024
+    f"    pieces.extend(bytes({_BYTES}) for _ in range(size // 1024))",
     "through_numpy": "kept.setdefault('{name}', []).append(np.full(size, 1, np.uint8))",
 }
 _numbers = itertools.count(1)
@@ -108,7 +112,7 @@ class Resident:
     fork of the notebook's process: the process in which this was made is this process, too, so that
     a psutil.Process may have been made before the fork.
 
-    >>> import psutil
+    >>> from proflab.lesson.machine import psutil
     >>> resident = Resident(mb=100)
     >>> resident.run(lambda: psutil.Process().memory_info().rss / MB)
     100.0
@@ -120,7 +124,7 @@ class Resident:
     def each(self, function: Callable, script: Iterable[tuple[str, float]]) -> None:
         """Call function(label) for each (label, mb) of the script, while it has so many MB.
 
-        >>> import psutil
+        >>> from proflab.lesson.machine import psutil
         >>> read = lambda label: print(label, psutil.Process().memory_info().rss / MB)
         >>> Resident().each(read, [("before", 10), ("after", 30)])
         before 10.0
@@ -149,7 +153,7 @@ class Resident:
 
     def run(self, function: Callable, *arguments: Any, **options: Any) -> Any:
         """Return function(*arguments, **options); psutil is as before afterwards."""
-        import psutil
+        from proflab.lesson.machine import psutil  # or what stands for it
 
         # What every psutil.Process asks, also one that was made, or imported by name, before.
         system = type(psutil.Process()._proc)

@@ -1368,6 +1368,7 @@ guesses.compare("rows from which on calculation limits a T4", guess_rows, first)
 #
 # Your recorder knows tensors and nothing else: a program that reads files or loops over lists is white to it.
 # [`cProfile`](https://docs.python.org/3/library/profile.html) is told of every call and return of Python, and gives each function's number of calls, its `tottime`, the seconds in itself, and its `cumtime`, with everything that it called: your `self_ms` and `ms`.
+# From Python 3.15 on it is also `profiling.tracing`, and `profiling.sampling` is a sampler.
 
 # %% nbgrader={"grade": false, "grade_id": "python_tools", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import cProfile

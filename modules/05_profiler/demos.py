@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from proflab import Tensor, example_input, models, no_grad
-from proflab.lesson import noise, plot
+from proflab.lesson import machine, noise, plot
 from proflab.lesson.demo import demo_size, rounds
 from proflab.lesson.hardware import Hardware, read_hardware
 from proflab.lesson.noise import show_load  # noqa: F401  for demo cells
@@ -379,8 +379,11 @@ def compare_ways(
     """Return, for each (program, way), five ratios of profiling_overhead, the smallest first.
 
     ways: functions that run a function of no arguments under a profiler. calibrate,
-    profiling_overhead: the lessons'.
+    profiling_overhead: the lessons'. The sampler is left out where there are no threads.
     """
+    if not machine.can("threads"):
+        print("A sampler needs threads, which this Python does not have.")
+        ways = {name: watch for name, watch in ways.items() if watch is not sampled}
     return {
         (name, way): sorted(
             profiling_overhead(run, functools.partial(watch, run), rounds=2)
@@ -449,6 +452,7 @@ def sampled(function: Callable[[], Any], interval_ms: float = 1.0) -> Counter[st
     A thread looks, at the innermost Python function of the thread that called. Raises what
     function() raises.
     """
+    machine.need("threads", "which functions a sampler sees")
     main, seen, done = threading.get_ident(), Counter(), threading.Event()
 
     def look() -> None:

@@ -18,7 +18,7 @@ import numpy as np
 
 from proflab import example_input
 from proflab import models as zoo
-from proflab.lesson import noise
+from proflab.lesson import machine, noise
 from proflab.lesson.measuring import on_threads
 from proflab.lesson.plot import COLOURS, INK, QUIET, Picture, canvas
 
@@ -388,6 +388,7 @@ def _sample(
     read: Callable[[], float], work: Callable[[], Any], seconds: float
 ) -> tuple[list[tuple[float, float]], int]:
     """Return readings while `work` is repeated, and how often it was called."""
+    machine.need("threads", "the energy that a call takes")
     samples: list[tuple[float, float]] = []
     done = threading.Event()
     start = time.perf_counter()

@@ -22,7 +22,7 @@ import numpy as np
 from slow_training import Images, attend, batches, begin, load, slow_step
 
 from proflab import Tensor
-from proflab.lesson import noise
+from proflab.lesson import machine, noise
 from proflab.lesson.demo import demo_size, progress_bar
 from proflab.lesson.hardware import Hardware
 from proflab.lesson.measuring import best_time, on_threads
@@ -109,6 +109,8 @@ def run_loader(
     GPU. kind: as for load_times. The dict's keys: total_ms, wait_ms, and spans: for each load, wait
     and step its lane, the batch, and the ms at which it began and ended.
     """
+    if workers:
+        machine.need("threads", "how much sooner an epoch ends when one or two threads load")
     loading, spans, began = _loading(kind, count), [], time.perf_counter()
 
     def timed(lane: str, at: int, work: Callable[[], object]) -> None:
@@ -394,7 +396,11 @@ def speedup(
 def _time_steps(
     steps: dict[str, Callable], rounds: int, run_order: Callable, clock: Callable[[], float]
 ) -> dict[str, list[float]]:
-    """Return the ms of each step, round by round, on three batches that it has met before."""
+    """Return the ms of each step, round by round, on three batches that it has met before.
+
+    By time.perf_counter where the clock's steps are coarse.
+    """
+    clock = machine.steady(clock)
     runs = {name: (step, *begin()) for name, step in steps.items()}
     times: dict[str, list[float]] = {name: [] for name in runs}
     rounds = max(6, rounds) + max(6, rounds) % 2

@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from proflab.lesson import machine
+
 
 def measure(sizes: Sequence[int], repeats: int = 7) -> list[dict]:
     """Return rows of an all-reduce between two processes on this machine, by bytes.
@@ -27,6 +29,7 @@ def measure(sizes: Sequence[int], repeats: int = 7) -> list[dict]:
     A row has backend, ranks, bytes and ms, a list. Where torch is installed its gloo adds the
     arrays; elsewhere two processes do it by pipes, as a ring of two.
     """
+    machine.need("processes", "what adding arrays takes between two of them")
     if importlib.util.find_spec("torch"):
         found = _by_gloo(sizes, repeats)
         if found:

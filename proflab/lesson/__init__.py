@@ -8,6 +8,7 @@ demo:          make demo cells smaller where a test runs them
 noise:         show load and interval beside what was measured
 measuring:     measure a machine: turns, thread counts, array sizes
 hardware:      describe the machine, and its two roofs
+machine:       tell what this Python lacks: threads, processes, psutil
 blas:          count and set the threads of matrix products
 recording:     give a recorder of ops its rows, columns and regions
 recorded:      put rows of several recorded passes together

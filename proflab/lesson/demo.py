@@ -12,13 +12,18 @@ from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from proflab.lesson.kernel_record import kernel_shell
+from proflab.lesson.machine import can
 
 T = TypeVar("T")
 
 
 def demo_size(full: T, small: T) -> T:
-    """Return `full`, or `small` where PROFLAB_DEMO=small is set: sizes, repeats, models."""
-    return small if os.environ.get("PROFLAB_DEMO") == "small" else full
+    """Return `full`, or `small` where PROFLAB_DEMO=small is set: sizes, repeats, models.
+
+    In a browser, where all takes many times as long, `small`, unless PROFLAB_DEMO=full is set.
+    """
+    asked = os.environ.get("PROFLAB_DEMO", "" if can("processes") else "small")
+    return small if asked == "small" else full
 
 
 def rounds(full: int, small: int, least: int = 6, seconds: float = 6.0) -> Iterator[int]:
@@ -41,6 +46,8 @@ def progress_bar(items: Iterable[T], unit: str = "it") -> Iterator[T]:
     """
     from tqdm import tqdm
 
+    if not can("threads"):
+        tqdm.monitor_interval = 0  # it would say that it has no thread that watches the bar
     in_notebook = kernel_shell() is not None
     look = {"file": sys.stdout} if in_notebook else {"disable": None}
     yield from tqdm(items, unit=unit, leave=False, mininterval=0.5, **look)

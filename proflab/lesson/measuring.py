@@ -18,6 +18,7 @@ import numpy as np
 from proflab.lesson.blas import blas_threads, with_blas_threads
 from proflab.lesson.demo import demo_size, progress_bar
 from proflab.lesson.hardware import Cache
+from proflab.lesson.machine import TICK, NotHere
 
 Rates = tuple[float, float, float]
 
@@ -39,7 +40,13 @@ def take_turns(
     for count in progress_bar(range(rounds)):
         if count < 2 or time.perf_counter() - began < seconds:
             for name, measure in measurements.items():
-                found[name].append(measure())
+                try:
+                    found[name].append(measure())
+                except ZeroDivisionError:
+                    raise NotHere(
+                        f"This Python's clock advances in steps of {TICK * 1e6:.0f} µs, and what "
+                        "this cell measures takes less."
+                    ) from None
     return {name: (min(v), median(v), max(v)) for name, v in found.items()}
 
 
@@ -58,7 +65,7 @@ def in_turns(
 
 
 def best_time(work: Callable[[], object], repeats: int) -> float:
-    """Return the seconds of the fastest of `repeats` calls of work().
+    """Return the seconds of the fastest of `repeats` calls of work(), a tick of the clock at least.
 
     >>> from proflab.lesson import doubles
     >>> clock = doubles.Clock()
@@ -71,7 +78,7 @@ def best_time(work: Callable[[], object], repeats: int) -> float:
         start = time.perf_counter()
         work()
         times.append(time.perf_counter() - start)
-    return min(times)
+    return max(min(times), TICK)
 
 
 # ── threads ──────────────────────────────────────────────────────────────────────────────────

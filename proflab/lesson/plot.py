@@ -187,7 +187,8 @@ def bars(
             axes.set_xlim(min(shown) / 3, max(shown) * 20)
             axes.grid(axis="y")
         else:
-            axes.barh(range(len(rows)), values, color=colours, height=0.72)
+            lengths = [float(value) for value in values]  # numpy's integers may have but 32 bits
+            axes.barh(range(len(rows)), lengths, color=colours, height=0.72)
             axes.set_xlim(0, 1.16 * max([*values, *guesses.values()], default=1))
         for at, number in enumerate(values):
             gap = (8 if log else 4, 0)

@@ -3,8 +3,9 @@
 Importing `proflab.lesson` in a notebook's kernel installs this. An exercise that is not written or
 fails its checks still shows an error in the cell that needs it, so that every tool that reads the
 notebook sees one; but the kernel replies that the cell went well, and so the next one is run. What
-is wrong in a student's own cell stops as it always does. In the grader nothing is installed: there
-is no kernel.
+is wrong in a student's own cell stops as it always does. A cell that needs what this Python does
+not have (proflab/lesson/machine.py) shows a sentence, and the next one is run, too. In the grader
+nothing is installed: there is no kernel.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from proflab.lesson import mine
 from proflab.lesson.errors import not_written, tell, unwritten
 from proflab.lesson.guess_lock import GuessCells
 from proflab.lesson.kernel_record import ATTRIBUTE, Record, TestRun, kernel_shell
+from proflab.lesson.machine import NotHere
 from proflab.lesson.outline import LessonCell, Outline
 
 
@@ -69,6 +71,8 @@ class _Hooks:
             skipped = record.skipped_above(cell)
             failing = record.failing(cell)
             lines = tell(evalue, names, record.outline, cell, failing, earlier, skipped)
+            if isinstance(evalue, NotHere):
+                lines = [str(evalue)]
             if function := unwritten(evalue, names):
                 self.unwritten = evalue, function
                 evalue.args = (not_written(function, record.outline),)
@@ -93,7 +97,11 @@ class _Hooks:
                 ended.share = sum(shares.values()) / len(shares)
             self.record.tests[cell.name] = ended
         locked = cell is not None and cell.rests_on_exercises
-        if stub or isinstance(error, CaseFailed) or (locked and isinstance(error, Exception)):
+        if (
+            stub
+            or isinstance(error, (CaseFailed, NotHere))
+            or (locked and isinstance(error, Exception))
+        ):
             result.error_before_exec = result.error_in_exec = None
 
 

@@ -39,7 +39,9 @@ def interpolate(input: Tensor, size=None, scale_factor=None, mode: str = "neares
         size = [int(n * f) for n, f in zip(old, factors, strict=True)]
     elif isinstance(size, int):
         size = [size] * 2
-    rows, columns = (np.arange(new) * n // new for n, new in zip(old, size, strict=True))
+    rows, columns = (
+        np.arange(new, dtype=np.int64) * n // new for n, new in zip(old, size, strict=True)
+    )
     return input[:, :, wrap(rows[:, None]), wrap(columns[None, :])]
 
 

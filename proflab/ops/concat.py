@@ -85,7 +85,7 @@ class _Split(Op):
     def forward(self, input, sizes, dim):
         if sum(sizes) != input.shape[dim]:
             raise ValueError(f"the sizes {sizes} do not add up to dimension {dim}")
-        stops = np.cumsum(sizes).tolist()
+        stops = np.cumsum(sizes, dtype=np.int64).tolist()
         return [input[_cut(dim, b - n, b)] for n, b in zip(sizes, stops, strict=True)]
 
     def backward(self, node, grad, sizes, dim):

@@ -62,5 +62,5 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """Return class numbers (…) as rows (…, classes) of zeros with a one at their place, int64."""
     if num_classes < 0:
         num_classes = int(tensor.numpy().max()) + 1
-    classes = wrap(np.arange(num_classes))
+    classes = wrap(np.arange(num_classes, dtype=int64))
     return (tensor.unsqueeze(-1) == classes).to(int64)

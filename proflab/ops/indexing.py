@@ -272,7 +272,7 @@ class _Nonzero(Op):
         raise ValueError("how many elements are not zero depends on data")
 
     def forward(self, input):
-        return np.stack(np.nonzero(input), axis=1)
+        return np.stack(np.nonzero(input), axis=1).astype(np.int64, copy=False)
 
 
 @method
@@ -294,7 +294,7 @@ def scatter(input: Tensor, dim: int, index: Tensor, src) -> Tensor:
     """Return a copy with elements replaced by those of `src`, or a number, along `dim`."""
     dim = normalize_dim(dim, input.ndim)
     grid = [
-        wrap(np.arange(n).reshape([-1 if i == d else 1 for i in range(input.ndim)]))
+        wrap(np.arange(n, dtype=np.int64).reshape([-1 if i == d else 1 for i in range(input.ndim)]))
         for d, n in enumerate(index.shape)
     ]
     grid[dim] = index

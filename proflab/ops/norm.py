@@ -5,6 +5,8 @@ All keep their input and one mean and one 1/σ a group, from which backward make
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from proflab.creation import ones, zeros
@@ -64,7 +66,7 @@ class _LayerNorm(Op):
 
     def forward(self, input, weight=None, bias=None, *, normalized_shape, eps):
         self.check(input, weight, bias, normalized_shape)
-        size = int(np.prod(normalized_shape))
+        size = math.prod(normalized_shape)
         out, mean, rstd = _standardize(input.reshape(-1, size), eps)
         if weight is not None:
             out *= weight.reshape(-1)
@@ -81,7 +83,7 @@ class _LayerNorm(Op):
         # grad, input: (…, *normalized) · weight: normalized · mean, rstd: (…, 1)
         # → (…, *normalized), normalized, normalized
         input, weight, mean, rstd = node.saved
-        size = int(np.prod(normalized_shape))
+        size = math.prod(normalized_shape)
         rows, grad = input.reshape(-1, size), grad.reshape(-1, size)
         mean, rstd = mean.reshape(-1, 1), rstd.reshape(-1, 1)
         grads: list[np.ndarray | None] = [None] * len(node.need)

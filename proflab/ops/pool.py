@@ -152,7 +152,7 @@ class _AvgPool2d(Op):
             return divisor
         sides = []
         for n, o, k, s, p in zip(shape[-2:], size, kernel_size, stride, padding, strict=True):
-            start = np.arange(o) * s - p
+            start = np.arange(o, dtype=np.int64) * s - p
             stop = np.minimum(start + k, n + p)
             if not count_include_pad:
                 start, stop = np.maximum(start, 0), np.minimum(stop, n)

@@ -229,7 +229,8 @@ class _Argmax(_Place):
     name = "argmax"
 
     def forward(self, input, dim, keepdim):
-        return np.argmax(input, axis=None if dim is None else dim[0], keepdims=keepdim)
+        place = np.argmax(input, axis=None if dim is None else dim[0], keepdims=keepdim)
+        return np.asarray(place, int64)
 
 
 @register
@@ -237,7 +238,8 @@ class _Argmin(_Place):
     name = "argmin"
 
     def forward(self, input, dim, keepdim):
-        return np.argmin(input, axis=None if dim is None else dim[0], keepdims=keepdim)
+        place = np.argmin(input, axis=None if dim is None else dim[0], keepdims=keepdim)
+        return np.asarray(place, int64)
 
 
 def _dims(dim) -> tuple | None:

@@ -31,8 +31,8 @@ class _Argsort(Op):
     def forward(self, input, dim, descending):
         if descending:
             back = np.argsort(np.flip(input, dim), axis=dim, kind="stable")
-            return input.shape[dim] - 1 - np.flip(back, dim)
-        return np.argsort(input, axis=dim, kind="stable")
+            return (input.shape[dim] - 1 - np.flip(back, dim)).astype(int64, copy=False)
+        return np.argsort(input, axis=dim, kind="stable").astype(int64, copy=False)
 
 
 class Ranked(NamedTuple):

@@ -187,7 +187,7 @@ def _defined(lesson: Lesson) -> set[str]:
 
 def _shown_strings(cell: Cell) -> Iterator[str]:
     """Yield the strings in a code cell that a student meets."""
-    if cell.node.cell_type != "code":
+    if cell.node.cell_type != "code" or cell.role == "answer":
         return
     text = cell.code
     for pair in (HIDDEN, SOLUTION):

@@ -263,7 +263,7 @@ def _insert_missing(aligned: Aligned, key: Key, had_metadata: bool) -> None:
     own = [slot for slot in aligned.slots if _is_students(slot)]
     defined = names_in_each([slot.cell.source for slot in own], exercises)
     uses = _Uses(exercises)
-    had_questions = any(slot.key is not None and slot.key.question for slot in aligned.slots)
+    had = {slot.key.question for slot in aligned.slots if slot.key is not None}
     absent = _absent(aligned, key, {*found, *set().union(*defined)})
     for place, wanted in enumerate(key.cells):
         if not wanted.grade_id or wanted.grade_id in found:
@@ -278,7 +278,7 @@ def _insert_missing(aligned: Aligned, key: Key, had_metadata: bool) -> None:
             definers = [s for s, names in zip(own, defined, strict=True) if names & tested]
             where = _behind_definitions(aligned, definers, where)
         aligned.slots.insert(where, Slot(copy.deepcopy(wanted.released), wanted))
-        if wanted.grade_id not in absent and (had_questions or not wanted.question):
+        if wanted.grade_id not in absent and (not wanted.question or wanted.question in had):
             _note_put_back(aligned, wanted, had_metadata)
     names = [key.cell(name) for name in absent]
     told = [cell.grade_id for cell in names if cell.kind == "solution"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
@@ -263,6 +263,7 @@ def summarise(key: Key, outcomes: dict, scores: dict, known: list[str], public: 
     order = sorted(outcomes, key=lambda n: -scores[n]["auto"]) if public else sorted(outcomes)
     for number, name in enumerate(order, start=1):
         outcome = outcomes[name]
+        outcome = replace(outcome, cases=[c for c in outcome.cases if not question_of(c.cell)])
         shown = f"submission {number}" if public else name
         student = _make_student(shown, outcome, scores[name], exercises, public)
         students.append(student)
@@ -321,10 +322,7 @@ def _make_student(
     failed = [
         case
         for case in outcome.cases
-        if not case.passed
-        and not _is_unwritten(case)
-        and not question_of(case.cell)
-        and not (public and case.hidden)
+        if not case.passed and not _is_unwritten(case) and not (public and case.hidden)
     ]
     return Student(
         name,
@@ -353,7 +351,6 @@ def _diagnosed_mistakes(
         (home.get(case.cell, case.cell), case.diagnosis)
         for case in cases
         if case.diagnosis and not case.passed and not (public and case.hidden)
-        if not question_of(case.cell)
     ]
     return list(dict.fromkeys(found))
 

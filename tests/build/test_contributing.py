@@ -292,12 +292,21 @@ def test_the_workflows_run_the_tests_on_every_supported_python_and_check_the_bui
         k: v for path in workflows() for k, v in yaml.safe_load(path.read_text())["jobs"].items()
     }
     matrices = [job["strategy"]["matrix"] for job in jobs.values() if "strategy" in job]
-    [pythons] = [matrix["python"] for matrix in matrices if "python" in matrix]
+    pythons = jobs["test"]["strategy"]["matrix"]["python"]
     [systems] = [matrix["system"] for matrix in matrices if "system" in matrix]
     assert {re.split(r"\W", system)[0] for system in systems} == {"macos", "windows"}
-    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
-    oldest, above = map(int, re.fullmatch(r">=3\.(\d+),<3\.(\d+)", wanted).groups())
-    assert pythons == [f"3.{minor}" for minor in range(oldest, above)]
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["classifiers"]
+    pinned = [line.rpartition(" ")[2] for line in listed if "Python :: 3" in line]
+    assert pythons == pinned
+    rows = jobs["lessons"]["strategy"]["matrix"]["include"]
+    assert [row["python"] for row in rows if row["numpy"] == "numpy"] == ["3.13", "3.14"]
+    assert {row["python"]: row["numpy"] for row in rows}[pinned[0]] == "numpy==2.0.*"  # the oldest
+    page = (ROOT / "docs/students.md").read_text(encoding="utf-8")
+    assert f"| Linux | {', '.join(pythons)} |" in page
+    assert (
+        f"| macOS, Windows | {', '.join(jobs['students']['strategy']['matrix']['python'])} |"
+        in page
+    )
     assert "make test" in text and "make build" in text and "git diff --exit-code" in text
 
 

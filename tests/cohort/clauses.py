@@ -22,13 +22,33 @@ if __name__ == "__main__":
 from cohort.run import failures, lessons, solved
 
 _NOTHING = "min() of nothing raises ValueError, too"
+_ENDLESS = "a solution that forgets it may run for ever"
 EXCUSED = {  # changed limits that no visible case needs to notice, each with its reason
     ("batch_cost", "price < 0"): "no fit finds a price of exactly 0",
     ("speedup_steps", "min(times) <= 0 or times[0] == times[-1]"): _NOTHING,
     ("response_times", "len(arrivals_ms) != len(service_ms) or min(service_ms) <= 0"): _NOTHING,
     ("accumulate", "min(sizes) < 1"): _NOTHING,
+    ("simulate_serving", "not len(requests) or (chunk is not None and chunk < 1)"): _ENDLESS,
+    ("simulate_serving", "not len(requests) or slots < 1"): _ENDLESS,
+    (
+        "simulate_serving",
+        "not len(requests) or slots < 0 or (chunk is not None and chunk < 1)",
+    ): _ENDLESS,
+    (
+        "simulate_serving",
+        "not len(requests) or slots < 1 or (chunk is not None and chunk <= 1)",
+    ): "chunks of one token have a hidden case",
+    (
+        "simulate_serving",
+        "not len(requests) or slots < 1 or (chunk is not None and chunk < 0)",
+    ): _ENDLESS,
+    ("shared_pages", "not len(sequences) or not all(map(len, sequences))"): _ENDLESS,
+    ("shared_pages", "not len(sequences) or not all(map(len, sequences)) or page < 0"): _ENDLESS,
     ("overlapped", "bucket <= 0 or min((min(layer) for layer in layers)) < 0"): _NOTHING,
 }
+for _limit in ("new < 1", "prompt < 1", "prompt < 0 or new < 1", "prompt < 1 or new < 0"):
+    _changed_limit = f"any((arrival < 0 or {_limit} for arrival, prompt, new in requests))"
+    EXCUSED["simulate_serving", _changed_limit] = _ENDLESS
 _OTHER = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
 
 

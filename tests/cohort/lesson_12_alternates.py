@@ -77,6 +77,7 @@ ALTERNATES = {
     },
     "pass_ms": {
         "through predict_ms": """
+            from built import predict_ms
             if len(sequences) == 0 or overhead_ms < 0:
                 raise ValueError("nothing")
             if min(c for c, n in sequences) < 0 or min(n for c, n in sequences) <= 0:

@@ -279,10 +279,7 @@ MUTANTS = {
                 "hits = 0\n",
                 "hits = 0\n    kept += [key for key in keys if key not in kept]\n",
             ),
-            "no requests": (
-                "not requests or min(map(len, requests)) < 1 or page < 1 or capacity < 1",
-                "page < 1 or capacity < 1",
-            ),
+            "a cache of nothing": ("page < 1 or capacity < 1", "page < 1"),
         },
     ),
 }

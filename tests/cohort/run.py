@@ -18,7 +18,7 @@ import re
 import sys
 import types
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -66,13 +66,14 @@ class Solved:
 
     @contextmanager
     def beside(self) -> Iterator[None]:
-        """Within, `import built` and `import demos` give what lies in this lesson's folder."""
+        """Within, this lesson's folder is the working directory, and has `built` and `demos`."""
         folder = str(Course(ROOT).module(self.name).parent)
         others = {own: sys.modules.pop(own, None) for own in ("built", "demos")}
         sys.modules["built"] = self.built
         sys.path.insert(0, folder)
         try:
-            yield
+            with chdir(folder):
+                yield
         finally:
             sys.path.remove(folder)
             for own, other in others.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from proflab_course.build.trial import Run, execute
+from proflab_course.course.concepts import question_of
 from proflab_course.course.notebook import Lesson
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.match_cells import align
@@ -11,12 +12,18 @@ WHOLE = "the whole lesson was handed in; its other exercises were not graded"
 
 
 def graded(notebook, source, folder):
-    """Return a hand-in's scores, errors and notes; source: the instructor's notebook."""
+    """Return a hand-in's scores, errors and notes, those of concept questions apart.
+
+    source: the instructor's notebook.
+    """
     key = make_key("", source)
     aligned = align(notebook, key)
     [run] = execute([Run(aligned, key, folder, full=False)], 1)
     found = run.conclude()
-    return found.scores, found.errors, aligned.notes
+    names = [cell.metadata.get("nbgrader", {}).get("grade_id", "") for cell in found.notebook.cells]
+    scores = {name: score for name, score in found.scores.items() if not question_of(name)}
+    errors = [error for error in found.errors if not question_of(names[error[0]])]
+    return scores, errors, aligned.notes
 
 
 def filled(release: Lesson, whole: Lesson):

@@ -4,7 +4,14 @@ import ast
 import textwrap
 
 import pytest
-from cohort import lesson_06_races, lesson_07_races, lesson_09_races, lesson_11_races, lesson_13
+from cohort import (
+    lesson_06_races,
+    lesson_07_races,
+    lesson_09_races,
+    lesson_11_races,
+    lesson_12_races,
+    lesson_13,
+)
 from cohort.run import solved
 
 from proflab.checks.values import to_plain_data
@@ -17,6 +24,7 @@ RACES = {
     "lesson_07": lesson_07_races,
     "lesson_09": lesson_09_races,
     "lesson_11": lesson_11_races,
+    "lesson_12": lesson_12_races,
     "lesson_13": lesson_13,
 }
 
