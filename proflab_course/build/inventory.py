@@ -58,12 +58,10 @@ The next cell lists the questions without a letter from A to D, or without a num
 does not know which answers are right.
 """
 _TEST = """\
-answers = {n: str(v).strip().upper() for n, v in globals().items() if n.startswith("answer_")}
-open_letters = sorted(name for name in answers if answers[name] not in ("A", "B", "C", "D"))
-numbers = {n: str(v).strip() for n, v in globals().items() if n.startswith("sure_")}
-open_numbers = sorted(name for name in numbers if numbers[name] not in ("1", "2", "3", "4"))
-expect("questions without a letter", open_letters, [])
-expect("questions without a number", open_numbers, [])
+asked = {n: v for n, v in globals().items() if n.startswith(("answer_", "sure_"))}
+given = {n: str(v).strip().upper() for n, v in asked.items()}
+still_open = sorted(n for n in given if given[n] not in list("ABCD" if n[0] == "a" else "1234"))
+expect("still open", still_open, [])
 """
 
 

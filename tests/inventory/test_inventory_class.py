@@ -75,6 +75,10 @@ def test_each_half_has_a_notebook_of_each_form_with_the_form_s_items(built):
         for item in items:
             assert (item.stem in text) == (item.form == form)
             assert (f"answer_{item.id} = None" in text) == (item.form == form)
+            if item.form == form:
+                question = next(cell.source for cell in cells if item.stem in cell.source)
+                for seen, letter in item.shown.items():
+                    assert f"- **{seen}** · {item.options[letter]}" in question
         assert "consent = None  # True or False" in text
         assert all(not cell.get("outputs") for cell in cells)
 
@@ -134,8 +138,11 @@ def test_both_forms_are_graded_like_a_lesson_and_earn_nothing(built, tmp_path):
     shutil.copytree(built.root, root)
     course, items = Course(root), read_inventory(built)
     halves = [
-        Half(f"s{form}", "before", form, True, {i.id: i.key for i in of_form(items, form)}, {})
-        for form in (1, 2)
+        Half(f"s{form}", "before", form, True, {i.id: i.key for i in own}, dict.fromkeys(sure, 2))
+        for form, own, sure in [
+            (1, of_form(items, 1), [item.id for item in of_form(items, 1)]),
+            (2, of_form(items, 2), []),
+        ]
     ]
     halves.append(Half("open", "before", 2, False, {"01b": "C"}, {"01b": 4}))
     for half in halves:
@@ -149,9 +156,10 @@ def test_both_forms_are_graded_like_a_lesson_and_earn_nothing(built, tmp_path):
     }
     with Book(course.gradebook) as book:
         cases = {c.label: c.passed for c in book.outcome(BEFORE, "open").cases}
-        right = {c.label: c.passed for c in book.outcome(BEFORE, "s1").cases}
-    assert cases == dict.fromkeys(cases, False)
-    assert right == {"questions without a letter": True, "questions without a number": False}
+        whole = {c.label: c.passed for c in book.outcome(BEFORE, "s1").cases}
+        unsure = {c.label: c.passed for c in book.outcome(BEFORE, "s2").cases}
+    assert whole == {"still open": True}
+    assert cases == unsure == {"still open": False}
     done = command(course, "proflab", "report")
     assert "no lesson is graded yet" in done.stderr
 
