@@ -254,7 +254,7 @@ def _size(stat: os.stat_result) -> int:
 
 def _forgotten(paths: Sequence[Path]) -> bool:
     """Ask the system to drop these files from memory; return True if it did so with the first."""
-    if not hasattr(os, "posix_fadvise") or not hasattr(os, "RWF_NOWAIT"):
+    if not all(hasattr(os, name) for name in ("posix_fadvise", "preadv", "RWF_NOWAIT")):
         return False
     for path in paths:
         with open(path, "rb") as file:
