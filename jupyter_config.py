@@ -25,6 +25,7 @@ from nbgrader.preprocessors import (
 )
 
 from proflab_course.grading.pages.feedback import HideHidden
+from proflab_course.grading.pages.marking_page import MarkScheme
 from proflab_course.grading.pages.notebook_pages import FILTERS, DisarmMarkup, FeedbackPage
 from proflab_course.grading.pages.overview import Overview
 from proflab_course.grading.records.nbgrader_plugin import (
@@ -105,5 +106,6 @@ c.GenerateFeedback.exporter_class = FeedbackPage
 
 # A submission's outputs and markdown may hold scripts, pictures from elsewhere, and what takes long
 # to lay out: formgrader shows them as feedback does, filtered and within limits.
-c.HTMLExporter.preprocessors = [DisarmMarkup]
+# Above an essay stand its ten items, to be ticked.
+c.HTMLExporter.preprocessors = [MarkScheme, DisarmMarkup]
 c.HTMLExporter.filters = FILTERS

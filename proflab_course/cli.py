@@ -20,6 +20,10 @@ COMMANDS = {
     "assemble": ("proflab_course.assemble.command", "turn solved notebooks into one profiler file"),
     "collect": ("proflab_course.collect.command", "sort a platform's archive into submitted/"),
     "grade": ("proflab_course.grading.command", "grade the hand-ins of a lesson"),
+    "essays": (
+        "proflab_course.essays.command",
+        "share the marking of essays, and bring it together",
+    ),
     "questions": ("proflab_course.questions.command", "make a lecture's pages of questions"),
     "regrade": ("proflab_course.regrade.command", "answer students' questions about verdicts"),
     "report": ("proflab_course.report.command", "report on a lesson or the term"),

@@ -78,8 +78,8 @@ def main(arguments: list[str] | None = None) -> int:
 def stage(course: Course, output: Path, demos: list[str] | None, size: str, pdf: bool) -> list[str]:
     """Put the pages of the site into output/pages; returns the names of the lessons.
 
-    demos: the lessons whose demo cells are run; None: all. size: full or small. pdf: whether slides are
-    printed, too
+    demos: the lessons whose demo cells are run; None: all. size: full or small. pdf: whether slides
+    are printed, too
     """
     pages, extra = output / "pages", output / "extra"
     for folder in (pages, extra, output / "html"):

@@ -34,10 +34,12 @@ _MOST_LINES = 16  # of what a demo cell prints; more cannot be read from the las
 _SENTENCES = 2  # of the text below a picture
 _CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "chrome", "msedge")
 _SECONDS = 120
+_GOALS = "You will be able to"
 _LINK = re.compile(r"(?<!!)\[([^\]]*)\]\([^)]*\)")
+_ASKS = ("**Predict", "**Guess")
 _NO_GUESS = re.compile(r" ?\(you made no guess[^)]*\)")
 _QUESTION = re.compile(r"concept_\w+_text")
-_HEADING = re.compile(r"^## (?:(\w+) · )?(.*?)(?: · \d+ (?:min|points?).*)?$")
+_HEADING = re.compile(r"^## (?:\d+ · )?(.*?)(?: · \d+ (?:min|points?).*)?$")
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,7 @@ def _slides(course: Course, lesson: str, shown: list[list[dict]]) -> Iterator[Sl
                     yield Slide("summary", heading, _markdown(text, folder))
                     break
                 for part in paragraphs(text):
-                    if part.startswith("**Predict.**"):
+                    if part.startswith(_ASKS):
                         yield Slide("predict", heading, _markdown(part, folder), rank=2 + 2 * asked)
                         asked += 1
         elif cell.role == "demo" and cell.name != LAST_CELL:
@@ -137,9 +139,10 @@ def _opening(text: str, folder: str) -> Iterator[Slide]:
     picture = next((part for part in parts if part.startswith("![")), "")
     plain = [part for part in parts[1:] if not part.startswith(("[![", "![", "**", "- "))]
     yield Slide("title", title, _markdown("\n\n".join([picture, *plain[:1]]), folder))
-    goals = next((part for part in parts if part.startswith("- ")), "")
-    if goals:
-        yield Slide("goals", "You will be able to", _markdown(goals, folder))
+    goals = next((part for part in parts if part.startswith(f"**{_GOALS}")), "")
+    listed = parts[parts.index(goals) + 1] if goals == f"**{_GOALS}**" else goals
+    told = listed.removeprefix(f"**{_GOALS}**").strip()
+    yield Slide("goals", _GOALS, _markdown(told, folder))
 
 
 def _parts(cell: Cell) -> Iterator[tuple[str, str]]:
@@ -150,7 +153,7 @@ def _parts(cell: Cell) -> Iterator[tuple[str, str]]:
     for begin, end in zip(cuts, cuts[1:], strict=False):
         found = _HEADING.match(lines[begin]) if begin in starts else None
         text = lines[begin + 1 : end] if found else lines[begin:end]
-        yield (found[2] if found else ""), "\n".join(text).strip("\n")
+        yield (found[1] if found else ""), "\n".join(text).strip("\n")
 
 
 def _shown(outputs: list[dict], below: Cell | None, folder: str) -> Markup | None:

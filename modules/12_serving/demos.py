@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.ticker import MultipleLocator
 
 from proflab.lesson.demo import demo_size
 from proflab.lesson.hardware import Hardware
@@ -22,7 +23,6 @@ WEIGHTS = {
     "GPT-2 XL": (1_557_611_200, None),
     "Llama-3-8B": (7_504_924_672, None),
     "Llama-3-70B": (69_503_033_344, None),
-    "gpt-oss-120b": (116_250_023_232, 5_132_849_472),
     "DeepSeek-V3": (670_099_725_312, 36_625_603_584),
 }
 _SHEETS = {  # NVIDIA's data sheets: FLOP/s in 16 bits (the T4: in 32) and in 8, bytes/s, bytes
@@ -32,11 +32,11 @@ _SHEETS = {  # NVIDIA's data sheets: FLOP/s in 16 bits (the T4: in 32) and in 8,
     "B200": (2250e12, 4500e12, 8000e9, 180e9),
 }
 GOOD_FIRST_MS, GOOD_TOKEN_MS = 500, 10
-PLACES = [  # a model, bits of its weights, and the cards that have room for it
-    ("GPT-2 XL", 32, "T4"),
-    ("Llama-3-8B", 16, "H100"),
+PLACES = [  # a model, bits of its weights, and cards that have room for it
+    ("GPT-2 XL", 32, "T4", 1),
+    ("Llama-3-8B", 16, "H100", 1),
+    ("Llama-3-8B", 8, "B200", 1),
     ("Llama-3-70B", 16, "H200", 2),
-    ("gpt-oss-120b", 4.25, "B200"),
     ("DeepSeek-V3", 8, "H200", 8),
 ]
 POLICIES = {  # of a server: continuous, chunk
@@ -45,10 +45,10 @@ POLICIES = {  # of a server: continuous, chunk
     "chunks of 512": (True, 512),
 }
 FORMATS = {  # ways to store 4,096 numbers: block, format, rounded up
-    "FP8, one scale": (4096, "mxfp8", True),
+    "FP8, one scale": (4096, "mxfp8"),
     "MXFP8": (32, "mxfp8"),
     "MXFP8, rounded up": (32, "mxfp8", True),
-    "FP4, one scale": (4096, "mxfp4", True),
+    "FP4, one scale": (4096, "mxfp4"),
     "MXFP4": (32, "mxfp4"),
     "NVFP4": (16, "nvfp4"),
 }
@@ -188,7 +188,7 @@ def gantt(runs: Mapping[str, Sequence[Sequence[tuple[int, int]]]], step_ms: Call
 
 
 def pages(sequences: Sequence[Sequence], page: int) -> Picture:
-    """Draw texts cut into pages: each page that is shared has one colour wherever it stands."""
+    """Draw texts cut into pages: one that is shared has one colour wherever it stands."""
     known: dict[tuple, int] = {}
     for text in sequences:
         for end in range(page, len(text) + 1, page):
@@ -203,6 +203,7 @@ def pages(sequences: Sequence[Sequence], page: int) -> Picture:
                 axes.barh(row, page, left=start, height=0.8, color=paint, edgecolor=INK, lw=0.6)
             for place, token in enumerate(text):
                 axes.text(place + 0.5, row, str(token), ha="center", va="center", size=9)
+        axes.xaxis.set_major_locator(MultipleLocator(page))
         axes.set(yticks=[], xlabel="place in the text", ylim=(len(sequences) - 0.4, -0.6))
         axes.set_title(f"Pages of {page}: those of one colour are kept once; grey ones alone")
     return picture
@@ -230,9 +231,10 @@ def frontier(lines: Mapping[str, Sequence[Mapping[str, float]]], title: str = ""
             )
         axes.set(xscale="log", yscale="log", xlabel="tokens a second for one user")
         axes.set_ylabel("dollars a million tokens")
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_formatter(lambda number, _: f"{number:,.15g}")
-        axes.margins(x=0.22)
+        axes.set_xticks([40, 60, 80, 100, 150, 200], ["40", "60", "80", "100", "150", "200"])
+        axes.set_xticks([], minor=True)
+        axes.yaxis.set_major_formatter(lambda number, _: f"{number:,.15g}")
+        axes.set_xlim(32, 400)
         axes.set_title(title)
         axes.grid(color=QUIET, alpha=0.3)
     return picture

@@ -144,7 +144,7 @@ def _text(concept: Concept, order: str) -> str:
         lines += ["", f"*{concept.source}*" if "*" not in concept.source else concept.source]
     options = zip(LETTERS, order, strict=True)
     lines += ["", *(f"- **{shown}** · {concept.options[letter]}" for shown, letter in options)]
-    return "\n".join(lines)
+    return "\n".join(lines).replace("$", r"\$")  # two prices would be a formula
 
 
 def _shown(concept: Concept, seed: int | None) -> Mapping[str, str]:

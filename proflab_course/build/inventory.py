@@ -100,7 +100,7 @@ def form_notebook(items: list[Item], lesson: str, form: int) -> NotebookNode:
         nbformat.v4.new_code_cell("consent = None  # True or False"),
     ]
     for number, item in enumerate(of_form(items, form), start=1):
-        options = [f"- **{seen}** {item.options[letter]}" for seen, letter in item.shown.items()]
+        options = [f"- **{seen}** · {item.options[letter]}" for seen, letter in item.shown.items()]
         cells.append(_text("\n".join([f"## Question {number}\n", f"{item.stem}\n", *options])))
         answer = f'answer_{item.id} = None  # "A", "B", "C" or "D"'
         sure = f"sure_{item.id} = None  # how sure? 1 guess, 2, 3, 4 sure"

@@ -19,6 +19,7 @@ harness.py         a fingerprint of the code that can change a verdict
 files.py           files written whole or not at all
 secret.py          the course's secret, and what is drawn from it
 rubric.py          an essay's mark scheme: its items, and two answers to calibrate on
+journal.py         a log to which lines are only added
 csv_table.py       a CSV file of a platform or a spreadsheet
 words.py           lists of names for messages
 jobs.py            the default number of parallel jobs

@@ -1,7 +1,7 @@
 """Read an essay's mark scheme: its items, and the two answers on which markers calibrate.
 
-The scheme stands in the essay's cell, between BEGIN SOLUTION and END SOLUTION, and nowhere else: it
-is released no more than a solution is.
+The scheme stands in the essay's cell, as its solution or between BEGIN MARK SCHEME and END MARK
+SCHEME, and nowhere else: it is released no more than a solution is.
 
     - *1 point:* AlexNet in both units: 243.9 · 10⁶ and 232.6 · 1024² bytes (`demo_megabytes`).
 
@@ -21,7 +21,11 @@ from nbformat import NotebookNode
 
 from proflab_course.course.layout import Course, CourseError
 
-_SOLUTION = re.compile(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.S)
+_SCHEME = re.compile(
+    r"### BEGIN SOLUTION\n(.*?)### END SOLUTION|"
+    r"=== BEGIN MARK SCHEME ===\n(.*?)=== END MARK SCHEME ===",
+    re.S,
+)
 _ITEM = re.compile(r"^- \*(\d+) points?(?:, [^*]*)?:\* ?(.*)$", re.M)
 _ANCHOR = re.compile(r"^\*\*A (good|poor) answer \((\d+)(?:: items? ([\d, and]+))?\)\.\*\* *(.*)$")
 
@@ -90,8 +94,8 @@ def rubric_of(lesson: str, cells: Iterable[NotebookNode]) -> Rubric | None:
         if not (marks.get("grade") and marks.get("solution") and cell.cell_type == "markdown"):
             above = [*above[-3:], cell.source]
             continue
-        found = _SOLUTION.search(cell.source)
-        scheme = found[1] if found else ""
+        found = _SCHEME.search(cell.source)
+        scheme = (found[1] or found[2]) if found else ""
         items = _ITEM.findall(scheme)
         points = float(marks.get("points") or 0)
         if not items or any(worth != "1" for worth, _ in items) or len(items) != points:
@@ -120,3 +124,39 @@ def _anchors(scheme: str, count: int) -> tuple[Anchor, ...]:
             items = map(int, re.findall(r"\d+", which)) if which else range(1, count + 1)
             found.append(Anchor(kind, frozenset(items), text.strip()))
     return tuple(found)
+
+
+# ── marks by items, as a line of a comment ──────────────────────────────────────────────────
+# marking.js, in formgrader's page, writes and reads the same lines.
+
+_LINE = re.compile(r"^Items(?: \(([^\s()]{1,40})\))?: (none|\d{1,3}(?:, \d{1,3}){0,99})\.$")
+
+
+def item_line(items: Iterable[int], marker: str = "") -> str:
+    """Return the line of a comment that says which items a marker gave.
+
+    >>> item_line({5, 2}, "anna"), item_line([])
+    ('Items (anna): 2, 5.', 'Items: none.')
+    """
+    who = f" ({marker})" if marker else ""
+    return f"Items{who}: {', '.join(map(str, sorted(items))) or 'none'}."
+
+
+def item_marks(comment: str | None) -> dict[str, frozenset[int]]:
+    """Return the items in a comment by marker; "" for a marker without a name.
+
+    >>> item_marks("Well done.\\nItems (anna): 2, 5.")
+    {'anna': frozenset({2, 5})}
+    """
+    found = {}
+    for line in (comment or "").splitlines():
+        if match := _LINE.match(line.strip()):
+            given = [] if match[2] == "none" else match[2].split(", ")
+            found[match[1] or ""] = frozenset(map(int, given))
+    return found
+
+
+def without_items(comment: str | None) -> str:
+    """Return a comment without the lines about items."""
+    lines = (comment or "").splitlines()
+    return "\n".join(line for line in lines if not _LINE.match(line.strip())).strip()

@@ -41,6 +41,7 @@ from proflab_course.grading.resume import (
 from proflab_course.grading.run.later_runner import LaterRunner
 from proflab_course.grading.run.sandbox_runner import make_runner
 from proflab_course.grading.run.student_files import beside_support, gather_files
+from proflab_course.grading.submissions.essay_numbers import note_numbers
 from proflab_course.grading.submissions.find import Work, find_work
 from proflab_course.grading.submissions.read_guesses import Guess
 from proflab_course.grading.submissions.read_notebook import HandIn
@@ -323,6 +324,7 @@ def _read_and_grade(
         submission = Submission(work.student, files=files)
         key = own.key(key)
     graded = grade_aligned(aligned, key, submission, full, runner)
+    note_numbers(graded.notebook, handin.numbers)
     if own:  # another given program: its costs do not compare with the class's
         graded.cases = [replace(case, cost=None) for case in graded.cases]
     unusual = graded.status not in ("graded", "metadata recovered")

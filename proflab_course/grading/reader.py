@@ -23,6 +23,7 @@ from proflab_course.grading.match_cells import (
     match,
     once_given,
 )
+from proflab_course.grading.submissions.essay_numbers import safe_note
 from proflab_course.grading.submissions.find_notebook import (
     find_handin,
     has_strays,
@@ -66,7 +67,8 @@ class Reader:
         guesses = tuple(filter(None, map(checked_guess, found["guesses"])))
         beside = Path(found["folder"]) if found["folder"] else None
         steps = str(found["steps"]).encode()
-        handin = HandIn(None, found["outcome"], found["sentence"], beside, files, guesses, steps)
+        about = found["outcome"], found["sentence"], beside, files, guesses, steps
+        handin = HandIn(None, *about, numbers=safe_note(str(found["numbers"])))
         cells = found["cells"]
         return handin, None if cells is None else _aligned(cells, found, self.lessons.key)
 
@@ -112,6 +114,7 @@ def _answer_handin(lessons: Lessons, folder: str) -> Answer:
         "folder": str(handin.folder or ""),
         "guesses": [vars(guess) for guess in handin.guesses],
         "steps": handin.steps.decode(),
+        "numbers": handin.numbers,
         "files": None if handin.files is None else list(handin.files),
         "cells": None,
     }

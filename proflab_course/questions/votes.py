@@ -66,7 +66,11 @@ def _votes(path: Path, questions: Collection[str]) -> Iterator[Vote]:
     columns = [(at, name) for at, name in enumerate(table.header) if name in questions]
     if not columns:
         known = few(sorted(questions))
-        raise CourseError(f"{path} has neither columns question and guess, nor one of {known}")
+        votes = ", ".join(ROUND_COLUMNS)
+        raise CourseError(
+            f"{path} has neither columns question and guess, nor one of {known}; a table of votes "
+            f"by letter has {votes}"
+        )
     for row in table.rows[1:]:
         for at, name in columns:
             if at < len(row) and (guess := _cut(row[at])):
@@ -108,7 +112,8 @@ Rounds = dict[str, dict[int, dict[str, int]]]
 def has_letters(paths: Sequence[Path]) -> bool:
     """Return True if the first table has votes by letter, not guesses."""
     header = set(read_csv(paths[0], _MOST_BYTES).header)
-    return "guess" not in header and bool({"round", *LETTERS.lower()} & header)
+    letters = {"round", *LETTERS.lower()} & header
+    return "question" in header and "guess" not in header and bool(letters)
 
 
 def read_rounds(paths: Sequence[Path], questions: Sequence[str]) -> Rounds:

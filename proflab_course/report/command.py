@@ -89,6 +89,8 @@ def _make_page(course: Course, arguments: argparse.Namespace) -> tuple[str, str]
     if arguments.lesson != NAME:
         lesson = course.lesson(arguments.lesson, "source")
     if lesson in (NAME, *HALVES):
+        if arguments.votes or arguments.csv:
+            raise CourseError("the inventory has neither votes nor a table of concept questions")
         from proflab_course.report.inventory_page import read_report, render_inventory
 
         return f"{NAME}.html", render_inventory(read_report(course))

@@ -18,11 +18,12 @@ from proflab_course.course.inventory import (
     SURE,
     Item,
     asked,
-    first_form,
+    form_for,
     of_form,
     read_inventory,
 )
 from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.secret import PLACE as SECRET
 from proflab_course.course.settings import SETTINGS, read_settings
 from proflab_course.course.tracks import Tracks
 from proflab_course.grading.records.inventory import Half, read_halves
@@ -150,14 +151,11 @@ def read_report(course: Course) -> Inventory:
         raise CourseError(f"{SETTINGS}: the inventory asks nothing about the class's lessons")
     report = summarise(kept, halves)
     report.left_out = sorted({each.pair for each in items} - {each.pair for each in kept})
-    report.other_form = sum(
-        each.form != _expected(first_form(course.root, each.student), each.half) for each in halves
-    )
+    if (course.root / SECRET).exists():  # else no list was made, and any form is the right one
+        report.other_form = sum(
+            each.form != form_for(course.root, each.student, each.half) for each in halves
+        )
     return report
-
-
-def _expected(first: int, half: str) -> int:
-    return first if half == "before" else 3 - first
 
 
 def summarise(items: Sequence[Item], halves: Iterable[Half]) -> Inventory:

@@ -1,7 +1,7 @@
 """Questions of other makers, which go into the same sheet: rows of stem, options and key.
 
-Concept questions (proflab_course/course/concepts.py) fill a sheet when too few of a student's own
-functions can be asked about, and the sheet says that they are not about them.
+Concept questions (proflab_course/questions/concepts.py) fill a sheet when too few of a student's
+own functions can be asked about, and the sheet says that they are not about them.
 A maker of further rows adds a function to MAKERS. Rows about a race need the hand-in's own tapes,
 and so a sandbox: they are made apart (`race_rows.py`).
 """
@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from proflab_course.course.concepts import read_concepts
 from proflab_course.course.layout import Course
+from proflab_course.questions.concepts import asked_concepts
 from proflab_course.viva.questions import LETTERS, Draws, Question
 
 
@@ -40,16 +40,16 @@ class Row:
 
 
 def concept_rows(course: Course, lesson: str, student: str) -> list[Row]:
-    """Return the lesson's concept questions; none where it has no concepts.toml."""
+    """Return the concept questions of the class's lesson; none where it has no concepts.toml."""
     return [
         Row(
             each.id,
-            each.stem,
-            tuple(each.options.values()),
+            each.concept.stem,
+            tuple(option.text for option in each.options),
             LETTERS.index(each.key),
-            each.why,
+            each.concept.why,
         )
-        for each in read_concepts(course, lesson)
+        for each in asked_concepts(course, lesson)
     ]
 
 

@@ -301,6 +301,12 @@ def test_the_workflows_run_the_tests_on_every_supported_python_and_check_the_bui
     rows = jobs["lessons"]["strategy"]["matrix"]["include"]
     assert [row["python"] for row in rows if row["numpy"] == "numpy"] == ["3.13", "3.14"]
     assert {row["python"]: row["numpy"] for row in rows}[pinned[0]] == "numpy==2.0.*"  # the oldest
+    page = (ROOT / "docs/students.md").read_text(encoding="utf-8")
+    assert f"| Linux | {', '.join(pythons)} |" in page
+    assert (
+        f"| macOS, Windows | {', '.join(jobs['students']['strategy']['matrix']['python'])} |"
+        in page
+    )
     assert "make test" in text and "make build" in text and "git diff --exit-code" in text
 
 

@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = (
     "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/architecture.md", "docs/engine.md",
     "docs/instructors.md", "docs/security.md", "docs/students.md", "docs/torch.md",
-    "docs/write-a-lesson.md",
+    "docs/write-a-lesson.md", "docs/assistants.md",
 )  # fmt: skip
 LESSON, *LATER = Course(ROOT).lessons()
 # After ```sh: nothing (run here), by-sandbox (run here where there is one), by-hand (not run:

@@ -1,6 +1,7 @@
 """The block of concept questions that the build writes, and what it does not tell."""
 
 import dataclasses
+import re
 import shutil
 
 import nbformat
@@ -16,9 +17,10 @@ from concept_course import (
     released,
     shown_letter,
 )
+from mini_course import FIRST, read_lesson
 
 from proflab_course.build.command import build
-from proflab_course.build.concepts import for_track, told_concepts
+from proflab_course.build.concepts import add_concepts, for_track, told_concepts
 from proflab_course.build.make import Plan
 from proflab_course.cli import main
 from proflab_course.course.concepts import ORDERS, parse_concepts
@@ -170,3 +172,11 @@ def test_check_counts_answers_and_never_says_which_is_right(built, tmp_path, mon
     said = capfd.readouterr().out
     assert "Concept questions: 2 of 3 answered\n" in said
     assert "First of all" not in said and "right" not in said.lower()
+
+
+def test_two_prices_are_no_formula(tmp_path):
+    options = {"A": "$1", "B": "$2", "C": "$3", "D": "$4"}
+    priced = dataclasses.replace(QUESTIONS[0], stem="$5 or $6?", options=options)
+    lesson = add_concepts(read_lesson(tmp_path, FIRST), [priced], None)
+    (text,) = [cell.source for cell in lesson.cells if cell.name == f"{priced.name}_text"]
+    assert re.findall(r"(.)\$(\d)", text) == [("\\", digit) for digit in "561234"]

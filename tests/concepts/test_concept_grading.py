@@ -197,3 +197,21 @@ def test_nbgrader_alone_makes_the_same_release(graded, tmp_path):
     done = subprocess.run(words, cwd=tmp_path / "course", capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert json.loads(path.read_bytes()) == json.loads(ours)
+
+
+def test_report_and_table_have_the_letters_that_the_class_saw(graded, monkeypatch):
+    notebook = released(graded)
+    items = {each.asked.id: each for each in read_summary(graded, LESSON).concepts}
+    shown = [
+        (shown_letter(notebook, name, option.text), option.letter)
+        for name, each in items.items()
+        for option in each.asked.options
+    ]
+    assert len(shown) == 12 and all(seen == letter for seen, letter in shown)
+    assert (items["01_1"].item.n, items["01_1"].item.right, items["01_2"].item.p) == (3, 1, 1.0)
+    monkeypatch.chdir(graded.root)
+    assert main(["report", "1", "--csv", "-o", "answers.csv"]) == 0
+    with (graded.root / "answers.csv").open(newline="", encoding="utf-8") as file:
+        rows = {row["student"]: row for row in csv.DictReader(file)}
+    assert rows["slip"]["01_1"] == shown_letter(notebook, "01_1", "7 m²")
+    assert rows["right"]["01_2"] == rows["(key)"]["01_2"] != ""

@@ -4,19 +4,22 @@ import time
 
 import pytest
 from browsing import WAIT, click_everything, what_ran
-from grading_course import LESSON, copy_course, grade, hand_in, solved
+from essay_class import todays_scheme
+from grading_course import LESSON, cell, copy_course, grade, hand_in, solved
 from hostile import hostile
 from sandboxes import needs_sandbox
 from selenium.webdriver.common.by import By
-from selenium.webdriver.support.ui import WebDriverWait
+from selenium.webdriver.support.ui import Select, WebDriverWait
 from serving import jupyter_lab
 
+from proflab_course.essays.log import EssayLog
 from proflab_course.grading.records.gradebook import Book
 
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
     course = copy_course(tmp_path_factory.mktemp("formgrader"), ["complete", "not_json"])
+    todays_scheme(course)
     hand_in(course, "scripted", scripted())
     hand_in(course, "hostile", hostile(solved()))
     grade(course)
@@ -26,12 +29,11 @@ def course(tmp_path_factory):
 def scripted():
     """A notebook whose essay and outputs hold scripts that would give themselves away."""
     notebook = solved()
-    for cell in notebook.cells:
-        if cell.metadata.get("nbgrader", {}).get("grade_id") == "essay_parameters":
-            cell.source = "Mine <script>document.title = 'taken over'</script><img src=x>"
-        if cell.metadata.get("nbgrader", {}).get("grade_id") == "linear_parameters":
-            show = "HTML(\"<script>document.title = 'taken over'</script>\")"
-            cell.source += f"\n\nfrom IPython.display import HTML, display\ndisplay({show})"
+    essay = "Mine <script>document.title = 'taken over'</script><img src=x>"
+    cell(notebook, "essay_parameters").source = essay
+    show = "HTML(\"<script>document.title = 'taken over'</script>\")"
+    displays = f"\n\nfrom IPython.display import HTML, display\ndisplay({show})"
+    cell(notebook, "linear_parameters").source += displays
     return notebook
 
 
@@ -105,7 +107,8 @@ def test_a_hostile_page_runs_nothing_and_asks_for_nothing(address, browser, cour
     assert what_ran(browser) == []
     assert browser.current_url.split("?")[0] == opened
     assert witness.of_students() == []
-    strange = "script, iframe, object, embed, form, link, base, meta, svg, a, [onclick], [onerror]"
+    strange = "script:not(#proflab-scheme > *), iframe, object, embed, form, link, base, meta, "
+    strange += "svg, a, [onclick], [onerror]"
     for found in browser.find_elements(By.CSS_SELECTOR, "#notebook-container"):
         assert found.find_elements(By.CSS_SELECTOR, strange) == []
         for picture in found.find_elements(By.CSS_SELECTOR, "img[src]"):
@@ -141,3 +144,66 @@ def test_the_autograde_button_isolates(address, browser, course):
     until(browser, graded)
     written = course.root / "autograded" / "late_comer" / LESSON / f"{LESSON}.ipynb"
     assert "the exam" not in written.read_text("utf-8")
+
+
+# ── the mark scheme above an essay ──────────────────────────────────────────────────────────
+
+
+@pytest.fixture(scope="module")
+def marking(course):
+    """The course, with an essay that two markers have."""
+    with EssayLog(course.root).held():
+        dealt = {"event": "dealt", "lesson": LESSON, "student": "twice", "to": ["anna", "ben"]}
+        EssayLog(course.root).add([dealt])
+    notebook = solved()
+    cell(notebook, "essay_parameters").source = "It is 48.8 times, and 99.9 is not printed."
+    hand_in(course, "twice", notebook)
+    grade(course)
+    return course
+
+
+def tick(browser, who, items):
+    """Say who marks, tick these items, and save."""
+    until(browser, lambda b: b.find_element(By.CSS_SELECTOR, "#proflab-scheme[data-ready=yes]"))
+    Select(browser.find_element(By.CSS_SELECTOR, "#proflab-scheme select")).select_by_value(who)
+    for box in browser.find_elements(By.CSS_SELECTOR, "#proflab-scheme input"):
+        if (int(box.get_attribute("value")) in items) != box.is_selected():
+            browser.execute_script("arguments[0].click()", box)
+    button = browser.find_element(By.CSS_SELECTOR, "#proflab-scheme button")
+    assert button.text == f"Save: {len(items)} of 10"
+    browser.execute_script("arguments[0].click()", button)
+
+
+def essay_of(course, student):
+    with Book(course.gradebook) as book:
+        found = book.essays(LESSON, "essay_parameters")[student]
+        return found.mark, found.comment
+
+
+def test_ten_boxes_above_the_essay_are_its_mark(address, browser, marking):
+    opened = f"{address}/formgrader/submissions/{submission_id(marking, 'twice')}/"
+    browser.get(opened)
+    tick(browser, "anna", {1, 3, 10})
+    until(browser, lambda _: essay_of(marking, "twice") == (3, "Items (anna): 1, 3, 10."))
+    told = browser.find_element(By.ID, "proflab-scheme").text
+    assert "numbers in the text: 2; printed by a cell of this notebook: 0" in told
+    assert "SqueezeNet in both units: 4.99 and 4.76 (demo_megabytes)" in told
+    browser.get(opened)
+    until(browser, lambda b: b.find_element(By.CSS_SELECTOR, "#proflab-scheme[data-ready=yes]"))
+    boxes = browser.find_elements(By.CSS_SELECTOR, "#proflab-scheme input:checked")
+    assert [box.get_attribute("value") for box in boxes] == ["1", "3", "10"]
+
+
+def test_a_second_marker_sees_no_first_mark_and_replaces_none(address, browser, marking):
+    browser.get(f"{address}/formgrader/submissions/{submission_id(marking, 'twice')}/")
+    until(browser, lambda b: b.find_element(By.CSS_SELECTOR, "#proflab-scheme[data-ready=yes]"))
+    Select(browser.find_element(By.CSS_SELECTOR, "#proflab-scheme select")).select_by_value("ben")
+    assert not browser.find_element(By.ID, "essay_parameters-comment").is_displayed()
+    assert not browser.find_element(By.ID, "essay_parameters").is_displayed()
+    assert browser.find_elements(By.CSS_SELECTOR, "#proflab-scheme input:checked") == []
+    tick(browser, "ben", {1, 3})
+    both = "Items (anna): 1, 3, 10.\nItems (ben): 1, 3."
+    until(browser, lambda _: essay_of(marking, "twice") == (3, both))
+    status = browser.find_element(By.CSS_SELECTOR, "#proflab-scheme [role=status]").text
+    assert "anna: 3" in status and "the first mark stays" in status
+    assert browser.find_element(By.ID, "essay_parameters-comment").is_displayed()

@@ -9,7 +9,10 @@ from proflab_course.grading.records import gradebook as records
 from proflab_course.grading.records.gradebook import Book
 from proflab_course.grading.records.new_gradebook import newest_version
 
-OURS = {"proflab_outcome", "proflab_guesses", "proflab_former_marks", "proflab_variants"}
+OURS = {
+    *("proflab_outcome", "proflab_guesses", "proflab_former_marks", "proflab_variants"),
+    *("proflab_replaced", "proflab_replaced_mark", "proflab_replaced_comment"),
+}
 MIGRATION = 'revision = {}\ndown_revision = {}\n\n\ndef upgrade():\n    op.add("revision = 7")\n'
 
 

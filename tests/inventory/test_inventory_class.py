@@ -324,3 +324,16 @@ def test_each_name_of_it_gets_the_one_report(graded, lesson):
     course, _ = graded
     done = command(course, "proflab", "report", lesson)
     assert done.stdout.endswith("reports/inventory.html\n"), done.stderr
+
+
+def test_a_report_without_the_secret_makes_none(graded):
+    course, _ = graded
+    (course.root / "private/secret").unlink()
+    assert read_report(course).other_form == 0
+    assert not (course.root / "private/secret").exists()
+
+
+@pytest.mark.parametrize("words", [["--csv"], ["--votes", "students.csv"]])
+def test_no_table_of_concept_questions_is_made_of_it(built, words):
+    done = command(built, "proflab", "report", "inventory", *words)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)

@@ -3,6 +3,7 @@
 notebook_pages.py  replace all that a student wrote by HTML that a browser only displays
 feedback.py        feedback: what a student may see of hidden cases
 overview.py        feedback: what to correct first, and folded sections
+marking_page.py    formgrader: an essay's mark scheme, as check boxes above it
 board.py           races: the class's lowest costs, for the report too
 ask.py             feedback: a table for questions about verdicts, and the answers
 inert.py           allow-lists of the HTML that may reach a browser

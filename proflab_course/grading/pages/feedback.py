@@ -1,6 +1,7 @@
 """Remove hidden cases from students' feedback, except their labels and verdicts.
 
-If the instructor allows it, the author's explanation of each failed one is added.
+If the instructor allows it, the author's explanation of each failed one is added. Below an essay
+stand the items that it earned, and with that permission all of them.
 
 `HideHidden` is a preprocessor for nbgrader's `generate_feedback` (see jupyter_config.py). It works
 on notebooks graded by `proflab grade`, whose hidden results are marked, and on those graded by
@@ -15,6 +16,8 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import List, Unicode
 
 from proflab_course.course.concepts import question_of
+from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.rubric import item_marks, rubric_in, without_items
 from proflab_course.course.test_cells import (
     BEGIN_HIDDEN,
     GrammarError,
@@ -25,6 +28,7 @@ from proflab_course.course.test_cells import (
 from proflab_course.course.variants import OWN, own_numbers
 from proflab_course.grading.answer_key import kind_of, meta
 from proflab_course.grading.output_cells import HIDDEN
+from proflab_course.grading.pages.ask import root_of
 from proflab_course.grading.pages.overview import ANSWER, HIDDEN_HEAD
 from proflab_course.grading.size_limits import cut_text
 
@@ -38,21 +42,52 @@ class HideHidden(NbGraderPreprocessor):
     explain = List(
         Unicode(),
         help="Lessons whose deadline is over, as 01_parameters or 01: feedback says what their "
-        "failed hidden cases were about.",
+        "failed hidden cases were about, and shows the items of their essay.",
     ).tag(config=True)
 
     def preprocess_cell(
         self, cell: NotebookNode, resources: dict, index: int
     ) -> tuple[NotebookNode, dict]:
         """Rewrite a test cell that has hidden cases; leave every other cell as it is."""
+        where = resources.get("nbgrader", {})
+        lesson = where.get("assignment", "")
+        explain = bool({lesson, lesson.partition("_")[0]} & {*self.explain})
         if kind_of(cell) == "test" and BEGIN_HIDDEN in cell.source:
-            lesson = resources.get("nbgrader", {}).get("assignment", "")
-            named = {lesson, lesson.partition("_")[0]} & {*self.explain}
             if question_of(meta(cell).get("grade_id", "")):
-                hide_answer(cell, explain=bool(named))
+                hide_answer(cell, explain)
             else:
-                _hide_cases(cell, explain=bool(named))
+                _hide_cases(cell, explain)
+        elif kind_of(cell) == "manual" and isinstance(comment := meta(cell).get("comment"), str):
+            meta(cell)["comment"] = told_items(comment, _items(where) if explain else ())
         return cell, resources
+
+
+def told_items(comment: str, items: tuple[str, ...] = ()) -> str:
+    """Return a comment for a student: which items were earned, without the markers' names.
+
+    items: their texts, for after the deadline. While two markers differ, nothing is said of items.
+    """
+    marks = item_marks(comment)
+    told = without_items(comment)
+    settled = [marks[""]] if "" in marks else [*set(marks.values())]
+    if len(settled) != 1:
+        return told
+    listed = ", ".join(map(str, sorted(settled[0]))) or "none"
+    lines = [f"Items of the mark scheme that were earned: {listed}."]
+    if items:
+        states = [_PASSED if n in settled[0] else _NOT_REACHED for n in range(1, len(items) + 1)]
+        texts = zip(states, items, strict=True)
+        lines += ["", *(f"- {state} {n}: {text}" for n, (state, text) in enumerate(texts, 1))]
+    return "\n\n".join(filter(None, ["\n".join(lines), told]))
+
+
+def _items(where: dict) -> tuple[str, ...]:
+    """Return the texts of the items of a lesson's essay; none if they cannot be read."""
+    try:
+        rubric = rubric_in(Course(root_of(where["db_url"])).source(where["assignment"]))
+    except (CourseError, KeyError):
+        return ()
+    return rubric.items if rubric else ()
 
 
 def _hide_cases(cell: NotebookNode, explain: bool) -> None:

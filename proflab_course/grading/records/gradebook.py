@@ -29,7 +29,7 @@ from nbgrader.api import (
     SubmittedAssignment,
     SubmittedNotebook,
 )
-from sqlalchemy import Column, MetaData, String, Table, Text, bindparam, func, select
+from sqlalchemy import Column, Integer, MetaData, String, Table, Text, bindparam, func, select
 from traitlets.config import Config
 
 from proflab_course.grading.answer_key import Key
@@ -39,7 +39,13 @@ from proflab_course.grading.records.clear_errors import clear_errors
 from proflab_course.grading.records.first_rows import FirstRows, Marks, ensure_student
 from proflab_course.grading.records.lateness import Extension, as_timedelta
 from proflab_course.grading.records.new_gradebook import make_tables
-from proflab_course.grading.records.queries import Standing, read_scores, read_standings
+from proflab_course.grading.records.queries import (
+    EssayMark,
+    Standing,
+    read_essays,
+    read_scores,
+    read_standings,
+)
 from proflab_course.grading.submissions.read_guesses import Guess
 from proflab_course.grading.submissions.timestamp import UNKNOWN, Handed
 
@@ -71,6 +77,27 @@ VARIANTS = Table(
     Column("assignment", String(128), primary_key=True),
     Column("digest", String(64), nullable=False),
 )
+# Marks and comments given by hand that were replaced, also by formgrader, which writes
+# without us: the database itself keeps them.
+REPLACED = Table(
+    "proflab_replaced",
+    MetaData(),
+    Column("id", Integer, primary_key=True),
+    Column("what", String(16), nullable=False),  # "mark" or "comment"
+    Column("row", String(32), nullable=False),  # of nbgrader's table grade or comment
+    Column("value", Text, nullable=False),
+    Column("at", String(32), nullable=False),
+)
+_KEEP_REPLACED = [
+    f"""CREATE TRIGGER IF NOT EXISTS proflab_replaced_{what} AFTER UPDATE OF {column} ON {table}
+    WHEN OLD.{column} IS NOT NULL AND OLD.{column} IS NOT NEW.{column}
+    BEGIN INSERT INTO proflab_replaced (what, row, value, at)
+    VALUES ('{what}', OLD.id, OLD.{column}, strftime('%Y-%m-%dT%H:%M:%SZ', 'now')); END"""
+    for what, table, column in (
+        ("mark", "grade", "manual_score"),
+        ("comment", "comment", "manual_comment"),
+    )
+]
 # Made once, because SQLAlchemy takes longer to build a statement than SQLite to execute it.
 _REPLACE_OUTCOME, _REPLACE_GUESSES, _REPLACE_VARIANT = (
     table.insert().prefix_with("OR REPLACE") for table in (OUTCOMES, GUESSES, VARIANTS)
@@ -314,6 +341,37 @@ class Book:
         with clear_errors(self.path), self.gradebook.engine.connect() as connection:
             return set(connection.execute(rows).scalars())
 
+    def essays(self, assignment: str, cell: str) -> dict[str, EssayMark]:
+        """Return the mark by hand and the comment of each hand-in with an answer in a cell."""
+        with clear_errors(self.path), self.gradebook.engine.connect() as connection:
+            return read_essays(connection, assignment, cell)
+
+    def mark_essay(self, assignment: str, cell: str, student: str, mark: float, text: str) -> None:
+        """Write a mark by hand and its comment; those that they replace stay in REPLACED."""
+        with self.transaction() as book:
+            grade = book.find_grade(cell, assignment, assignment, student)
+            grade.manual_score, grade.needs_manual_grade = mark, False
+            comment = book.find_comment(cell, assignment, assignment, student)
+            comment.manual_comment = text or None
+
+    def replaced(self, assignment: str, cell: str) -> dict[str, list[tuple[str, str]]]:
+        """Return the marks by hand that were replaced, with their times, by student."""
+        rows = (
+            select(SubmittedAssignment.student_id, REPLACED.c.value, REPLACED.c.at)
+            .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+            .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+            .join(Grade, Grade.notebook_id == SubmittedNotebook.id)
+            .join(BaseCell, BaseCell.id == Grade.cell_id)
+            .join(REPLACED, REPLACED.c.row == Grade.id)
+            .where(Assignment.name == assignment, BaseCell.name == cell, REPLACED.c.what == "mark")
+            .order_by(REPLACED.c.id)
+        )
+        found: dict[str, list[tuple[str, str]]] = {}
+        with clear_errors(self.path), self.gradebook.engine.connect() as connection:
+            for student, value, at in connection.execute(rows):
+                found.setdefault(student, []).append((f"{float(value):g}", at))
+        return found
+
     def late_penalties(self, assignment: str) -> dict[str, float]:
         """Return the points taken off for lateness, for each student who loses any."""
         rows = (
@@ -376,8 +434,13 @@ def _marks_of(key: Key, graded: Graded | None) -> Marks:
 def _open_gradebook(path: Path, course_id: str) -> Gradebook:
     """Open the database at `path` and add ProfLab's tables."""
     gradebook = Gradebook(f"sqlite:///{path}?timeout={BUSY_SECONDS}", course_id)
-    for table in (OUTCOMES, GUESSES, VARIANTS, FORMER):
+    for table in (OUTCOMES, GUESSES, VARIANTS, FORMER, REPLACED):
         table.create(gradebook.engine, checkfirst=True)
+    with gradebook.engine.begin() as connection:
+        known = connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'trigger'")
+        if len({name for (name,) in known if name.startswith("proflab_replaced_")}) < 2:
+            for statement in _KEEP_REPLACED:
+                connection.exec_driver_sql(statement)
     return gradebook
 
 

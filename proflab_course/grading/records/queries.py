@@ -10,7 +10,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from nbgrader.api import Assignment, Grade, SubmittedAssignment, SubmittedNotebook
+from nbgrader.api import (
+    Assignment,
+    BaseCell,
+    Comment,
+    Grade,
+    SubmittedAssignment,
+    SubmittedNotebook,
+)
 from sqlalchemy import Connection, Table, bindparam, func, select, text
 
 from proflab_course.grading.grade_notebook import CaseResult
@@ -89,6 +96,38 @@ def _add_grade(
     row["score"] += score
     row["needs_manual"] = row["needs_manual"] or bool(needs_manual)
     row["unread"] = row["unread"] or all(mark is None for mark in marks)
+
+
+@dataclass(frozen=True)
+class EssayMark:
+    """A hand-in's essay in the gradebook: its mark by hand, None if it has none, and comment."""
+
+    mark: float | None
+    comment: str
+
+
+def read_essays(connection: Connection, assignment: str, cell: str) -> dict[str, EssayMark]:
+    """Return the essay of each student who wrote one: an empty one is marked by machine."""
+    comments = dict(
+        connection.execute(
+            _of(assignment, SubmittedAssignment.student_id, Comment.manual_comment)
+            .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+            .join(Comment, Comment.notebook_id == SubmittedNotebook.id)
+            .join(BaseCell, BaseCell.id == Comment.cell_id)
+            .where(BaseCell.name == cell)
+        ).all()
+    )
+    rows = (
+        _of(assignment, SubmittedAssignment.student_id, Grade.manual_score)
+        .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+        .join(Grade, Grade.notebook_id == SubmittedNotebook.id)
+        .join(BaseCell, BaseCell.id == Grade.cell_id)
+        .where(BaseCell.name == cell, Grade.auto_score.is_(None))
+    )
+    return {
+        student: EssayMark(mark, comments.get(student) or "")
+        for student, mark in connection.execute(rows)
+    }
 
 
 def _penalties(assignment: str) -> Any:

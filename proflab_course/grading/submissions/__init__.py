@@ -7,6 +7,7 @@ zip_archive.py    a zip archive, in memory, up to limits
 decode_text.py    bytes to text, or a sentence about another kind of file
 read_notebook.py  a notebook rebuilt from the few fields that grading needs
 read_guesses.py   the guesses in its outputs
+essay_numbers.py  the essay's numbers, looked up in its outputs
 read_steps.py     the times of a work log in its outputs
 timestamp.py      the time of submission
 """

@@ -20,6 +20,7 @@ from proflab_course.grading.run.replies import text as fit_text
 from proflab_course.grading.run.student_files import read_start
 from proflab_course.grading.size_limits import too_many_parts
 from proflab_course.grading.submissions.decode_text import ZIP, read_text
+from proflab_course.grading.submissions.essay_numbers import note_on_essay
 from proflab_course.grading.submissions.read_guesses import Guess, read_guesses
 from proflab_course.grading.submissions.read_steps import read_steps
 
@@ -36,7 +37,8 @@ class HandIn:
 
     A notebook may also have a sentence on how it was found or read. `folder`, `files`: the files
     beside it if it was not in the submission's own folder. `guesses`: the guesses in its outputs.
-    `steps`: the times of a work log in its outputs, as the lines of a file.
+    `steps`: the times of a work log in its outputs, as the lines of a file. `numbers`: what the
+    essay's marker is told of its numbers.
     """
 
     notebook: NotebookNode | None
@@ -46,6 +48,7 @@ class HandIn:
     files: dict[str, bytes] | None = None
     guesses: tuple[Guess, ...] = ()
     steps: bytes = b""
+    numbers: str = ""
 
 
 def read_bytes(path: Path) -> bytes | HandIn:
@@ -121,7 +124,8 @@ def parse_handin(text: str, name: str) -> HandIn:
     stamp = read_stamp(data.get("metadata"))
     metadata = {STAMP: stamp} if stamp else {}
     notebook = notebook_of([c for c in map(rebuilt, cells) if c is not None], metadata)
-    return HandIn(notebook, guesses=tuple(read_guesses(cells)), steps=read_steps(cells))
+    numbers, guesses = note_on_essay(cells), tuple(read_guesses(cells))
+    return HandIn(notebook, guesses=guesses, steps=read_steps(cells), numbers=numbers)
 
 
 def notebook_of(cells: list[NotebookNode], metadata: dict) -> NotebookNode:

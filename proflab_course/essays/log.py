@@ -1,0 +1,69 @@
+"""Keep in essays/log.jsonl who marks which essay, and each mark that was read: none is lost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from proflab_course.course.journal import Journal
+
+FOLDER = "essays"
+FILE = "log.jsonl"
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Hold the items that a marker gave an essay, and the comment."""
+
+    items: frozenset[int]
+    comment: str = ""
+
+
+@dataclass
+class Marking:
+    """Hold what the log says of a lesson.
+
+    dealt: the markers of each student, in order; marks: by student (or anchor) and marker, the
+    last of each; written: the marks that the gradebook got, by student.
+    """
+
+    dealt: dict[str, list[str]] = field(default_factory=dict)
+    marks: dict[str, dict[str, Mark]] = field(default_factory=dict)
+    written: dict[str, list[float]] = field(default_factory=dict)
+
+    @property
+    def names(self) -> list[str]:
+        """Return all markers, in the order in which they came."""
+        return [*dict.fromkeys(name for names in self.dealt.values() for name in names)]
+
+
+class EssayLog(Journal):
+    """Read and extend the log of a course."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root / FOLDER / FILE, "proflab essays")
+
+    def marking(self, lesson: str) -> Marking:
+        """Return what the log says of a lesson."""
+        found = Marking()
+        for event in self.events():
+            if event.get("lesson") == lesson:
+                _apply(event, found)
+        return found
+
+    def names(self, lesson: str) -> list[str]:
+        """Return the markers among whom a lesson's essays were dealt."""
+        return self.marking(lesson).names
+
+
+def _apply(event: dict[str, Any], found: Marking) -> None:
+    student = str(event.get("student"))
+    if event.get("event") == "dealt":
+        found.dealt[student] = [str(name) for name in event.get("to", [])]
+    elif event.get("event") == "marked":
+        items = frozenset(int(item) for item in event.get("items", []))
+        mark = Mark(items, str(event.get("comment", "")))
+        found.marks.setdefault(student, {})[str(event.get("by"))] = mark
+    elif event.get("event") == "written":
+        found.written.setdefault(student, []).append(float(event.get("mark", 0.0)))
