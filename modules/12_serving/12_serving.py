@@ -58,8 +58,8 @@ with open("served.json", encoding="utf-8") as published:
 # With 2 layers, 4 heads of 8 numbers and 16 bits, a token leaves 2 · 2 · 32 · 2 = 256 bytes: a key and a value, 2 layers, 32 numbers, 2 bytes.
 #
 # This is why models changed.
-# *Multi-query* attention ([Shazeer 2019](https://arxiv.org/abs/1911.02150)) has one key and value for all heads, *grouped-query* attention (GQA, [Ainslie 2023](https://arxiv.org/abs/2305.13245)) one for each group of heads.
-# *Latent* attention (MLA) keeps one small vector from which all are computed, plus a *rotary* part, which carries the position and cannot be.
+# *Multi-query* attention (*MQA*, [Shazeer 2019](https://arxiv.org/abs/1911.02150)) has one key and value for all heads, *grouped-query* attention (*GQA*, [Ainslie 2023](https://arxiv.org/abs/2305.13245)) one for each group of heads.
+# *Latent* attention (*MLA*) keeps one small vector from which all are computed, plus a *rotary* part, which carries the position and cannot be.
 # With *windows* some layers forget what is far back.
 # (Sparse attention keeps all tokens and reads a chosen part, so that bytes held and bytes read come apart; `kv_bytes` counts what is held.)
 #
@@ -628,7 +628,7 @@ for context in (128, 1024, 8192):
     steps = [(n, pass_ms(LLAMA, [(context - 1, 1)] * n, H100)) for n in users]
     lines[f"{context:,} tokens each"] = steps
 title = "Llama-3-8B on an H100: one token for each user"
-plot.curves(lines, x="users", y="ms a step", log="xy", title=title)
+plot.curves(lines, x="users", y="ms a step", log="x", title=title)
 
 # %% [markdown]
 # A prompt of 51 tokens costs a T4 what one token costs, since both read the weights once.
@@ -1050,7 +1050,7 @@ expect(
 # Draws which share of requests is served in time, by the load; prints waits at 12.5 a second.
 lines, late, slow = {}, {}, lambda step: pass_ms(LLAMA, step, H100, 0.5)
 for name, policy in demos.POLICIES.items():
-    for rate in (2.5, 5, 10, 12.5, 17.5):
+    for rate in (2.5, 5, 10, 12.5, 15):
         waits = demos.waits(simulate_serving, rate, slow, policy)
         lines.setdefault(name, []).append((rate, demos.goodput(waits)))
         if rate == 12.5:
@@ -1085,6 +1085,8 @@ demos.gantt(runs, demos.toy_ms)
 # And equal beginnings can be kept once: a page may be shared if it is full and everything before it is the same, too.
 # For a key depends on all tokens before it.
 # [1, 2, 3, 4, 5] and [1, 2, 9] in pages of 2 take 3 + 2 pages, or 4 if they share the first.
+#
+# ![Three texts in pages of four letters: Be brief. Why?, Be brief. How so? and Be bold. All three share the first page, two of them the second; the others stand alone.](pages.png)
 #
 # **Predict.** 32 users have the same 1,000 tokens of instructions and 100 of their own, in pages of 16.
 # What share of the pages does sharing save?
@@ -1611,7 +1613,7 @@ guesses.compare("weights read, eight users / one", guess_moe_factor, round(read[
 # E2M1, with 2 bits of exponent and 1 of mantissa, is 0, ½, 1, 1½, 2, 3, 4, 6.
 # E4M3 has 127 magnitudes up to 448; 17 lies half way between 16 and 18, and becomes 16, whose code is even.
 #
-# The range is small, so numbers share a *scale*: one for all, or one for each *block*.
+# The range is small, so numbers share a *scale*: one for all, or a *block scale* for a few in a row.
 # [MXFP8 and MXFP4](https://www.opencompute.org/documents/ocp-microscaling-formats-mx-v1-0-spec-final-pdf) have a power of two for 32 numbers, NVFP4 an E4M3 for 16.
 #
 # **Predict.** One number in 256 is 60 times as large as the rest.

@@ -19,7 +19,8 @@ ENTRY = re.compile(r"^([^\n:|#].*)\n: .*?First in lesson (\d\d)\.", re.MULTILINE
 ORDINARY = set(
     "Accumulation|Attention|Cold|Double|Event|Gap|Gate|Host|Instrument|Interaction|Mix|Page|Peak|"
     "Rank|Sample|Segment|Stream|Tail|Tile|Kernel|Parameter|Fused|Token|Block, of a softmax|"
-    "Sample, as a profiler|Overhead, of a profiler|Bandwidth|Correlation|Latency".split("|")
+    "Sample, as a profiler|Overhead, of a profiler|Bandwidth|Correlation|Latency|Decode|Draft|"
+    "Expert".split("|")
 )
 
 

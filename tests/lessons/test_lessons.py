@@ -17,7 +17,7 @@ from proflab_course.course.tracks import Tracks
 
 NO_TORCH = "torch is not installed: the box is compiled, and run by `make test-torch`"
 COURSE = Course(Path(__file__).resolve().parents[2])
-TERM = Tracks.read(COURSE.root).track("term")
+TRACK = Tracks.read(COURSE.root).track("serving")  # the term, and lesson 12
 PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)]*)\)")
 
 
@@ -68,6 +68,10 @@ SYLLABUS = {
         gpu_busy 12 gap_causes 14 ops_table 12 step_report 8 interaction 2 train_epoch 8
         memory_peak 10 largest_hole 0 training_mfu 8 ring_allreduce 16 allreduce_ms 4
         overlapped 8 buckets 8 serial_share 0 sharded_bytes 0 essay_gpu_training""",
+    "12_serving": """
+        kv_bytes 7 generate 8 generation_flops 0 pass_ms 14 batch_limits 7 simulate_serving 18
+        shared_pages 8 prefix_hits 0 best_draft 10 draft_acceptance 0 moe_parameters 7 round_to 7
+        block_scaled 14 cheapest_batch 7 reflect_service 5 essay_service""",
 }
 # Exercises that take whatever they are given, or raise what the given code raises.
 RAISING_NOTHING = {
@@ -82,7 +86,7 @@ RAISING_NOTHING = {
 BETWEEN = ("given", "text")
 
 # The capstone is a program and not a course of sections: tests/lessons/test_lesson_13.py.
-each_lesson = pytest.mark.parametrize("name", TERM.lessons)
+each_lesson = pytest.mark.parametrize("name", TRACK.lessons)
 
 
 def cells_of(lesson):
@@ -120,7 +124,7 @@ def test_exercises_points_and_essay_are_those_of_the_syllabus(name):
     [essay] = lesson.named("manual")
     told = [f"{exercise} {worth:g}" for exercise, worth in points.items()]
     assert " ".join([*told, essay.name]).split() == SYLLABUS[name].split()
-    term = sum(points[exercise] for exercise in TERM.exercises[name])
+    term = sum(points[exercise] for exercise in TRACK.exercises[name])
     assert (term, essay.points) == (100, 10)
     assert "**Mark scheme.**" in essay.source
 
@@ -184,7 +188,7 @@ def test_pictures_in_the_text_are_there_small_and_described(lesson, description,
     assert len(description) > 60
 
 
-@pytest.mark.parametrize("lesson", TERM.lessons)
+@pytest.mark.parametrize("lesson", TRACK.lessons)
 def test_pictures_are_drawn_by_their_script(lesson, monkeypatch):
     monkeypatch.setenv("PROFLAB_DEMO", "small")
     script = runpy.run_path(str(COURSE.root / "docs" / "pictures" / f"lesson_{lesson[:2]}.py"))
