@@ -1925,8 +1925,7 @@ print(f"gpt-oss-120b, experts in MXFP4 and the rest in 16 bits: {gib:.2f} GiB")
 # A price needs a deadline: the larger the batch, the cheaper a token and the slower each user's.
 # At 4 users in 4 ms the toy writes 1,000 tokens a second; for $3.60 an hour, a million cost $1.
 #
-# **Predict.** DeepSeek sold a million output tokens at $2.19, and [published its bookkeeping](https://github.com/deepseek-ai/open-infra-index/blob/main/202502OpenSourceWeek/day_6_one_more_thing_deepseekV3R1_inference_system_overview.md).
-# By that, what did the machines that decode cost it for a million? (The answer is in Reflect.)
+# **Predict.** DeepSeek sold a million output tokens at $2.19, and [published its bookkeeping](https://github.com/deepseek-ai/open-infra-index/blob/main/202502OpenSourceWeek/day_6_one_more_thing_deepseekV3R1_inference_system_overview.md). By that, what did the machines that decode cost it for a million? (The answer is in Reflect.)
 
 # %% tags=["guess"]
 guess_output_cost = None  # your guess, in dollars
