@@ -126,9 +126,10 @@ def _slides(course: Course, lesson: str, shown: list[list[dict]]) -> Iterator[Sl
         elif cell.role == "demo" and cell.name != LAST_CELL:
             below = cells[place + 1] if place + 1 < len(cells) else None
             body = _shown(next(outputs, []), below, folder)
-            if body is not None and "race." not in cell.source:  # what others' solutions cost
+            # Not what a card would show that is not there, nor what a solution costs.
+            if body is not None and "device" not in cell.tags and "race." not in cell.source:
                 drawn = "<img" in body
-                yield Slide("shown", heading, body, rank=(1 if drawn else 3) + 2 * pictures)
+                yield Slide("shown", heading, body, rank=(1 if drawn else 2) + 2 * pictures)
                 pictures += 1
 
 
