@@ -16,6 +16,7 @@ from race_tapes import crossed, solved_op_facts
 from run_all import run_all, shown
 
 import proflab
+import proflab.lesson.race.judge as judging
 from proflab import Tensor, cat, dispatch, stack
 from proflab.checks import expect
 from proflab.checks.values import dumps, loads
@@ -273,6 +274,23 @@ def test_numbers_between_which_rounding_could_choose_are_drawn_again():
     assert len(drawn) == 15
     assert min(drawn) > 1e-4
     assert any(leads(draw(inputs_of(tape), n, "normal", {})) < 1e-4 for n in range(200))
+
+
+@pytest.mark.parametrize(
+    ("program", "redrawn"),
+    [
+        (lambda x: x * x.argmax(-1, keepdim=True), True),
+        (lambda x: [x * 2, x.argmax(-1)][0], False),  # a choice that nobody looks at
+        (lambda x: x * (x * 0).argmax(-1, keepdim=True), False),  # equal for any numbers
+    ],
+)
+def test_numbers_are_drawn_again_only_where_it_can_help(program, redrawn, monkeypatch):
+    tape = list(traced(program, x=(40, 40)))
+    seeds = []
+    monkeypatch.setattr(judging, "draw", lambda *a: seeds.append(a[1]) or draw(*a))
+    for word in range(20):
+        list(examples(tape, {}, word))
+    assert (len(seeds) > 60) == redrawn
 
 
 def test_a_tape_that_was_lucky_in_the_notebook_is_not_in_the_grader(op_facts):

@@ -19,7 +19,7 @@ import numpy as np
 from proflab.checks.values import dumps
 from proflab.dispatch import Call
 from proflab.lesson.race.cost import MACHINES, Cost, Machine, cost
-from proflab.lesson.race.replay import Walk, used, walk
+from proflab.lesson.race.replay import Walk, reaching, used, walk
 from proflab.lesson.race.tape import Refused, check, inputs_of
 from proflab.meta import MetaArray
 
@@ -239,11 +239,14 @@ Example = tuple[dict[str, np.ndarray], list[np.ndarray]]
 def examples(given: list, draws: Draws, *words: Any) -> Iterator[Example]:
     """Yield three draws of inputs, each with the given program's results in float64.
 
-    words: plain data that decides which numbers are drawn. Where the program chooses by argmax,
-    inputs are drawn again, at most _TRIES times, while the best two are so near that rounding could
-    decide.
+    words: plain data that decides which numbers are drawn. Where the program chooses by argmax, and
+    its results depend on that, inputs are drawn again, at most _TRIES times, while the best two are
+    so near that rounding could decide.
     """
     digest = hashlib.sha256(dumps(list(words))).digest()
+    choices = {at for at, line in enumerate(given) if tuple(line[:2]) == ("op", "argmax")}
+    if choices:
+        choices &= reaching(given, on_meta(given).made)
     for number, kind in enumerate(_DRAWS):
         first = int.from_bytes(digest[8 * number : 8 * number + 8], "big")
         for seed in range(first, first + _TRIES):
@@ -253,20 +256,24 @@ def examples(given: list, draws: Draws, *words: Any) -> Iterator[Example]:
                 for name, a in inputs.items()
             }
             leads: list[float] = []
-            results = walk(given, wide, partial(_note_lead, leads), wide=True).results
+            note = partial(_note_lead, leads, choices)
+            results = walk(given, wide, note, wide=True).results
             if min(leads, default=1.0) > _LEAD:
                 break
         yield inputs, [np.array(each) for each in results]
 
 
-def _note_lead(leads: list[float], at: int, call: Call, result: Any) -> None:
-    """Add by how much the best of each choice leads, relative to the largest number."""
-    if call.op != "argmax":
+def _note_lead(leads: list[float], choices: set[int], at: int, call: Call, result: Any) -> None:
+    """Add by how much the best of each of these choices leads, relative to the largest number."""
+    if at not in choices:
         return
     numbers, dim = call.inputs[0].numpy(), call.attributes["dim"]
     two = np.sort(numbers.reshape(-1) if dim is None else np.moveaxis(numbers, dim, -1))[..., -2:]
-    if two.shape[-1] == 2 and two.size:
-        leads.append(float(np.min(two[..., 1] - two[..., 0]) / (np.abs(numbers).max() + 1e-30)))
+    gaps = np.diff(two) if two.shape[-1] == 2 else np.zeros(0)
+    # What is equal, or minus infinity for a mask, is so for any numbers: no other draw would help.
+    if (gaps := gaps[np.isfinite(gaps) & (gaps > 0)]).size:
+        largest = np.abs(numbers[np.isfinite(numbers)]).max()
+        leads.append(float(gaps.min() / largest))
 
 
 def compared(tape: list, known: Iterable[Example], within: float) -> tuple[float, str]:

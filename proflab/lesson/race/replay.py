@@ -50,6 +50,20 @@ def used(line: list) -> list[int]:
     return []
 
 
+def reaching(tape: list, made: list[range]) -> set[int]:
+    """Return the instructions that the results may depend on; made: as a Walk has it.
+
+    A write counts as one, whatever becomes of the array.
+    """
+    found, needed = set(), set()
+    for at in reversed(range(len(tape))):
+        line = tape[at]
+        if line[0] in ("out", "write") or not needed.isdisjoint(made[at]):
+            found.add(at)
+            needed.update(used(line), made[line[1]] if line[0] == "vjp" else ())
+    return found
+
+
 def owner(array: Any) -> Any:
     """Return the array whose memory an array looks at: itself, or what it is a view of."""
     while isinstance(array.base, (np.ndarray, MetaArray)):
