@@ -16,7 +16,7 @@
 # %% [markdown]
 # # 12 · What does a token cost?
 #
-# ![Dollars a million tokens against tokens a second for one user, Llama-3-8B on one H100. Texts of 1,024 tokens cost from $0.23 with 12 users down to $0.03 with 484; texts of 8,192 tokens from $2.67 with one user to $0.22 with 60, where memory is full; in 4.5 and 8 bits $0.12 to $0.10.](frontier.png)
+# ![Dollars a million tokens against tokens a second for one user, Llama-3-8B on one H100. Texts of 1,024 tokens cost from $0.23 with 12 users down to $0.03 with 484; texts of 8,192 tokens from $2.67 with one user to $0.22 with 60, where memory is full; in narrower numbers $0.12 to $0.10.](frontier.png)
 #
 # A provider asks two dollars for a million tokens, another one twenty cents, and each says that its servers are the fastest.
 # Most of the world's GPU hours now go into such tokens, and you can work out what one costs without a GPU.

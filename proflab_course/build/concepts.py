@@ -7,6 +7,7 @@ order goes into the metadata of the notebook in source/, where grading undoes it
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -68,9 +69,20 @@ def add_concepts(
     if concepts:
         where = _end(made)
         timed = any(section.minutes is not None for section in sections(made))
-        notebook.cells[where:where] = _block(concepts, seed, timed, points)
+        # Hidden blocks of the lesson may share one copy only while no later cell binds their names.
+        names = ["choice"] if _imports(lesson, "expect") else ["choice", "expect"]
+        notebook.cells[where:where] = _block(concepts, seed, timed, points, names)
         set_cell_ids(notebook)
     return made
+
+
+def _imports(lesson: Lesson, name: str) -> bool:
+    """Say whether a cell of the lesson imports this name."""
+    statements = (
+        each for cell in lesson.cells if cell.node.cell_type == "code" for each in cell.statements()
+    )
+    imports = (each for each in statements if isinstance(each, ast.ImportFrom))
+    return any(alias.name == name for each in imports for alias in each.names)
 
 
 def _is_end(lesson: Lesson) -> list[int]:
@@ -106,7 +118,7 @@ def _cut_before_end(lesson: Lesson) -> Iterator[NotebookNode]:
 
 
 def _block(
-    concepts: list[Concept], seed: int | None, timed: bool, points: bool
+    concepts: list[Concept], seed: int | None, timed: bool, points: bool, names: list[str]
 ) -> Iterator[NotebookNode]:
     texts = [_text(concept, concept.order(seed)) for concept in concepts]
     minutes = f" · {_minutes(texts)} min" if timed else ""
@@ -117,7 +129,7 @@ def _block(
     one = f"{count} on this lesson's ideas: put a letter in place of `None`. "
     rest = "The cell below sees only that it is a letter; which one is right is told after grading."
     yield nbformat.v4.new_markdown_cell(f"## {HEADING}{minutes}\n\n{one}{rest} {earn}")
-    yield _code(IMPORTS, "from proflab.lesson import choice, expect", locked=True)
+    yield _code(IMPORTS, f"from proflab.lesson import {', '.join(names)}", locked=True)
     for concept, text in zip(concepts, texts, strict=True):
         yield _locked_text(concept, text)
         answer = f'{SOLUTION[0]}\n{concept.name} = "{_shown(concept, seed)[concept.key]}"'

@@ -36,7 +36,7 @@ def in_front_of(notebook, name, code):
 
 def stubs(notebook):
     """The exercises that are released stubs in what is graded."""
-    texts = {c.released.source for c in KEY.cells if c.kind == "solution"}
+    texts = {c.released.source for c in KEY.cells if c.is_exercise}
     return [s.key.grade_id for s in align(notebook, KEY).slots if s.cell.source in texts]
 
 

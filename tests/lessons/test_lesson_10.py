@@ -96,7 +96,7 @@ def test_the_document_is_called_constructed_wherever_it_is_spoken_of(shown):
     assert second.startswith("Second document · ") and "Measured by others" in second
     assert "No card was measured for it" in TEXT
     assert "the first document does not show what a T4 does" in TEXT
-    assert "calling the constructed document a measurement" in TEXT
+    assert "Who calls the constructed document a measurement does not earn" in TEXT
 
 
 def test_given_cells_import_neither_cupy_nor_torch_nor_nvml():
