@@ -55,7 +55,8 @@ def reaching(tape: list, made: list[range]) -> set[int]:
 
     A write counts as one, whatever becomes of the array.
     """
-    found, needed = set(), set()
+    found: set[int] = set()
+    needed: set[int] = set()
     for at in reversed(range(len(tape))):
         line = tape[at]
         if line[0] in ("out", "write") or not needed.isdisjoint(made[at]):
