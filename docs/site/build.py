@@ -177,7 +177,14 @@ def start_page(course: Course, lessons: list[str]) -> str:
     )
 
 
-_TEACH = ("docs/students", "docs/glossary", "docs/tracks", "docs/instructors", "docs/slides")
+_TEACH = (
+    "docs/teaching",
+    "docs/students",
+    "docs/glossary",
+    "docs/tracks",
+    "docs/instructors",
+    "docs/slides",
+)
 _TEACH += ("docs/assistants", "docs/ai", "docs/inventory", "docs/write-a-lesson")
 _WORKS = ("docs/engine", "docs/architecture", "docs/security", "docs/figures")
 _REFERENCE = ("docs/api/index", "docs/torch", "docs/gpu-sources", "CONTRIBUTING", "CHANGELOG")

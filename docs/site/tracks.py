@@ -34,6 +34,12 @@ Writing is what the exercises take; with it, *in all* counts what there is to re
 essays. {minutes} The short tracks leave a
 reserve to the planned time.
 
+## Week by week
+
+Concept questions, five to ten minutes a lesson, come on top.
+
+{plans}
+
 ## What students write
 
 {exercises}
@@ -60,6 +66,7 @@ def tracks_page(course: Course) -> tuple[str, str]:
     page = _PAGE.format(
         tracks=_overview(tracks, lessons),
         minutes=_estimated(tracks),
+        plans=_plans(tracks, lessons),
         exercises=_exercises(tracks, lessons),
         needs=_needs(tracks, lessons),
         alternative=f"Which lesson needs which: {edges}.",
@@ -96,6 +103,26 @@ def _overview(tracks: Tracks, lessons: Mapping[str, Lesson]) -> str:
         )
         rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows)
+
+
+def _plans(tracks: Tracks, lessons: Mapping[str, Lesson]) -> str:
+    """Return the plan of each track that has one: lessons, exercises and time, by week or day."""
+    made = []
+    for track in tracks.tracks.values():
+        rows = ["| | lessons | exercises | essay | in all |", "|---|---|--:|---|--:|"]
+        for when, names in track.plan.items():
+            taken = [apply_track(lessons[name], tracks, track).lesson for name in names]
+            cells = (
+                when,
+                ", ".join(map(_link, names)),
+                f"{sum(len(track.exercises[name]) for name in names)}",
+                ", ".join(name[:2] for name in names if name in track.essays) or "–",
+                _hours(sum(s.minutes or 0 for lesson in taken for s in sections(lesson))),
+            )
+            rows.append(f"| {' | '.join(cells)} |")
+        if track.plan:
+            made.append("\n".join([f"### {track.title}", "", *rows]))
+    return "\n\n".join(made)
 
 
 def _exercises(tracks: Tracks, lessons: Mapping[str, Lesson]) -> str:

@@ -25,6 +25,7 @@ _KINDS: dict[str, type | tuple[type, ...]] = {
     "summary": bool,
     "essays": list,
     "show": dict,
+    "plan": dict,
     "except": dict,
     "like": str,
     "weight": str,
@@ -64,6 +65,7 @@ class Track:
     whole: declared by what it leaves out, so that every section and essay stays.
     weight: what a lesson counts by in a grade of all lessons, its points or its minutes.
     like: the track that this one has all of, and adds to.
+    plan: which lessons are taken in each week or day, by its name; none where it is not planned.
     """
 
     name: str
@@ -78,6 +80,7 @@ class Track:
     file: str = PUBLIC
     weight: str = WEIGHTS[0]
     like: str = ""
+    plan: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def lessons(self) -> list[str]:
@@ -282,6 +285,7 @@ def _track(
         }
     if "like" in settings:
         return _more(above[like], settings, exercises, times, name, file)
+    plan = _plan(where, settings.get("plan", {}), [name for name in times if exercises.get(name)])
     show, essays = _lists(where, settings.get("show", {})), settings.get("essays", [])
     for lesson in (*show, *essays):
         if not exercises.get(lesson):
@@ -298,7 +302,18 @@ def _track(
         left_out is not None,
         file,
         settings.get("weight", WEIGHTS[0]),
+        plan=plan,
     )
+
+
+def _plan(where: str, plan: dict[str, Any], lessons: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Return a plan with whole names; it has each lesson once, in the order of the course."""
+    names = {name[:2]: name for name in lessons}
+    listed = [each for part in plan.values() if isinstance(part, list) for each in part]
+    if plan and (listed != sorted(names) or not all(isinstance(p, list) for p in plan.values())):
+        told = f"each of its lessons once, in order ({', '.join(sorted(names))})"
+        raise CourseError(f'{where}: plan names {told}, as in plan = {{ "Week 1" = ["01", "02"] }}')
+    return {when: tuple(names[number] for number in part) for when, part in plan.items()}
 
 
 def _more(
@@ -324,6 +339,7 @@ def _more(
         essays=like.essays | frozenset(settings.get("essays", [])),
         file=file,
         like=like.name,
+        plan={},
     )
 
 

@@ -52,6 +52,10 @@ WRONG = {
         '02_cart = ["cart"]',
         'show = { 02_cart = ["1"] }',
     ),
+    "track hour: plan names each of its lessons once, in order (01), as in plan = ": (
+        "hours = 1\n",
+        'hours = 1\nplan = { "Day 1" = ["02"] }\n',
+    ),
     "lesson 02_cart: it needs '02'; write an earlier lesson": ('["01 §2"]', '["02"]'),
     "lesson 01_shop: minutes are whole numbers": ("tax = 10", "tax = 1.5"),
 }

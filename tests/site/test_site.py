@@ -30,6 +30,7 @@ KINDS = {
     "tables": "docs/architecture.html",
     "API": "docs/api/dispatch.html",
     "figures": "docs/figures.html",
+    "slides": f"slides/{FIRST}.html",
     "search": "search.html?q=roofline",
 }
 
@@ -319,7 +320,7 @@ def test_axe_finds_nothing_and_the_page_fits(browser, address, kind, scheme, dev
     asked = browser.execute_script(
         "return performance.getEntriesByType('resource').map(entry => entry.name)"
     )
-    assert len(asked) > 5
+    assert len(asked) > 5 or kind == "slides"  # a deck is one file
     assert [each for each in asked if not each.startswith((address, "data:"))] == []
 
 

@@ -29,6 +29,20 @@ def test_the_page_names_each_track_and_each_exercise_of_a_short_one(page):
     assert "| 02, section 8; 08, section 3 |" in text  # what lesson 11 needs
 
 
+def test_a_plan_has_each_lesson_of_its_track_once_with_its_time(page):
+    text, _ = page
+    planned = [track for track in Tracks.read(ROOT).tracks.values() if track.plan]
+    assert [track.name for track in planned] == ["week", "weeks3", "term"]
+    for track in planned:
+        plan = text.partition(f"### {track.title}\n")[2].partition("##")[0]
+        assert re.findall(r"\[(\d\d) ", plan) == [name[:2] for name in track.lessons]
+        minutes = [
+            60 * int(h) + int(m) for h, m in re.findall(r"\| (\d+) h (\d\d) \|$", plan, re.M)
+        ]
+        assert len(minutes) == len(track.plan)
+        assert 0.7 * track.hours < sum(minutes) / 60 <= track.hours
+
+
 def test_the_graph_has_a_box_for_each_lesson_and_no_arrow_through_one(page):
     _, graph = page
     boxes, arrows = shapes(graph)
