@@ -3,7 +3,8 @@
 The cell is split into tokens, because untrusted text can crash Python's parser. Python's tokenizer
 is not used: its time grows with the square of the text or worse, and it reads broken text
 differently from version to version. In this scanner each token takes at least one character, and no
-pattern reads a character more than a few times. If brackets or quotes are left open, the lines are
+pattern reads a character more than a few times; groups are not possessive, which Python 3.11.2 gets
+wrong. If brackets or quotes are left open, the lines are
 searched instead. One name too many is harmless: a stub, which earns nothing, is not restored.
 """
 
@@ -31,12 +32,12 @@ _TOKEN = re.compile(
     r"|(?P<comment>\#[^\r\n]*+)"
     r"|(?P<continued>\\(?:\r\n?|\n))"
     r"""|(?P<prefix>[rbfutRBFUT]{1,2}(?=["']))"""
-    r'|(?P<text>"""[^"\\]*+(?:(?:\\.|"(?!""))[^"\\]*+)*+"""'
-    r"|'''[^'\\]*+(?:(?:\\.|'(?!''))[^'\\]*+)*+'''"
-    r'|"(?!"")[^"\\\r\n]*+(?:\\.[^"\\\r\n]*+)*+"'
-    r"|'(?!'')[^'\\\r\n]*+(?:\\.[^'\\\r\n]*+)*+')"
+    r'|(?P<text>"""[^"\\]*+(?:(?:\\.|"(?!""))[^"\\]*+)*"""'
+    r"|'''[^'\\]*+(?:(?:\\.|'(?!''))[^'\\]*+)*'''"
+    r'|"(?!"")[^"\\\r\n]*+(?:\\.[^"\\\r\n]*+)*"'
+    r"|'(?!'')[^'\\\r\n]*+(?:\\.[^'\\\r\n]*+)*')"
     r"""|(?P<endless>\"{3}|'{3})"""
-    r"""|(?P<broken>["'][^\\\r\n]*+(?:\\.[^\\\r\n]*+)*+)"""
+    r"""|(?P<broken>["'][^\\\r\n]*+(?:\\.[^\\\r\n]*+)*)"""
     r"|(?P<word>[^\W\d]\w*+)"
     r"|(?P<number>\d[\w.]*+)"
     r"|(?P<sign>:=|[=!<>]=|[-+*/%@&|^]=|.)",

@@ -35,7 +35,7 @@ def text_of(page):
 
 
 def test_a_class_that_answered_none_notices_nothing(tmp_path):
-    course = copy_course(tmp_path, ["complete"])
+    course = copy_course(tmp_path, ["empty"])
     grade(course)
     assert "Concept questions" not in render(read_summary(course, LESSON))
     with_concepts(course)
