@@ -174,6 +174,11 @@ def test_only_literals_count_and_nothing_is_executed():
     assert literals("answer_01a = 'B") == {}
 
 
+def test_what_crashes_pythons_parser_is_not_parsed():
+    deep = "x = a" + ".b" * 200_000
+    assert literals(f"{deep}\nconsent = True\nanswer_01a = {'-' * 200_000}1") == {"consent": True}
+
+
 def test_what_is_no_answer_is_left_open(built, tmp_path):
     items = read_inventory(built)
     shutil.copytree(built.root / "release", tmp_path / "release")

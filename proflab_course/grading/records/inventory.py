@@ -7,6 +7,7 @@ those of modules/inventory.toml.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,8 @@ from proflab.lesson.statements import parsed
 from proflab_course.course.inventory import FORMS, HALVES, SURE, Item, of_form
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import read_notebook
+
+_LINE = re.compile(r"^(?:answer_|sure_|consent)[^\n]{0,120}$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -67,18 +70,24 @@ def _read(path: Path, student: str, half: str, items: list[Item]) -> Half | None
 
 
 def literals(source: str) -> dict[str, Any]:
-    """Return the names to which a cell assigns a number, a text, True, False or None."""
-    try:
-        statements = parsed(source)
-    except (SyntaxError, ValueError):
-        return {}
-    return {
-        target.id: statement.value.value
-        for statement in statements
-        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant)
-        for target in statement.targets
-        if isinstance(target, ast.Name)
-    }
+    """Return the answers to which a cell assigns a number, a text, True, False or None.
+
+    Only short lines are parsed, each by itself, for longer text can crash Python's parser.
+    """
+    found: dict[str, Any] = {}
+    for line in _LINE.findall(source):
+        try:
+            statements = parsed(line)
+        except (SyntaxError, ValueError):
+            continue
+        found |= {
+            target.id: statement.value.value
+            for statement in statements
+            if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant)
+            for target in statement.targets
+            if isinstance(target, ast.Name)
+        }
+    return found
 
 
 def _letters(items: list[Item], given: Mapping[str, Any]) -> dict[str, str]:
