@@ -1,4 +1,4 @@
-"""How often two markers agree on an item: the share of equal marks, and Cohen's κ.
+"""Say how often two markers agree on an item: the share of equal marks, and Cohen's κ.
 
 Cohen (1960), A coefficient of agreement for nominal scales: (equal - chance) / (1 - chance).
 """
@@ -14,7 +14,7 @@ from proflab_course.essays.log import Marking
 
 @dataclass(frozen=True)
 class Agreement:
-    """Two markers' agreement on one item, over `count` essays; kappa: None where undefined."""
+    """Hold two markers' agreement on one item, over `count` essays; kappa: None where undefined."""
 
     item: int
     count: int

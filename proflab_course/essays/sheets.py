@@ -6,15 +6,13 @@ two rows are the answers on which markers calibrate: no mark is taken before bot
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from proflab_course.course.csv_table import CsvTable, as_typed, harmless, read_csv
+from proflab_course.course.csv_table import CsvTable, as_typed, csv_text, harmless, read_csv
 from proflab_course.course.files import replace_file
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.rubric import Rubric
@@ -34,14 +32,16 @@ _OF_ITEMS = re.compile(r"\s*\((?:[^()]*\b[Ii]tems?\b[^()]*)\)$")
 
 @dataclass
 class Sheet:
-    """What a table holds: complete marks by hand-in, and what was not taken, with the reason.
+    """Hold what a table has: complete marks by hand-in, and what was not taken, with the reason.
 
-    typed: each row's cells as they are, by hand-in.
+    typed: each row's cells as they are, by hand-in. lost: the places of refused rows that a table
+    written anew would not have.
     """
 
     marks: dict[str, Mark] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
     typed: dict[str, dict[str, str]] = field(default_factory=dict)
+    lost: list[str] = field(default_factory=list)
 
 
 def folder(course: Course, lesson: str) -> Path:
@@ -68,11 +68,13 @@ def read_sheet(path: Path, rubric: Rubric, known: Collection[str], calibrated: b
         who, where = as_typed(cells.get(WHO, "")), f"{path.name}, line {line}"
         if who not in known and who not in anchors:
             found.refused[where] = f"there is no essay of {readable(who)[:60]!r}"
+            found.lost.append(where)
             continue
         values = {n: cells.get(name, "").strip().casefold() for n, name in columns.items()}
         comment = _comment(cells.get("comment", ""))
         if who in found.typed:
             found.refused[where] = f"{who} is there twice: keep one of the lines"
+            found.lost.append(where)
             found.marks.pop(who, None)
             continue
         found.typed[who] = {str(n): value for n, value in values.items()} | {"comment": comment}
@@ -226,9 +228,9 @@ def _typed(
     if not path.exists():
         return {}
     sheet = read_sheet(path, rubric, known, calibrated)
-    for where, reason in sheet.refused.items():
-        if "no essay of" in reason or "twice" in reason:
-            raise CourseError(f"{where}: {reason}: correct it, because the table is written anew")
+    for where in sheet.lost:
+        told = "correct it, because the table is written anew"
+        raise CourseError(f"{where}: {sheet.refused[where]}: {told}")
     return sheet.typed
 
 
@@ -256,8 +258,7 @@ def _comment(text: str) -> str:
 
 
 def _write(path: Path, header: list[str], rows: list[list[str]]) -> None:
-    text = io.StringIO()
     cells = [[harmless(cell, is_text=not cell.isdecimal()) for cell in row] for row in rows]
-    csv.writer(text, lineterminator="\r\n").writerows([header, *cells])
+    text = csv_text([header, *cells])
     path.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(path, b"\xef\xbb\xbf" + text.getvalue().encode("utf-8", "replace"))
+    replace_file(path, b"\xef\xbb\xbf" + text.encode("utf-8", "replace"))
