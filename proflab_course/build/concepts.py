@@ -20,7 +20,7 @@ from proflab_course.build.minutes import WORDS_A_MINUTE
 from proflab_course.build.sections import heading_lines, sections
 from proflab_course.build.tracks import Taken
 from proflab_course.course.concepts import FILE, LETTERS, Concept
-from proflab_course.course.notebook import HIDDEN, SOLUTION, Lesson, set_cell_ids
+from proflab_course.course.notebook import HIDDEN, SOLUTION, Lesson, nbgrader_marks, set_cell_ids
 
 IMPORTS = "concept_imports"
 HEADING = "Concept questions"
@@ -180,17 +180,12 @@ def _test(concept: Concept, shown: Mapping[str, str]) -> str:
 
 
 def _code(name: str, source: str, **flags: object) -> NotebookNode:
-    return nbformat.v4.new_code_cell(source, metadata={"nbgrader": _marks(name, flags)})
+    return nbformat.v4.new_code_cell(source, metadata={"nbgrader": nbgrader_marks(name, **flags)})
 
 
 def _locked_text(concept: Concept, text: str) -> NotebookNode:
-    marks = _marks(f"{concept.name}_text", {"locked": True})
+    marks = nbgrader_marks(f"{concept.name}_text", locked=True)
     return nbformat.v4.new_markdown_cell(text, metadata={"nbgrader": marks})
-
-
-def _marks(name: str, flags: Mapping[str, object]) -> dict[str, object]:
-    known = {"grade": False, "locked": False, "solution": False, "task": False}
-    return {"grade_id": name, "schema_version": 3, **known, **flags}
 
 
 # ── what no student may see ───────────────────────────────────────────────────────────────────

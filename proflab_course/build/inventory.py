@@ -6,8 +6,6 @@ grader takes either for the half's notebook, and finds by the names of the answe
 
 from __future__ import annotations
 
-import csv
-import io
 import shutil
 from pathlib import Path
 
@@ -18,6 +16,7 @@ from proflab.lesson import outline
 from proflab_course.build.make import workplace
 from proflab_course.build.sections import lesson_outline
 from proflab_course.collect.roster import Roster, is_student_id
+from proflab_course.course.csv_table import csv_text
 from proflab_course.course.files import replace_file
 from proflab_course.course.inventory import (
     FORMS,
@@ -28,7 +27,7 @@ from proflab_course.course.inventory import (
     read_inventory,
 )
 from proflab_course.course.layout import Course, CourseError
-from proflab_course.course.notebook import Lesson, notebook_text, set_cell_ids
+from proflab_course.course.notebook import Lesson, nbgrader_marks, notebook_text, set_cell_ids
 from proflab_course.course.release_stamp import STAMP, make_stamp
 from proflab_course.grading.answer_key import released_from
 
@@ -123,15 +122,13 @@ def write_list(course: Course, roster: Path) -> tuple[Path, int]:
     students = Roster.read(roster).students
     if strange := [each.id for each in students if not is_student_id(each.id)]:
         raise CourseError(f"{roster}: {strange[0]!r} cannot be a student's id")
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(["id", "name", *HALVES.values()])
+    rows: list[list[object]] = [["id", "name", *HALVES.values()]]
     for student in students:
         forms = [form_for(course.root, student.id, half) for half in HALVES.values()]
-        rows.writerow([student.id, student.called, *forms])
+        rows.append([student.id, student.called, *forms])
     path = course.root / LIST
     path.parent.mkdir(mode=0o700, exist_ok=True)
-    replace_file(path, text.getvalue().encode())
+    replace_file(path, csv_text(rows, line_end="\n").encode())
     return path, len(students)
 
 
@@ -143,11 +140,9 @@ def _text(source: str) -> NotebookNode:
 
 def _marked(source: str, name: str, grade: bool) -> NotebookNode:
     """Return a locked cell of code, a test cell of 0 points where `grade`."""
-    cell = nbformat.v4.new_code_cell(source)
-    flags = {"grade": grade, "grade_id": name, "locked": True, "schema_version": 3}
-    flags |= {"solution": False, "task": False} | ({"points": 0} if grade else {})
-    cell.metadata = nbformat.from_dict({"nbgrader": flags})
-    return cell
+    points = {"points": 0} if grade else {}
+    marks = nbgrader_marks(name, grade=grade, locked=True, **points)
+    return nbformat.v4.new_code_cell(source, metadata={"nbgrader": marks})
 
 
 def _write(path: Path, notebook: NotebookNode) -> None:

@@ -19,7 +19,7 @@ from proflab_course.build.map_cell import Place, map_cell, take_paragraphs
 from proflab_course.build.policy import Policy
 from proflab_course.build.sections import stamp_headings
 from proflab_course.course.layout import CourseError
-from proflab_course.course.notebook import COLAB_SETUP, Lesson, set_cell_ids
+from proflab_course.course.notebook import COLAB_SETUP, Lesson, nbgrader_marks, set_cell_ids
 
 _COLAB_CELL = Template("""\
 # @title Set-up on Google Colab (does nothing elsewhere)
@@ -166,15 +166,12 @@ def _minutes_cell(lesson: str, races: bool) -> NotebookNode:
 
 
 def _last_cell() -> NotebookNode:
-    nbgrader = {"grade": False, "grade_id": LAST_CELL, "locked": True}
-    nbgrader |= {"schema_version": 3, "solution": False, "task": False}
-    metadata = {"tags": ["demo"], "nbgrader": nbgrader}
+    metadata = {"tags": ["demo"], "nbgrader": nbgrader_marks(LAST_CELL, locked=True)}
     return nbformat.v4.new_code_cell(_LAST_CELL, metadata=metadata)
 
 
 def _colab_cell(lesson: str, address: Address) -> NotebookNode:
     source = _COLAB_CELL.substitute(lesson=lesson, archive=address.archive).rstrip("\n")
-    nbgrader = {"grade": False, "grade_id": COLAB_SETUP, "locked": True}
-    nbgrader |= {"schema_version": 3, "solution": False, "task": False}
+    nbgrader = nbgrader_marks(COLAB_SETUP, locked=True)
     metadata = {"cellView": "form", "jupyter": {"source_hidden": True}, "tags": ["setup"]}
     return nbformat.v4.new_code_cell(source, metadata={**metadata, "nbgrader": nbgrader})

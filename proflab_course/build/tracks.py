@@ -30,7 +30,14 @@ from proflab_course.build.sections import (
 )
 from proflab_course.course.exercises import exercise_of
 from proflab_course.course.layout import CourseError
-from proflab_course.course.notebook import GIVEN_TAG, SOLUTION, Cell, Lesson, set_cell_ids
+from proflab_course.course.notebook import (
+    GIVEN_TAG,
+    SOLUTION,
+    Cell,
+    Lesson,
+    nbgrader_marks,
+    set_cell_ids,
+)
 from proflab_course.course.prose import paragraphs
 from proflab_course.course.tracks import PUBLIC, Track, Tracks
 
@@ -267,8 +274,7 @@ class _Work:
         place = place_of(self._section(number).name)
         source = f"# Given: lesson {self.lesson.name[:2]}, {place}.\n" + "\n".join(lines).strip()
         tags = ["demo"] if cell.role == "demo" else [GIVEN_TAG]
-        nbgrader = {"grade": False, "grade_id": cell.name, "locked": True}
-        nbgrader |= {"schema_version": 3, "solution": False, "task": False}
+        nbgrader = nbgrader_marks(cell.name, locked=True)
         metadata = {"cellView": "form", "jupyter": {"source_hidden": True}, "tags": tags}
         return nbformat.v4.new_code_cell(source, metadata={**metadata, "nbgrader": nbgrader})
 

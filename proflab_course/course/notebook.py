@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import nbformat
 from nbformat import NotebookNode
@@ -218,6 +218,12 @@ def _is_cell(cell: NotebookNode) -> bool:
 def notebook_text(notebook: NotebookNode) -> str:
     """Return the notebook's file, the same bytes for the same cells."""
     return nbformat.writes(notebook, version=4).rstrip("\n") + "\n"
+
+
+def nbgrader_marks(name: str, **flags: Any) -> dict[str, Any]:
+    """Return nbgrader's metadata of a cell; flags: those of grade, locked, solution that hold."""
+    known = {"grade": False, "locked": False, "solution": False, "task": False}
+    return {"grade_id": name, "schema_version": 3, **known, **flags}
 
 
 def set_cell_ids(notebook: NotebookNode) -> None:
