@@ -284,7 +284,8 @@ def _track(
             for lesson, each in times.items()
         }
     if "like" in settings:
-        return _more(above[like], settings, exercises, times, name, file)
+        more = _more(above[like], settings, exercises, times, name, file)
+        return replace(more, plan=_plan(where, settings.get("plan", {}), more.lessons))
     plan = _plan(where, settings.get("plan", {}), [name for name in times if exercises.get(name)])
     show, essays = _lists(where, settings.get("show", {})), settings.get("essays", [])
     for lesson in (*show, *essays):
@@ -339,7 +340,6 @@ def _more(
         essays=like.essays | frozenset(settings.get("essays", [])),
         file=file,
         like=like.name,
-        plan={},
     )
 
 
