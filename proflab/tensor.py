@@ -14,7 +14,7 @@ from proflab.meta import Array, MetaArray, Storage, in_meta_context
 from proflab.shapes import Shape
 
 float16, float32, float64 = np.dtype("float16"), np.dtype("float32"), np.dtype("float64")
-int8, int16, int32, int64, uint8, bool_ = map(np.dtype, ("i1", "i2", "i4", "i8", "u1", "bool"))
+int8, int16, int32, int64, uint8, bool_ = map(np.dtype, "int8 int16 int32 int64 uint8 bool".split())
 
 
 def _reads(attribute: str):
