@@ -7,8 +7,6 @@ and no network. Printed it has a slide a page: where Chromium is, that is made a
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import html
 import re
 import shutil
@@ -18,7 +16,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PackageLoader
 from lessons import small_picture
 from markupsafe import Markup
 
@@ -28,7 +25,9 @@ from proflab_course.course.layout import Course
 from proflab_course.course.notebook import Cell, read_notebook
 from proflab_course.course.prose import paragraphs, split_sentences
 from proflab_course.grading.pages.markup import Piece, to_html
+from proflab_course.questions.pages import render_page
 
+HERE = Path(__file__).parent
 MOST = 20
 _MOST_LINES = 16  # of what a demo cell prints; more cannot be read from the last row
 _SENTENCES = 2  # of the text below a picture
@@ -62,17 +61,8 @@ def deck(course: Course, lesson: str, shown: list[list[dict]]) -> list[Slide]:
 def write_deck(slides: Sequence[Slide], target: Path, pdf: bool = True) -> list[Path]:
     """Write the deck as HTML, and as PDF if asked and a Chromium is there; return the files."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    loader = ChoiceLoader(
-        [FileSystemLoader(Path(__file__).parent), PackageLoader("proflab_course.questions")]
-    )
-    made = Environment(loader=loader, autoescape=True, trim_blocks=True)
-    script = made.get_template("lecture.js").render()
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    trusted = Markup(script)  # noqa: S704 (the project's own)
-    page = made.get_template("slides.html.j2").render(
-        title=slides[0].heading, slides=slides, script=trusted, digest=digest
-    )
-    target.write_text(page, encoding="utf-8")
+    values = {"title": slides[0].heading, "slides": slides}
+    target.write_bytes(render_page("slides", values, script="lecture", folder=HERE))
     printed = target.with_suffix(".pdf")
     return [target, printed] if pdf and _print(target, printed) else [target]
 

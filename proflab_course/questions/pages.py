@@ -7,18 +7,18 @@ or copies what was typed, and that for a hall one that turns its pages; nothing 
 from __future__ import annotations
 
 import base64
-import csv
 import hashlib
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jinja2 import Environment, PackageLoader
+from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PackageLoader
 from markupsafe import Markup
 
 from proflab_course.course.concepts import LETTERS
+from proflab_course.course.csv_table import csv_text
 from proflab_course.grading.pages.markup import Piece, to_html
 from proflab_course.questions.concepts import Asked
 from proflab_course.questions.peer import STEPS
@@ -32,7 +32,7 @@ COLUMNS = ("question", "guess", "count")  # of the table, and of what a phone sa
 
 @dataclass(frozen=True)
 class Question:
-    """One question: its name in the lesson, its text as markdown, and where it stands there.
+    """Hold one question: its name in the lesson, its text as markdown, and where it stands there.
 
     hint: how to answer, such as "in percent".
     """
@@ -56,10 +56,10 @@ def guess_pages(lesson: str, questions: Sequence[Question]) -> _Files:
     """Yield the files about a lesson's guesses: for phones, for paper, and a table to fill in."""
     start = f"{lesson[:2]}-guesses"
     values = {"lesson": lesson, "title": _title(lesson), "questions": questions}
-    yield f"{start}.html", "Page for phones", _page("phone", values, script=True)
-    yield f"{start}-paper.html", "Sheet to print", _page("paper", values)
+    yield f"{start}.html", "Page for phones", render_page("phone", values, script="phone")
+    yield f"{start}-paper.html", "Sheet to print", render_page("paper", values)
     rows = [(question.name, "", "") for question in questions for _ in range(2)]
-    yield f"{start}.csv", "Table to fill in", _table(COLUMNS, rows)
+    yield f"{start}.csv", "Table to fill in", csv_text([COLUMNS, *rows]).encode()
 
 
 def concept_pages(lesson: str, asked: Sequence[Asked], figures: Mapping[str, Figures]) -> _Files:
@@ -69,12 +69,12 @@ def concept_pages(lesson: str, asked: Sequence[Asked], figures: Mapping[str, Fig
     """
     start = lesson[:2]
     values = {"lesson": lesson, "title": _title(lesson), "questions": asked}
-    yield f"{start}.html", "Page to show", _page("lecture", values, script=True)
-    yield f"{start}-paper.html", "Sheet to print, A5", _page("letters", values)
+    yield f"{start}.html", "Page to show", render_page("lecture", values, script="lecture")
+    yield f"{start}-paper.html", "Sheet to print, A5", render_page("letters", values)
     keys = {**values, "figures": figures, "steps": STEPS}
-    yield f"{start}-key.html", "Keys, for you alone", _page("key", keys)
+    yield f"{start}-key.html", "Keys, for you alone", render_page("key", keys)
     rows = [(each.id, str(number), *[""] * len(LETTERS)) for number in ROUNDS for each in asked]
-    yield f"{start}-votes.csv", "Table to fill in", _table(ROUND_COLUMNS, rows)
+    yield f"{start}-votes.csv", "Table to fill in", csv_text([ROUND_COLUMNS, *rows]).encode()
 
 
 def _title(lesson: str) -> str:
@@ -82,21 +82,27 @@ def _title(lesson: str) -> str:
     return f"{number} · {name.replace('_', ' ').capitalize()}"
 
 
-def _page(name: str, values: dict, script: bool = False) -> bytes:
-    """Return the page of a template; script: with the script beside it, which alone may run."""
+def render_page(
+    name: str, values: Mapping[str, object], script: str = "", folder: Path | None = None
+) -> bytes:
+    """Return the page of a template, here or in a folder of one's own.
+
+    script: the name of one beside the templates, which alone may run in the page.
+    """
+    own = [] if folder is None else [FileSystemLoader(folder)]
     made = Environment(
-        loader=PackageLoader("proflab_course.questions"),
+        loader=ChoiceLoader([*own, PackageLoader("proflab_course.questions")]),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     made.filters["value"] = _value
+    trusted = {}
     if script and made.loader:
-        text = made.loader.get_source(made, f"{name}.js")[0]
+        text = made.loader.get_source(made, f"{script}.js")[0]
         digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-        trusted = Markup(text)  # noqa: S704 (the project's own)
-        values = values | {"script": trusted, "digest": digest}
-    return made.get_template(f"{name}.html.j2").render(**values).encode()
+        trusted = {"script": Markup(text), "digest": digest}  # noqa: S704 (the project's own)
+    return made.get_template(f"{name}.html.j2").render(**values, **trusted).encode()
 
 
 def _value(value: object) -> str:
@@ -104,9 +110,3 @@ def _value(value: object) -> str:
     if isinstance(value, list):
         return f"({', '.join(map(_value, value))})"
     return f"{value:.5g}" if isinstance(value, float) else str(value)
-
-
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> bytes:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\r\n").writerows([columns, *rows])
-    return text.getvalue().encode()
