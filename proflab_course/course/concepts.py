@@ -29,11 +29,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from proflab.lesson.concepts import LETTERS
 from proflab_course.course.layout import Course, CourseError
 
 FILE = "concepts.toml"
 ORDERS = "proflab_concepts"  # of the source notebook: the order of options, by id
-LETTERS = "ABCD"
 KINDS = ("concept", "audit", "end")
 MOST_QUESTIONS = 4
 # Words at most, in a reader's minute and a half for each question.

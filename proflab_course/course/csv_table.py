@@ -6,7 +6,7 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,6 +66,17 @@ def harmless(cell: str, is_text: bool = False) -> str:
     """
     number = re.fullmatch(r"[+-]?[\d.,]+|-", cell) and not is_text
     return f"'{cell}" if cell.startswith(_FORMULA) and not number else cell
+
+
+def csv_text(rows: Iterable[Iterable[object]], line_end: str = "\r\n", delimiter: str = ",") -> str:
+    """Return rows as a CSV; its cells are as they are given, see `harmless`.
+
+    >>> csv_text([["a", 1], ["b, c", ""]], line_end="\\n")
+    'a,1\\n"b, c",\\n'
+    """
+    text = io.StringIO()
+    csv.writer(text, delimiter=delimiter, lineterminator=line_end).writerows(rows)
+    return text.getvalue()
 
 
 def as_typed(cell: str) -> str:

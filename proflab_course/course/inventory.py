@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from proflab.lesson.concepts import LETTERS
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.secret import course_secret, draw, shuffled
 
@@ -18,7 +19,6 @@ FILE = "inventory.toml"
 NAME = "inventory"
 BEFORE, AFTER = "00_inventory", "99_inventory"
 HALVES = {BEFORE: "before", AFTER: "after"}  # what nbgrader calls a half, and what people do
-LETTERS = "ABCD"
 FORMS = (1, 2)
 SURE = (1, 2, 3, 4)  # 1 is a guess
 _KEYS = {"stem", "options", "key", "slips", "line", "value", "option_values"}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import hmac
-import io
 import secrets
 from collections.abc import Iterable
 
+from proflab_course.course.csv_table import csv_text
 from proflab_course.course.inventory import Item, of_form, read_inventory
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.grading.records.inventory import Half, read_halves
@@ -45,7 +44,4 @@ def table(items: Iterable[Item], halves: Iterable[Half], key: bytes, label: str 
             rows.append([*row, int(letter == item.key), half.sure.get(item.id, "")])
     # The second half after the first one, however their names sort.
     rows.sort(key=lambda row: (row[1], row[2] != "before", row[4]))
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerows([COLUMNS, *rows])
-    return text.getvalue()
+    return csv_text([COLUMNS, *rows], line_end="\n")

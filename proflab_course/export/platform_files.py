@@ -12,8 +12,6 @@ Formats, each as its platform documents it:
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -22,7 +20,7 @@ from pathlib import Path
 
 from proflab_course.collect.moodle_worksheet import english_header, refuse_unknown_language
 from proflab_course.collect.roster import safe_id
-from proflab_course.course.csv_table import harmless, read_csv
+from proflab_course.course.csv_table import csv_text, harmless, read_csv
 from proflab_course.course.layout import CourseError
 from proflab_course.course.words import few
 
@@ -108,9 +106,7 @@ def fill(
         raise CourseError(
             f"{path} has no line for {few(sorted(left))}: export it again, or correct the ids"
         )
-    text = io.StringIO()
-    csv.writer(text, delimiter=delimiter, lineterminator="\r\n").writerows(result)
-    return Filled(text.getvalue(), filled, without, unmarked)
+    return Filled(csv_text(result, delimiter=delimiter), filled, without, unmarked)
 
 
 def _read(platform: str, path: Path) -> tuple[list[list[str]], list[str], str]:

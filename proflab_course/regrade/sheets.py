@@ -5,15 +5,13 @@ A table is written anew whenever requests are shared; what an assistant has type
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from proflab_course.course.csv_table import as_typed, harmless, read_csv
+from proflab_course.course.csv_table import as_typed, csv_text, harmless, read_csv
 from proflab_course.course.exercises import exercise_of
 from proflab_course.course.files import replace_file
 from proflab_course.course.layout import Course, CourseError
@@ -65,10 +63,9 @@ def write_sheets(
         typed = _typed(path, requests)
         theirs = [r for r in requests if (r.to == name and not r.answers) or r.id in typed]
         rows = [[*_row(r, failed), typed.get(r.id, "")] for r in theirs]
-        text = io.StringIO()
         cells = [[harmless(cell, is_text=True) for cell in row] for row in rows]
-        csv.writer(text, lineterminator="\r\n").writerows([COLUMNS, *cells])
-        replace_file(path, b"\xef\xbb\xbf" + text.getvalue().encode("utf-8", "replace"))
+        text = csv_text([COLUMNS, *cells])
+        replace_file(path, b"\xef\xbb\xbf" + text.encode("utf-8", "replace"))
         written[path] = len(rows)
     return written
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from proflab_course.course.csv_table import harmless
+from proflab_course.course.csv_table import csv_text, harmless
 from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.words import figure
 from proflab_course.grading.records.concepts import read_answers
 from proflab_course.questions.concepts import Asked, Option, asked_concepts
 from proflab_course.report.item_statistics import Item, item_of
@@ -18,7 +17,7 @@ Answers = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True)
 class ConceptItem:
-    """One question with its figures; counts are by the letters of concepts.toml."""
+    """Hold a question with its figures; counts are by the letters of concepts.toml."""
 
     asked: Asked
     item: Item
@@ -35,7 +34,7 @@ class ConceptItem:
     def told(self) -> str:
         """Return p with its interval, and r, in words; r is a dash where it is not known."""
         low, high = self.item.interval
-        r = "–" if self.item.r is None else f"{self.item.r:+.2f}".replace("-", "−")
+        r = figure(self.item.r, signed=True)
         return f"p {self.item.p or 0.0:.2f} ({low:.2f} to {high:.2f}), r {r}"
 
 
@@ -91,13 +90,11 @@ def answers_csv(course: Course, lesson: str, public: bool = False) -> str:
         scores = book.scores(lesson)
     points = {student: scores[student]["auto"] for student in answers if student in scores}
     order = sorted(points, key=lambda student: -points[student]) if public else sorted(points)
-    out = io.StringIO(newline="")
-    rows = csv.writer(out)
-    rows.writerow(["student", "points", *(each.id for each in asked)])
-    rows.writerow(["(key)", "", *(each.key for each in asked)])
+    rows = [["student", "points", *(each.id for each in asked)]]
+    rows.append(["(key)", "", *(each.key for each in asked)])
     for number, student in enumerate(order, start=1):
         theirs = answers[student]
         letters = [each.shown(theirs[each.id]) if each.id in theirs else "" for each in asked]
         name = f"submission {number}" if public else harmless(student, is_text=True)
-        rows.writerow([name, f"{points[student]:g}", *letters])
-    return out.getvalue()
+        rows.append([name, f"{points[student]:g}", *letters])
+    return csv_text(rows)

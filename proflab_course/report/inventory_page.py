@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -26,6 +26,7 @@ from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.secret import PLACE as SECRET
 from proflab_course.course.settings import SETTINGS, read_settings
 from proflab_course.course.tracks import Tracks
+from proflab_course.course.words import figure
 from proflab_course.grading.records.inventory import Half, read_halves
 from proflab_course.report.inventory_statistics import (
     LEAST_FOR_GAIN,
@@ -36,40 +37,23 @@ from proflab_course.report.inventory_statistics import (
     mcnemar,
     mean_of_gains,
 )
-from proflab_course.report.item_statistics import LEAST_FOR_R, point_biserial, wilson
+from proflab_course.report.item_statistics import LEAST_FOR_R, item_of
+from proflab_course.report.item_statistics import Item as Figures
 from proflab_course.report.lesson_page import environment
 
 WHEN = ("before", "after")
 
 
 @dataclass(frozen=True)
-class Answers:
+class Answers(Figures):
     """Hold what a class answered to one item in one half; an open item is not right.
 
-    n: students with the item in their form. r: the point-biserial correlation with the score of the
-    rest of the form, None below 20 students. sure_right, sure_wrong: mean confidence, 1 to 4.
+    counts: of students with the item in their form, "" for those who left it open. r: with the
+    score of the rest of the form. sure_right, sure_wrong: mean confidence, 1 to 4.
     """
 
-    n: int
-    counts: Mapping[str, int]
-    right: int
-    r: float | None
-    sure_right: float | None
-    sure_wrong: float | None
-
-    @property
-    def p(self) -> float | None:
-        """Return the share of students who were right; None without students."""
-        return self.right / self.n if self.n else None
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Return Wilson's 95 % interval of p."""
-        return wilson(self.right, self.n)
-
-    def share(self, letter: str) -> float | None:
-        """Return the share of students who chose a letter; None without students."""
-        return self.counts[letter] / self.n if self.n else None
+    sure_right: float | None = None
+    sure_wrong: float | None = None
 
 
 @dataclass(frozen=True)
@@ -199,15 +183,12 @@ def score(items: Iterable[Item], half: Half) -> float:
 def _answers(item: Item, items: Sequence[Item], halves: Iterable[Half]) -> Answers:
     """Return the figures of an item in one half."""
     theirs = [half for half in halves if half.form == item.form]
-    letters = [half.letters.get(item.id) for half in theirs]
-    right = [letter == item.key for letter in letters]
     others = [each for each in of_form(items, item.form) if each is not item]
-    r = None
-    if len(theirs) >= LEAST_FOR_R and others:
-        r = point_biserial(right, [score(others, half) for half in theirs])
-    counts = {letter: letters.count(letter) for letter in LETTERS}
-    sure_right, sure_wrong = _confidence([item], theirs)
-    return Answers(len(theirs), counts, sum(right), r, sure_right, sure_wrong)
+    chosen = [
+        (half.letters.get(item.id, ""), score(others, half) if others else 0.0) for half in theirs
+    ]
+    found = item_of(chosen, item.key, (*LETTERS, ""))
+    return Answers(found.counts, found.key, found.r, *_confidence([item], theirs))
 
 
 def _confidence(items: Sequence[Item], halves: Iterable[Half]) -> tuple[float | None, float | None]:
@@ -301,14 +282,8 @@ def _percent(share: float | None) -> str:
     return "–" if share is None or math.isnan(share) else f"{100 * share:.0f}\N{NO-BREAK SPACE}%"
 
 
-def _number(value: float | None, digits: int = 2) -> str:
-    if value is None or math.isnan(value):
-        return "–"
-    return f"{value:.{digits}f}".replace("-", "−")  # noqa: RUF001
-
-
 def _p(value: float) -> str:
-    return "< 0.001" if value < 0.001 else _number(value, 3)
+    return "< 0.001" if value < 0.001 else figure(value, 3)
 
 
 def render_inventory(report: Inventory) -> str:
@@ -318,7 +293,7 @@ def render_inventory(report: Inventory) -> str:
         s=report,
         picture=picture_of(report.items),
         percent=_percent,
-        number=_number,
+        number=figure,
         p=_p,
         least=LEAST_FOR_GAIN,
         least_r=LEAST_FOR_R,

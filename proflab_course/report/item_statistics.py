@@ -9,6 +9,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from proflab_course.course.concepts import LETTERS
+
 Z_95 = 1.959963984540054  # the 97.5 % quantile of the standard normal distribution
 LEAST_FOR_R = 20  # answers; with fewer, a correlation says nothing
 LEAST_FOR_FLAG = 50  # answers from which a low correlation is worth a word
@@ -123,7 +125,9 @@ class Item:
         return found
 
 
-def item_of(answers: Iterable[tuple[str, float]], key: str, letters: str = "ABCD") -> Item:
+def item_of(
+    answers: Iterable[tuple[str, float]], key: str, letters: Iterable[str] = LETTERS
+) -> Item:
     """Return a question's figures.
 
     answers: for each student who answered, the letter, and the points *without* this question.

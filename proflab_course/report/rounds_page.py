@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.words import figure
 from proflab_course.questions.concepts import Asked, asked_concepts
 from proflab_course.questions.peer import advice
 from proflab_course.questions.votes import ROUNDS, read_rounds
@@ -19,7 +20,7 @@ from proflab_course.report.lesson_page import environment
 
 @dataclass(frozen=True)
 class Voted:
-    """One question with its rounds, by number; counts are by the class's letters."""
+    """Hold a question with its rounds, by number; counts are by the class's letters."""
 
     asked: Asked
     rounds: dict[int, Item]
@@ -33,7 +34,7 @@ class Voted:
         gain = normalized_gain(before, after)
         if gain is None:
             return "all were right in the first round, so that nothing could be gained"
-        return f"gain {gain:.2f}".replace("-", "−")
+        return f"gain {figure(gain)}"
 
     @property
     def advice(self) -> str:
@@ -45,7 +46,7 @@ class Voted:
 
 @dataclass(frozen=True)
 class Votes:
-    """All of the page."""
+    """Hold all of the page."""
 
     lesson: str
     voted: list[Voted]

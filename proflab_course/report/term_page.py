@@ -6,14 +6,12 @@ of the class's guesses, and what waits for a person.
 
 from __future__ import annotations
 
-import csv
-import io
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from proflab_course.course.csv_table import harmless
+from proflab_course.course.csv_table import csv_text, harmless
 from proflab_course.course.inventory import without_halves
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.tracks import PUBLIC, WEIGHTS, Track, Tracks
@@ -211,9 +209,7 @@ def term_csv(term: Term) -> str:
         state = "nothing handed in" if student.absent else _essays(waits[student.name])
         names = [harmless(student.name, is_text=True), harmless(term.people.get(student.name, ""))]
         rows.append([*names, *points, *both, state])
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\r\n").writerows(rows)
-    return text.getvalue()
+    return csv_text(rows)
 
 
 def _essays(count: int) -> str:

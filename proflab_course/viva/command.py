@@ -8,8 +8,6 @@ fewer questions, and no other is concerned.
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -19,6 +17,7 @@ from pathlib import Path
 from typing import Literal
 
 import proflab_course.grading.lean  # noqa: F401  (first)
+from proflab_course.course.csv_table import csv_text
 from proflab_course.course.exercises import exercise_of
 from proflab_course.course.files import replace_file
 from proflab_course.course.jobs import default_jobs
@@ -292,14 +291,12 @@ def _write(lesson: Lesson, sheets: list[Sheet], folder: Path, arguments: argpars
 
 
 def _index(sheets: list[Sheet]) -> str:
-    out = io.StringIO(newline="")
-    table = csv.writer(out)
-    table.writerow(["student", "exercises", "kinds", "digest"])
+    rows = [["student", "exercises", "kinds", "digest"]]
     for sheet in sheets:
         names = " ".join(q.exercise for q in sheet.questions)
         kinds = " ".join(q.kind for q in sheet.questions)
-        table.writerow([sheet.student, names, kinds, sheet.digest])
-    return out.getvalue()
+        rows.append([sheet.student, names, kinds, sheet.digest])
+    return csv_text(rows)
 
 
 def pool_questions(lesson: Lesson, sandbox: Sandbox, seed: str) -> list[Question]:

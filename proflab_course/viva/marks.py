@@ -7,14 +7,12 @@ private/viva/LESSON.csv; marks of students who come later are added to it.
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from proflab_course.course.csv_table import read_csv
+from proflab_course.course.csv_table import csv_text, read_csv
 from proflab_course.course.files import replace_file
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.words import few
@@ -89,14 +87,12 @@ def keep_marks(course: Course, lesson: str, marks: dict[str, Mark]) -> int:
     """Add marks to those that are kept, and return the number of students who have some."""
     together = kept_marks(course, lesson) | marks
     most = max((len(mark.marks) for mark in together.values()), default=0)
-    out = io.StringIO(newline="")
-    rows = csv.writer(out)
-    rows.writerow(["student", *(f"q{n}" for n in range(1, most + 1))])
+    rows: list[list[object]] = [["student", *(f"q{n}" for n in range(1, most + 1))]]
     for student in sorted(together):
-        rows.writerow([student, *("" if m is None else m for m in together[student].marks)])
+        rows.append([student, *("" if m is None else m for m in together[student].marks)])
     path = kept_path(course, lesson)
     path.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(path, out.getvalue().encode())
+    replace_file(path, csv_text(rows).encode())
     return len(together)
 
 

@@ -7,7 +7,6 @@ package that Canvas imports: a zip with imsmanifest.xml and an assessment of ite
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import html
 import io
@@ -16,7 +15,7 @@ import zipfile
 from collections.abc import Iterable, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
-from proflab_course.course.csv_table import harmless
+from proflab_course.course.csv_table import csv_text, harmless
 from proflab_course.viva.questions import LETTERS, Question
 from proflab_course.viva.sheet import Sheet
 
@@ -26,16 +25,14 @@ _TITLES = {"viva": "which input tells?", "concepts": "concept questions"}
 
 def as_csv(sheets: Iterable[Sheet]) -> str:
     """Return a row for each question of each sheet: student, question, stem, A to D; no key."""
-    out = io.StringIO(newline="")
-    rows = csv.writer(out)
-    rows.writerow(["student", "question", "stem", *LETTERS[:_OPTIONS]])
+    rows = [["student", "question", "stem", *LETTERS[:_OPTIONS]]]
     for sheet in sheets:
         for number, q in enumerate(sheet.questions, 1):
             stem = "\n".join(filter(None, (q.stem, q.text)))
             options = [*q.options, *[""] * (_OPTIONS - len(q.options))]
             cells = [sheet.student, str(number), stem, *options]
-            rows.writerow([harmless(cell) for cell in cells])
-    return out.getvalue()
+            rows.append([harmless(cell) for cell in cells])
+    return csv_text(rows)
 
 
 # ── GIFT ─────────────────────────────────────────────────────────────────────────────────────
