@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from proflab.lesson.kernel_record import Record
 
-_LETTERS = "ABCD"
+LETTERS = "ABCD"
 _TEST = "test_concept_"
 
 
@@ -17,7 +17,7 @@ def choice(answer: str | None) -> str:
     'B'
     """
     letter = answer.strip().upper() if isinstance(answer, str) else ""
-    if len(letter) != 1 or letter not in _LETTERS:
+    if len(letter) != 1 or letter not in LETTERS:
         raise ValueError(f'put "A", "B", "C" or "D" in place of {_shown(answer)}')
     return letter
 
@@ -26,10 +26,15 @@ def _shown(answer: object) -> str:
     return repr(answer) if answer is None or isinstance(answer, str) else type(answer).__name__
 
 
+def is_question(test: str) -> bool:
+    """Return True for the name of a test cell of a concept question."""
+    return test.startswith(_TEST)
+
+
 def answered_line(record: Record) -> str:
     """Return how many of a lesson's concept questions are answered; empty where it has none."""
     if record.outline is None:
         return ""
-    tests = [c.name for c in record.outline.cells.values() if c.name.startswith(_TEST)]
+    tests = [c.name for c in record.outline.cells.values() if is_question(c.name)]
     answered = sum(test in record.tests and record.tests[test].state == "passed" for test in tests)
     return f"concept questions: {answered} of {len(tests)} answered" if tests else ""

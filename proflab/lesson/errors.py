@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Iterable, Iterator
 from types import FrameType
 
+from proflab.lesson.concepts import is_question
 from proflab.lesson.outline import Exercise, LessonCell, Outline
 
 _MOST_FRAMES = 4
@@ -78,7 +79,7 @@ def tell(
     in_doubt = cell is not None and (cell.rests_on_exercises or bool(own_earlier))
     if exercise is None and not in_doubt:
         return None
-    if cell is not None and cell.name.startswith("test_concept_") and type(error) is ValueError:
+    if cell is not None and is_question(cell.name) and type(error) is ValueError:
         return [str(error)]
     if isinstance(error, NameError) and outline and error.name in outline.exercises:
         missing = outline.exercises[error.name]

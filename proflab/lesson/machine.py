@@ -1,4 +1,4 @@
-"""What this Python has and another may not: threads, processes, psutil, a clock of fine steps.
+"""Tell what this Python has and another may not: threads, processes, psutil, fine clocks.
 
 A Python in a browser has none of them. What may not enter: a measurement.
 """

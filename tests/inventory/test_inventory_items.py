@@ -26,7 +26,7 @@ def lessons():
 
 
 def line_of(item):
-    """What an item's line yields: the value of its last statement."""
+    """Return what an item's line yields: the value of its last statement."""
     scope = {**lessons(), "json": json, "math": math, "statistics": statistics, "nn": nn}
     *before, last = item.line.split("; ")
     exec("\n".join(before), scope)

@@ -1,4 +1,4 @@
-"""What a Python may lack: it is said in one sentence, and all else goes on.
+"""Hide what a Python may lack: it is said in one sentence, and all else goes on.
 
 `.ci/bare` runs the lessons' cells in a process from which threads, processes, psutil, fine clocks
 and integers of 64 bits are taken away (tests/helpers/bare_python.py).
