@@ -3,8 +3,9 @@
     python benchmarks/bench_evening.py             # clones this repository into a temporary folder
     python benchmarks/bench_evening.py --record    # and keeps the table for the site
 
-Every command of the page is run as it is printed, in order; the clone is of this repository. The
-minutes for reading are those of the page's headings. Packages are fetched as `make setup` does.
+The table that it prints stands at the end of the page. Every command of the page is run as it is
+printed, in order; the clone is of this repository. The minutes for reading are those of the page's
+headings. Packages are fetched as `make setup` does.
 """
 
 from __future__ import annotations
@@ -54,15 +55,25 @@ def main() -> int:
                 print(failed, file=sys.stderr)
                 return 1
             rows.append((step.title, time.monotonic() - began, step.reading))
-    width = max(len(title) for title, *_ in rows)
-    print(f"{'step':<{width}}  computer  reading  clock")
-    clock = 0.0
-    for title, seconds, reading in rows:
-        clock += seconds / 60 + reading
-        print(f"{title:<{width}}  {seconds:6.0f} s  {reading:3} min  {clock:3.0f} min")
-    seconds, reading = sum(row[1] for row in rows), sum(row[2] for row in rows)
-    print(f"{'in all':<{width}}  {seconds:6.0f} s  {reading:3} min  {clock:3.0f} min")
+    print(clock(rows))
     return 0
+
+
+def clock(rows: list[tuple[str, float, int]]) -> str:
+    """Return the page's table: of each step the computer's seconds, the reader's minutes, the sum.
+
+    rows: title, seconds, minutes
+    """
+    width = max(len(title) for title, *_ in rows)
+    lines = [f"| {'step':<{width}} | computer | reading | clock |"]
+    lines += [f"|{'-' * (width + 2)}|---------:|--------:|------:|"]
+    passed = 0.0
+    for title, seconds, reading in rows:
+        passed += seconds / 60 + reading
+        lines += [f"| {title:<{width}} | {seconds:5.0f} s | {reading:3} min | {passed:2.0f} min |"]
+    seconds, reading = sum(row[1] for row in rows), sum(row[2] for row in rows)
+    lines += [f"| {'in all':<{width}} | {seconds:5.0f} s | {reading:3} min | {passed:2.0f} min |"]
+    return "\n".join(lines)
 
 
 def _run(step: Step, place: Path) -> str:

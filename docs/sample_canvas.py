@@ -19,8 +19,8 @@ LESSON = "01_parameters"
 # A folder of submitted/ for each student in order, and how the file was called when it was saved.
 HAND_INS = {
     "complete": f"{LESSON}.ipynb",
-    "half_done": f"{LESSON}.ipynb",
     "forgets_biases": f"{LESSON}.ipynb",
+    "empty": f"{LESSON}.ipynb",
     "lost_metadata": f"{LESSON}-1.ipynb",
     "browser_copy": f"{LESSON} (1).ipynb",
 }
@@ -33,6 +33,10 @@ def main(arguments: list[str]) -> int:
     """Write both files into the folder that is named; returns the exit status."""
     if len(arguments) != 1:
         print(__doc__, file=sys.stderr)
+        return 2
+    if missing := [name for name in HAND_INS if not (ROOT / "submitted" / name).is_dir()]:
+        problem = f"submitted/{missing[0]} of the sample class is not there"
+        print(f"sample_canvas.py: {problem}: `git checkout submitted`", file=sys.stderr)
         return 2
     folder = Path(arguments[0])
     folder.mkdir(parents=True, exist_ok=True)
