@@ -10,8 +10,10 @@ import argparse
 import contextlib
 import importlib
 import io
+import os
 import re
 import sys
+from collections.abc import Iterator
 from typing import Any, TextIO
 
 COMMANDS = {
@@ -39,7 +41,11 @@ _CONTROLS = re.compile(r"[\0-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u20
 
 
 class _Printable:
-    """A stream for all that commands print, which may hold a stranger's text."""
+    """A stream for all that commands print, which may hold a stranger's text.
+
+    A reader that has seen enough, such as `head`, ends no command: what it does not read is lost,
+    and the work goes on.
+    """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -48,8 +54,24 @@ class _Printable:
 
     def write(self, text: str) -> int:
         """Write text, a mark in place of each control character but the end of a line."""
-        self._stream.write(_CONTROLS.sub("�", text))
+        with self._perhaps_unread():
+            self._stream.write(_CONTROLS.sub("�", text))
         return len(text)
+
+    def flush(self) -> None:
+        """Write what was kept back."""
+        with self._perhaps_unread():
+            self._stream.flush()
+
+    @contextlib.contextmanager
+    def _perhaps_unread(self) -> Iterator[None]:
+        """Send all that follows to nobody once nobody reads."""
+        try:
+            yield
+        except BrokenPipeError:
+            nobody = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nobody, self._stream.fileno())
+            os.close(nobody)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -62,7 +84,10 @@ def main(argv: list[str] | None = None) -> int:
         contextlib.redirect_stdout(_Printable(sys.stdout)),
         contextlib.redirect_stderr(_Printable(sys.stderr)),
     ):
-        return _run(argv)
+        try:
+            return _run(argv)
+        finally:
+            sys.stdout.flush()
 
 
 def _run(argv: list[str]) -> int:

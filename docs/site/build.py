@@ -6,9 +6,10 @@
     python docs/site/build.py --size small      # smaller: seconds a lesson, not a minute
     python docs/site/build.py --no-pdf          # slides as HTML alone
 
-The steps: put the pages together (this file, lessons.py, slides.py, api.py, figures.py, tracks.py),
-have Sphinx make HTML of them (conf.py, links.py), and search it for solutions and hidden cases. A
-warning of Sphinx fails the build, so no link between pages is broken. Nothing is fetched.
+The steps: put the pages together (this file, lessons.py, slides.py, api.py, figures.py, and for
+teachers tracks.py, blueprint.py, lectures.py, exam.py), have Sphinx make HTML of them (conf.py,
+links.py), and search it for solutions and hidden cases. A warning of Sphinx fails the build, so no
+link between pages is broken. Nothing is fetched.
 """
 
 from __future__ import annotations
@@ -24,15 +25,19 @@ from string import Template
 
 import nbformat
 from api import write_api
+from blueprint import blueprint_page
+from exam import exam_page
 from figures import figures_page
+from lectures import lectures_page
 from lessons import demo_outputs, lesson_page
 from slides import deck, slides_page, write_deck
 from tqdm import tqdm
-from tracks import PICTURE, tracks_page
+from tracks import PICTURE, overview, tracks_page
 
 from proflab_course.build.leaks import leaks
 from proflab_course.build.make import Plan, support_files
 from proflab_course.build.stamp import Address
+from proflab_course.course.inventory import without_halves
 from proflab_course.course.layout import Course, CourseError
 
 HERE = Path(__file__).resolve().parent
@@ -85,7 +90,7 @@ def stage(course: Course, output: Path, demos: list[str] | None, size: str, pdf:
     for folder in (pages, extra, output / "html"):
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-    lessons = course.lessons("release")
+    lessons = without_halves(course.lessons("release"))
     for path in documents(course.root):
         copy(path, pages / path.relative_to(course.root))
     for picture in support_files(course.root / "docs" / "pictures"):
@@ -103,8 +108,13 @@ def stage(course: Course, output: Path, demos: list[str] | None, size: str, pdf:
     (pages / "docs" / "api" / "index.md").write_text(_API.format("\n".join(names)), "utf-8")
     (pages / "docs" / "figures.md").write_text(figures_page(course.root / "docs" / "figures"))
     (pages / "docs" / "slides.md").write_text(slides_page(decks), encoding="utf-8")
+    path = pages / "docs" / "teaching.md"
+    path.write_text(for_teachers(course, path.read_text(encoding="utf-8")), encoding="utf-8")
     page, graph = tracks_page(course)
-    (pages / "docs" / "tracks.md").write_text(page, encoding="utf-8")
+    made = {"tracks": page, "blueprint": blueprint_page(course)}
+    made |= {"lectures": lectures_page(course), "exam": exam_page(course)}
+    for name, text in made.items():
+        (pages / "docs" / f"{name}.md").write_text(text, encoding="utf-8")
     (pages / "docs" / PICTURE).write_text(graph, encoding="utf-8")
     (pages / "index.md").write_text(start_page(course, lessons), encoding="utf-8")
     return lessons
@@ -131,6 +141,18 @@ def copy(path: Path, target: Path) -> None:
     """Copy a file, and make its folder."""
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(path, target)
+
+
+TRACKS_HERE = "<!-- the site shows the table of tracks here -->"
+
+
+def for_teachers(course: Course, text: str) -> str:
+    """Return the page for teachers with the table of tracks, and links that stay in the site."""
+    start = re.escape(f"{Address.read(course.root).documentation}/docs/")
+    text = re.sub(rf"\]\({start}([\w-]+)\.html\)", r"](\1.md)", text)
+    if TRACKS_HERE not in text:
+        raise CourseError(f"docs/teaching.md lacks the line {TRACKS_HERE}")
+    return text.replace(TRACKS_HERE, overview(course))
 
 
 # ── the start page ───────────────────────────────────────────────────────────────────────────
@@ -170,22 +192,22 @@ def start_page(course: Course, lessons: list[str]) -> str:
         _CONTENTS.format(caption, "\n".join(names))
         for caption, names in (
             ("Lessons", named),
-            ("Learn and teach", _TEACH),
+            ("Learn", _LEARN),
+            ("Teach", _TEACH),
             ("How it works", _WORKS),
             ("Reference", _REFERENCE),
         )
     )
 
 
-_TEACH = (
-    "docs/teaching",
-    "docs/students",
-    "docs/glossary",
-    "docs/tracks",
-    "docs/instructors",
-    "docs/slides",
+_LEARN = ("docs/students", "docs/glossary")
+_TEACH = tuple(
+    f"docs/{name}"
+    for name in (
+        *("teaching", "first-evening", "tracks", "blueprint", "lectures", "slides", "exam"),
+        *("instructors", "assistants", "ai", "inventory", "write-a-lesson"),
+    )
 )
-_TEACH += ("docs/assistants", "docs/ai", "docs/inventory", "docs/write-a-lesson")
 _WORKS = ("docs/engine", "docs/architecture", "docs/security", "docs/figures")
 _REFERENCE = ("docs/api/index", "docs/torch", "docs/gpu-sources", "CONTRIBUTING", "CHANGELOG")
 

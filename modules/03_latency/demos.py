@@ -24,7 +24,8 @@ import numpy as np
 
 from proflab import Tensor, example_input, models, nn
 from proflab.lesson import doubles, machine
-from proflab.lesson.plot import COLOURS, FAINT, INK, QUIET, STYLE, Picture, canvas, extremes, short
+from proflab.lesson.alt_text import lines_in_words
+from proflab.lesson.plot import COLOURS, FAINT, INK, QUIET, STYLE, Picture, canvas, short
 
 Point = tuple[float, float, float, float]
 _Rule = Callable[[list[float]], tuple[float, float]]
@@ -300,12 +301,8 @@ def intervals(
     guess: float | None = None,
 ) -> Picture:
     """Draw lines through points (x, middle, low, high), and a guessed x as a dashed line."""
-    said = "; ".join(
-        f"{name} from {show(points[0][1])} at {short(points[0][0])} to "
-        f"{show(points[-1][1])} at {short(points[-1][0])}"
-        + extremes([point[:2] for point in points], show)
-        for name, points in series.items()
-    )
+    middles = {name: [point[:2] for point in points] for name, points in series.items()}
+    said = lines_in_words(middles, show, short, log)
     if isinstance(guess, bool) or not isinstance(guess, (int, float)) or not 0 < guess < 1e12:
         guess = None
     said += "" if guess is None else f"; your guess: {short(guess)}"

@@ -22,7 +22,11 @@
 # Often it waits as the old one did, because the time went where nobody had looked: into a copy, a data loader, ten thousand tiny operations.
 # In this lesson you write what tells you before you buy: a profiler, which draws the picture above for any model.
 #
-# **You will be able to** record every operation of any model; say where its time goes, and whether calculation or memory limits a layer; and say what watching costs, and how long a sampler has to watch.
+# **You will be able to**
+#
+# - record every operation of any model;
+# - say where its time goes, and whether calculation or memory limits a layer;
+# - say what watching costs, and how long a sampler has to watch.
 #
 # **You need** the hook of lesson 02, section 8, and gradients: `backward()` and `requires_grad`.
 #

@@ -22,15 +22,16 @@
 #
 # Somebody offers you a card with twice the FLOP/s.
 # Will your model run twice as fast?
-# Often not: many operations of a neural network wait for memory, and faster arithmetic does not help them.
+# Often not: many operations wait for memory, and faster arithmetic does not help them.
 # This lesson tells you which ones, before you spend the money.
-# At its end you draw the picture above for your own machine: its roofs, measured by you, and a model's operations below them, recorded by your own profiler.
+# At its end you draw this picture for your own machine: its roofs, measured by you, and a model's operations, recorded by your profiler.
 #
 # **You will be able to**
 #
 # - say what a computation can reach at best, from its FLOPs and its bytes alone;
 # - measure the two roofs of a machine, and tell which of three walls an operation is at;
-# - say what a faster part would do for the whole, before anybody builds it.
+# - say what a faster part would do for the whole, before anybody builds it;
+# - make a program faster by order, batches and fusion.
 #
 # **You need** lesson 02 for FLOPs, lesson 03 for times, and lesson 05, section 1, for bytes and the recorder.
 # Arguments stay as they are.

@@ -18,6 +18,7 @@ import numpy as np
 
 from proflab import Tensor, example_input, models, no_grad
 from proflab.lesson import measuring, plot
+from proflab.lesson.alt_text import lines_in_words
 from proflab.lesson.demo import demo_size, rounds
 from proflab.lesson.hardware import Cache, Hardware, in_bytes, this_machine
 from proflab.lesson.measuring import Rates
@@ -324,7 +325,8 @@ def sweep(rates: Mapping[int, Rates], caches: Sequence[Cache], call: float) -> P
     longer than the smallest, `call` seconds.
     """
     fastest = max(high for *_, high in rates.values())
-    said = ", ".join(f"{in_bytes(at)} {rate(mid, 'B/s')}" for at, (_, mid, _) in rates.items())
+    middles = {"a copy": [(at, mid) for at, (_, mid, _) in rates.items()]}
+    said = lines_in_words(middles, lambda reached: rate(reached, "B/s"), in_bytes, "x")
     with canvas(8.6, 3.9, f"Copies by their size, read and written: {said}") as (picture, axes):
         for cache_ in caches:
             axes.axvline(cache_.size, color=QUIET, lw=1, ls=_DASHES[0], zorder=0)

@@ -19,18 +19,19 @@
 # ![Measured against predicted times of three models. Open marks, by FLOPs and bytes alone, lie above the diagonal; filled ones, corrected by one recorded pass, nearer to it. In the opening picture, median errors after one recorded pass are LeNet-5 16%, ResNet-18 20%, GPT-2 small 29%; at worst -53% and +38%.](diagonal.png)
 #
 # A program runs in a second today.
-# Next year it will get ten times as much data.
+# Next year it gets ten times as much data.
 # Will it need ten seconds or a hundred?
 #
-# The lesson has two parts, and each can be done on its own.
-# *Prediction* fits costs, tests the fits, and predicts a model that you would rather not load; you draw this picture for your own machine.
+# The lesson has two parts, and each can be done alone.
+# *Prediction* fits costs, tests the fits, and predicts a model that you would rather not load; you draw this picture for your machine.
 # *Locality*, after the break, asks why a library multiplies two matrices so much faster than three loops: you simulate a cache and count.
 #
 # **You will be able to**
 #
 # - say by which power a cost grows, and why that power changes;
 # - fit a cost to measurements, test the fit, and predict a model from its shapes and two roofs;
-# - explain a speed-up as a product of causes, and count the cache misses behind one of them.
+# - explain a speed-up as a product of causes, and count the cache misses behind one;
+# - find an order that costs less.
 #
 # **You need** an op's FLOPs and bytes (lesson 05, section 1), the two roofs of lesson 06, and logarithms.
 #

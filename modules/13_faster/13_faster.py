@@ -27,8 +27,7 @@
 # **You will be able to**
 #
 # - find what to change first in a program that you have never seen;
-# - say what a change is worth, before you make it and after;
-# - give a number for why you stopped.
+# - say what a change is worth, before you make it and after, and give a number for why you stopped.
 #
 # **You need** what an op costs on a declared machine (lesson 06, section 7), attention (lesson 02, section 5), an interval for a speed-up (lesson 08, section 3), and `interaction` (lesson 11).
 

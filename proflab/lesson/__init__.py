@@ -4,6 +4,7 @@ What one lesson uses lies beside that lesson, in its folder. For cells:
 
 guesses:       compare a reader's guess with the answer
 plot:          draw pictures in one style
+alt_text:      say in words what a picture shows
 demo:          make demo cells smaller where a test runs them
 noise:         show load and interval beside what was measured
 measuring:     measure a machine: turns, thread counts, array sizes

@@ -19,6 +19,8 @@ from functools import partial
 from numbers import Real
 from typing import Any
 
+from proflab.lesson.alt_text import bars_in_words, lines_in_words, parts_in_words
+
 # Okabe and Ito's colours: told apart by the colour-blind, and light to dark in print.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
 # One colour an op, or kind of op, in all lessons; what is not here takes a colour that is left.
@@ -116,19 +118,6 @@ def colours_of(names: Iterable[str]) -> dict[str, str]:
     return {name: OP_COLOURS.get(name) or next(left, QUIET) for name in names}
 
 
-def extremes(points: Sequence[tuple[float, float]], show: Callable[[float], str]) -> str:
-    """Return the lowest and the highest point of a line in words; "" where its ends are these.
-
-    >>> extremes([(1, 10), (20, 1000), (300, 10)], "{:,.0f}".format)
-    ', highest 1,000 at 20'
-    """
-    values, said = [y for _, y in points], ""
-    for word, extreme in (("lowest", min(values)), ("highest", max(values))):
-        if extreme not in (values[0], values[-1]):
-            said += f", {word} {show(extreme)} at {short(points[values.index(extreme)][0])}"
-    return said
-
-
 def short(count: float, giga: str = "B") -> str:
     """Return a count as it fits beside a bar: 37 · 9.4 K · 2.36 M · 1.56 B · 3.2 T.
 
@@ -176,10 +165,9 @@ def bars(
     colours = [paints[row[group] if group else None] for row in rows]
     guesses = {names.index(n): g for n, g in (guess or {}).items() if n in names and _drawable(g)}
     said = "; ".join(f"{n} {show(v)}" for n, v in zip(names, values, strict=True))
-    with canvas(7.5, 0.9 + 0.3 * len(rows), f"{title or 'Bars'} ({unit}): {said}") as (
-        picture,
-        axes,
-    ):
+    point = bars_in_words(dict(zip(names, values, strict=True)), show)
+    alt = f"{title or 'Bars'} ({unit}): " + ". ".join(filter(None, [point, said]))
+    with canvas(7.5, 0.9 + 0.3 * len(rows), alt) as (picture, axes):
         if log:
             axes.scatter(values, range(len(rows)), c=colours, s=60, zorder=3)
             axes.set_xscale("log")
@@ -234,7 +222,7 @@ def shares(
         + ", ".join(f"{kind} {count / totals[model]:.1%}" for kind, count in parts.items())
         for model, parts in models.items()
     )
-    alt = f"{title or 'Shares'} (of all {unit}). {said}"
+    alt = f"{title or 'Shares'} (of all {unit}). {parts_in_words(models)}. {said}"
     with canvas(8.0, 1.2 + 0.36 * len(models), alt) as (picture, axes):
         left = [0.0] * len(models)
         for kind, colour in colours_of(kinds).items():
@@ -270,10 +258,7 @@ def curves(
     show: Callable[[float], str] = short,
 ) -> Picture:
     """Draw lines through (x, y) points, each named at its end; `log` may be "x", "y" or "xy"."""
-    said = "; ".join(
-        f"{name} from {show(points[0][1])} to {show(points[-1][1])}{extremes(points, show)}"
-        for name, points in series.items()
-    )
+    said = lines_in_words(series, show, short, log)
     with canvas(7.5, 3.8, f"{title or 'Lines'}: {y} against {x}. {said}") as (picture, axes):
         for index, (name, points) in enumerate(series.items()):
             style = {"color": COLOURS[index % len(COLOURS)], "marker": "osD^v"[index % 5]}

@@ -6,6 +6,7 @@ sections.py    a lesson's sections: their minutes and points
 overlay.py     private cases and mark schemes take the place of the public ones
 minutes.py     how many minutes a section takes, in its heading
 tracks.py      what a track leaves out becomes given code, or goes
+objectives.py  what serves each objective of a lesson, and whether it is enough
 mentions.py    a link for what a track's text mentions and its class never saw
 vary.py        --seed N: other inputs in the hidden cases that may vary
 draw.py        a lesson's own draws: files and races; by_student.py one for each student

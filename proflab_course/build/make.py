@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -44,6 +45,7 @@ from proflab_course.build.map_cell import Place, builders
 from proflab_course.build.measures import Measured, measured
 from proflab_course.build.mentions import Tree, lacking_ideas, track_line
 from proflab_course.build.notes import lesson_notes
+from proflab_course.build.objectives import drop_promises, objective_mistakes
 from proflab_course.build.overlay import apply_overlay, overlay_path
 from proflab_course.build.policy import Policy, chosen_policy
 from proflab_course.build.release import generate_release
@@ -113,7 +115,7 @@ class Plan:
     milestones: dict[str, Milestone] = field(default_factory=dict)
     built: dict[str, Collection] = field(default_factory=dict)
     figures: dict[str, list[Measured]] = field(default_factory=dict)
-    beyond_limits: dict[str, list[str]] = field(default_factory=dict)
+    beyond_limits: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     policy: Policy | None = None
     concepts: dict[str, list[Concept]] = field(default_factory=dict)
     concept_points: bool = False
@@ -184,6 +186,9 @@ class Plan:
                 self.taken[lesson.name] = Taken(lesson)
             elif lesson.name in self.track.lessons:
                 self.taken[lesson.name] = apply_track(lesson, self.tracks, self.track)
+                times = self.tracks.times[lesson.name]
+                self.beyond_limits[lesson.name] += objective_mistakes(lesson, times)
+                drop_promises(self.taken[lesson.name], lesson, times)
         for name in self.wanted:
             lesson = self.taken[name].lesson
             self.milestones[name] = milestone_in(lesson, self.milestones[name])
@@ -233,7 +238,7 @@ class Plan:
         """Measure a lesson, and hold it to the limits if it is limited and in the default track."""
         figures = measured(lesson, self.course.module(lesson.name).parent)
         self.figures[lesson.name] = figures
-        self.beyond_limits[lesson.name] = list(untimed_sections(lesson))
+        self.beyond_limits[lesson.name] += untimed_sections(lesson)
         limited = self.tracks is not None and self.tracks.times[lesson.name].limited
         if limited and self.track.name == DEFAULT:
             self.beyond_limits[lesson.name] += limit_mistakes(lesson, figures)

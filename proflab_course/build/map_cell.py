@@ -28,9 +28,9 @@ from proflab_course.build.sections import (
     total_line,
 )
 from proflab_course.course.exercises import exercise_of
+from proflab_course.course.lesson_times import LessonTimes
 from proflab_course.course.notebook import GIVEN_TAG, Cell, Lesson
 from proflab_course.course.prose import paragraphs
-from proflab_course.course.tracks import LessonTimes
 
 MAP_TAG = "map"
 LINES = 18  # at most, blank ones apart
@@ -144,7 +144,7 @@ def _rows(lesson: Lesson, times: LessonTimes | None) -> Iterator[_Row]:
         for cell in (cell for cell in section.cells if cell.role == "exercise"):
             purpose = times.purposes.get(cell.name, "") if times else ""
             minutes = times.minutes.get(cell.name, 0) if times else 0
-            purpose = purpose or _purpose(cell)
+            purpose = purpose or purpose_of(cell)
             yield _Row((_linked(cell.name, section),), section, purpose, minutes, points[cell.name])
 
 
@@ -179,7 +179,7 @@ def _table(rows: list[_Row], with_minutes: bool) -> str:
     return "\n".join(lines)
 
 
-def _purpose(cell: Cell) -> str:
+def purpose_of(cell: Cell) -> str:
     """Return what an exercise is for: its docstring's first sentence, up to a colon or semicolon.
 
     "Return" at its begin goes, and a type at its end.

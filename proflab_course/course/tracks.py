@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from proflab_course.course.layout import LESSON_NAME, CourseError
+from proflab_course.course.lesson_times import LessonTimes, read_times, refuse_unknown
 
 PUBLIC, PRIVATE = "modules/tracks.toml", "private/tracks.toml"
 DEFAULT = "term"
@@ -31,28 +32,7 @@ _KINDS: dict[str, type | tuple[type, ...]] = {
     "weight": str,
 }
 WEIGHTS = ("points", "minutes")
-_NEED = re.compile(r"(\d\d)(?: §(\S+))?")
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
-
-
-@dataclass(frozen=True)
-class LessonTimes:
-    """A lesson's exercises in order with their minutes of writing, its essay's, and its needs.
-
-    needs: the earlier lessons whose ideas it builds on, as "02" or, with a section, "02 §8".
-    purposes: what an exercise is for, in a few words, where its docstring does not say it well.
-    limited: whether it is held to the limits of build/limits.py, or only told of them.
-    measured: the students by whose median the minutes were corrected; 0: they are estimates.
-    listed: whether it has a table.
-    """
-
-    minutes: Mapping[str, int]
-    essay: int = 0
-    needs: tuple[str, ...] = ()
-    purposes: Mapping[str, str] = field(default_factory=dict)
-    limited: bool = False
-    measured: int = 0
-    listed: bool = True
 
 
 @dataclass(frozen=True)
@@ -104,12 +84,12 @@ class Tracks:
             return None
         if public is None:
             raise CourseError(f"{PRIVATE} needs {PUBLIC}, with the minutes of every exercise")
-        _known(public, {"lesson", "track", "limits"}, PUBLIC)
-        _known(private or {}, {"lesson", "track", "use"}, PRIVATE)
+        refuse_unknown(public, {"lesson", "track", "limits"}, PUBLIC)
+        refuse_unknown(private or {}, {"lesson", "track", "use"}, PRIVATE)
         times: dict[str, LessonTimes] = {}
         for file, data in ((PUBLIC, public), (PRIVATE, private or {})):
             for name, entry in _table(data, "lesson", file).items():
-                times[name] = _times(name, entry, file, data.get("limits") is True)
+                times[name] = read_times(name, entry, file, data.get("limits") is True)
         times = dict(sorted(times.items()))
         tracks: dict[str, Track] = {}
         for file, data in ((PUBLIC, public), (PRIVATE, private or {})):
@@ -213,40 +193,11 @@ def _toml(root: Path, file: str) -> dict[str, Any] | None:
         raise CourseError(f"{file} is not valid TOML: {error}") from None
 
 
-def _known(data: dict[str, Any], keys: set[str], file: str) -> None:
-    for key in sorted(data.keys() - keys):
-        raise CourseError(f"{file} has an entry {key!r}; it may have {', '.join(sorted(keys))}")
-
-
 def _table(data: dict[str, Any], key: str, file: str) -> dict[str, dict[str, Any]]:
     found = data.get(key, {})
     if not isinstance(found, dict) or not all(isinstance(v, dict) for v in found.values()):
         raise CourseError(f"{file}: {key} must hold tables, such as [{key}.NAME]")
     return found
-
-
-def _times(name: str, entry: dict[str, Any], file: str, limited: bool) -> LessonTimes:
-    where = f"{file}, lesson {name}"
-    _known(entry, {"needs", "essay", "minutes", "measured", "for"}, where)
-    measured, purposes = entry.get("measured", 0), entry.get("for", {})
-    if not isinstance(purposes, dict) or not all(isinstance(p, str) for p in purposes.values()):
-        raise CourseError(f"{where}: `for` holds a few words for an exercise, in quotes")
-    if unknown := sorted(purposes.keys() - entry.get("minutes", {}).keys()):
-        raise CourseError(f"{where}: `for` names {unknown[0]}, which has no minutes")
-    minutes, essay, needs = entry.get("minutes", {}), entry.get("essay", 0), entry.get("needs", [])
-    if not isinstance(minutes, dict) or not all(
-        map(_is_minutes, (*minutes.values(), essay, measured))
-    ):
-        raise CourseError(f"{where}: minutes are whole numbers, such as `linear_parameters = 5`")
-    for need in needs if isinstance(needs, list) else [needs]:
-        match = _NEED.fullmatch(str(need))
-        if not match or int(match[1]) >= int(name[:2]):
-            raise CourseError(f'{where}: it needs {need!r}; write an earlier lesson as "02 §8"')
-    return LessonTimes(minutes, essay, tuple(needs), purposes, limited, measured)
-
-
-def _is_minutes(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def _track(
@@ -261,7 +212,7 @@ def _track(
         raise CourseError(f"{where}: its name may have small letters, digits, - and _ only")
     chosen = {key: value for key, value in entry.items() if LESSON_NAME.fullmatch(key)}
     settings = {key: value for key, value in entry.items() if key not in chosen}
-    _known(settings, set(_KINDS), where)
+    refuse_unknown(settings, set(_KINDS), where)
     for key, value in settings.items():
         if not isinstance(value, _KINDS[key]) or (key == "hours" and isinstance(value, bool)):
             raise CourseError(f"{where}: {key} has a value of the wrong type")

@@ -3,6 +3,7 @@
 command.py    the command: which kind of questions, and the files that it writes
 concepts.py   the concept questions, in the letters of the class's release
 guesses.py    the guesses that a lesson asks for: what each asks, and how its cell says to answer
+exam.py       an examination on paper: calls to work out, questions, functions to write
 pages.py      questions as pages for a hall, a phone and paper, and as a table to fill in
 peer.py       what peer instruction does after a vote
 votes.py      the filled-in tables, read back as counts

@@ -14,13 +14,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PackageLoader
+from jinja2 import Environment
 from markupsafe import Markup
 
 from proflab_course.course.concepts import LETTERS
 from proflab_course.course.csv_table import csv_text
 from proflab_course.grading.pages.markup import Piece, to_html
-from proflab_course.questions.concepts import Asked
+from proflab_course.grading.pages.templates import template_loader
+from proflab_course.questions.concepts import Asked, inline
 from proflab_course.questions.peer import STEPS
 from proflab_course.questions.votes import ROUND_COLUMNS, ROUNDS
 
@@ -49,26 +50,26 @@ class Question:
         return Markup(shown)  # noqa: S704 (it has passed the filter)
 
 
-_Files = Iterator[tuple[str, str, bytes]]  # for each file its name, what it is, and its bytes
+Files = Iterator[tuple[str, str, bytes]]  # for each file its name, what it is, and its bytes
 
 
-def guess_pages(lesson: str, questions: Sequence[Question]) -> _Files:
+def guess_pages(lesson: str, questions: Sequence[Question]) -> Files:
     """Yield the files about a lesson's guesses: for phones, for paper, and a table to fill in."""
     start = f"{lesson[:2]}-guesses"
-    values = {"lesson": lesson, "title": _title(lesson), "questions": questions}
+    values = {"lesson": lesson, "title": page_title(lesson), "questions": questions}
     yield f"{start}.html", "Page for phones", render_page("phone", values, script="phone")
     yield f"{start}-paper.html", "Sheet to print", render_page("paper", values)
     rows = [(question.name, "", "") for question in questions for _ in range(2)]
     yield f"{start}.csv", "Table to fill in", csv_text([COLUMNS, *rows]).encode()
 
 
-def concept_pages(lesson: str, asked: Sequence[Asked], figures: Mapping[str, Figures]) -> _Files:
+def concept_pages(lesson: str, asked: Sequence[Asked], figures: Mapping[str, Figures]) -> Files:
     """Yield the files about a lesson's concept questions: for the hall, for paper, with the keys.
 
     figures: those of a graded class, by the questions' ids; they go on the page with the keys.
     """
     start = lesson[:2]
-    values = {"lesson": lesson, "title": _title(lesson), "questions": asked}
+    values = {"lesson": lesson, "title": page_title(lesson), "questions": asked}
     yield f"{start}.html", "Page to show", render_page("lecture", values, script="lecture")
     yield f"{start}-paper.html", "Sheet to print, A5", render_page("letters", values)
     keys = {**values, "figures": figures, "steps": STEPS}
@@ -77,7 +78,8 @@ def concept_pages(lesson: str, asked: Sequence[Asked], figures: Mapping[str, Fig
     yield f"{start}-votes.csv", "Table to fill in", csv_text([ROUND_COLUMNS, *rows]).encode()
 
 
-def _title(lesson: str) -> str:
+def page_title(lesson: str) -> str:
+    """Return a lesson's number and name as a page has them: "07 · Scaling"."""
     number, _, name = lesson.partition("_")
     return f"{number} · {name.replace('_', ' ').capitalize()}"
 
@@ -89,14 +91,13 @@ def render_page(
 
     script: the name of one beside the templates, which alone may run in the page.
     """
-    own = [] if folder is None else [FileSystemLoader(folder)]
     made = Environment(
-        loader=ChoiceLoader([*own, PackageLoader("proflab_course.questions")]),
+        loader=template_loader("proflab_course.questions", *([] if folder is None else [folder])),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["value"] = _value
+    made.filters |= {"value": _value, "inline": inline}
     trusted = {}
     if script and made.loader:
         text = made.loader.get_source(made, f"{script}.js")[0]

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from jinja2 import Environment, PackageLoader
+from jinja2 import Environment
 from markupsafe import Markup
 
 from proflab_course.course.concepts import question_of
@@ -29,6 +29,7 @@ from proflab_course.grading.pages.board import (
     shown_cost,
 )
 from proflab_course.grading.pages.inert import readable
+from proflab_course.grading.pages.templates import template_loader
 from proflab_course.grading.races import plans_of, races_of, solution_costs
 from proflab_course.regrade.log import Log
 from proflab_course.report.class_guesses import Prediction, predictions
@@ -372,7 +373,7 @@ def render(summary: Summary) -> str:
 def environment() -> Environment:
     """Return the templates' environment, which escapes, cleans and cuts all values."""
     made = Environment(
-        loader=PackageLoader("proflab_course.report"),
+        loader=template_loader("proflab_course.report"),
         autoescape=True,
         trim_blocks=True,
         finalize=shown,

@@ -9,10 +9,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from jinja2 import Environment, PackageLoader
+from jinja2 import Environment
 from markupsafe import Markup, escape
 
 from proflab_course.grading.pages.inert import readable
+from proflab_course.grading.pages.templates import template_loader
 from proflab_course.viva.questions import LETTERS, Question
 from proflab_course.viva.sheet import Function, Sheet
 
@@ -91,7 +92,7 @@ def render(sheet: Sheet, who: str, key: bool = False) -> str:
 
 def _environment() -> Environment:
     made = Environment(
-        loader=PackageLoader("proflab_course.viva"),
+        loader=template_loader("proflab_course.viva"),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,

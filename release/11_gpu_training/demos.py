@@ -9,8 +9,9 @@ from statistics import median
 import numpy as np
 
 from proflab import meta
+from proflab.lesson.alt_text import lines_in_words
 from proflab.lesson.cuda import timeline
-from proflab.lesson.plot import COLOURS, FAINT, INK, QUIET, Picture, canvas, extremes, short
+from proflab.lesson.plot import COLOURS, FAINT, INK, QUIET, Picture, canvas, short
 
 _HOST = {"launch": COLOURS[4], "sync": COLOURS[5], "copy": COLOURS[2], "data": COLOURS[1]}
 _LEGEND = {"frameon": True, "framealpha": 1, "edgecolor": "none", "fontsize": 9}
@@ -454,11 +455,8 @@ def _lines_of(title: str) -> str:
 
 
 def _lines(lines: dict[str, tuple], x: str, y: str, title: str, mark: str = "") -> Picture:
-    said = "; ".join(
-        f"{name} from {ys[0]:.3g} to {ys[-1]:.3g}"
-        + extremes(list(zip(xs, ys, strict=True)), "{:.3g}".format)
-        for name, (xs, ys) in lines.items()
-    )
+    drawn = {name: list(zip(xs, ys, strict=True)) for name, (xs, ys) in lines.items()}
+    said = lines_in_words(drawn, "{:.3g}".format, short)
     with canvas(7.5, 3.6, f"{title or y}: {y} against {x}. {said}") as (picture, axes):
         for number, (name, (xs, ys)) in enumerate(lines.items()):
             style = {"color": (*COLOURS[:4], COLOURS[5], INK)[number % 6], "marker": mark or None}

@@ -12,8 +12,9 @@ import numpy as np
 from slow_training import Images
 
 from proflab import Tensor
+from proflab.lesson.alt_text import lines_in_words
 from proflab.lesson.measuring import best_time, on_threads
-from proflab.lesson.plot import COLOURS, Picture, canvas, extremes
+from proflab.lesson.plot import COLOURS, Picture, canvas
 from proflab.nn import Parameter
 from proflab.optim import Adam
 
@@ -57,12 +58,9 @@ def draw(curves: dict[str, list[float]]) -> Picture:
     """Draw the losses of half_training; a cross ends a line whose next loss is no number."""
     longest = max(map(len, curves.values()))
     title = "One training, in float32 and in float16"
-    said = "; ".join(
-        f"{name}: {losses[-1]:.3g} at step {len(losses)}"
-        + extremes(list(enumerate(losses, 1)), "{:.3g}".format)
-        for name, losses in curves.items()
-    )
-    with canvas(7.5, 3.8, f"{title}. {said}") as (picture, axes):
+    losses = {name: list(enumerate(each, 1)) for name, each in curves.items()}
+    said = lines_in_words(losses, "{:.3g}".format, "step {:.0f}".format)
+    with canvas(7.5, 3.8, f"{title}: loss by step. {said}") as (picture, axes):
         for at, (name, losses) in enumerate(curves.items()):
             style = {"color": COLOURS[at], "ls": (0, (3, 2)) if name == "float32" else "-"}
             axes.plot(losses, label=name, lw=2, zorder=2 if at else 3, **style)

@@ -1,7 +1,10 @@
 """Every command that writes: what it cannot write on costs one sentence and status 2."""
 
+import io
+import os
 import re
 import subprocess
+import sys
 
 import pytest
 from archives import collect, solved, zipped
@@ -141,3 +144,17 @@ def test_a_fault_of_the_program_is_not_taken_for_the_disks(graded, monkeypatch):
     monkeypatch.chdir(graded.root)
     with pytest.raises(ConnectionResetError):
         cli.main(["export", "01", "--code", "x"])
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_reader_that_has_seen_enough_ends_no_work(graded, tmp_path, monkeypatch, capsys, at_once):
+    """As in `proflab questions 01 --guesses | head -0`: nobody reads, and all files are written."""
+    begin, end = os.pipe()
+    os.close(begin)
+    with io.TextIOWrapper(os.fdopen(end, "wb"), write_through=at_once) as unread:
+        monkeypatch.setattr(sys, "stdout", unread)
+        words = ["questions", "01", "--guesses", "-o", "{place}"]
+        assert run(graded, words, tmp_path, monkeypatch) == 0
+        monkeypatch.undo()
+    assert len([*tmp_path.glob("01-guesses*")]) == 3
+    assert capsys.readouterr().err == ""

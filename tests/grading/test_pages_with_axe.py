@@ -93,7 +93,7 @@ DARK = ["report", "term", "feedback", "phone", "votes", "rounds", "lecture", "ke
 
 @pytest.mark.parametrize("name", DARK)
 def test_a_dark_desktop_breaks_nothing(browser, pages, name):
-    """Feedback is light everywhere, the others follow: none takes over half of a scheme."""
+    """Each page follows the scheme, and none takes over half of it."""
     dark = {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", dark)
     try:

@@ -34,7 +34,8 @@ def test_a_picture_is_drawn_and_described(name):
 
 def test_the_description_holds_the_numbers_and_no_markup():
     picture = plot.bars(ROWS, title="Two")
-    assert picture.alt == "Two (parameters): a<b> 10; c 2.36 M"
+    point = "c is the largest, 2.36 M, and 236,000 times the smallest, a<b>"
+    assert picture.alt == f"Two (parameters): {point}. a<b> 10; c 2.36 M"
     assert "a&lt;b&gt; 10" in picture._repr_mimebundle_()["text/html"]
 
 
@@ -83,10 +84,12 @@ def test_flops_and_bytes_are_counted_in_g_and_parameters_in_b():
 
 
 def test_the_description_of_a_line_names_its_extremes():
-    points = [(10, 10.0), (20, 1000.0), (30, 4.0), (40, 10.0)]
+    points = [(10, 10.0), (20, 1000.0), (30, 4.0), (40, 900.0)]
     alt = plot.curves({"a": points}, x="n", y="ms").alt
-    assert "a from 10 to 10, lowest 4 at 30, highest 1 K at 20" in alt
-    assert plot.curves({"a": points[:2]}, x="n", y="ms").alt.endswith("a from 10 to 1 K")
+    said = "a goes up and down from 10 at 10 to 900 at 40, lowest 4 at 30, highest 1 K at 20"
+    assert alt == f"Lines: ms against n. {said}"
+    short = plot.curves({"a": points[:2]}, x="n", y="ms").alt
+    assert short.endswith("a rises from 10 at 10 to 1 K at 20")
 
 
 def test_matplotlib_is_imported_only_to_draw():

@@ -19,12 +19,13 @@ from cohort.graded import part_of_today
 
 from proflab.lesson import guesses
 from proflab.lesson.names import bound_names, used_names
+from proflab_course.course.inventory import without_halves
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import Lesson, read_notebook
 
 ROOT = Path(__file__).resolve().parents[2]
 COURSE = Course(ROOT)
-LESSONS = COURSE.lessons("source")
+LESSONS = without_halves(COURSE.lessons("source"))
 SHOWN_TAG = "nbval-check-output"
 TODAY = LESSONS[1 + part_of_today() % (len(LESSONS) - 1)]
 each_lesson = pytest.mark.parametrize(

@@ -6,6 +6,7 @@ overview.py        feedback: what to correct first, and folded sections
 marking_page.py    formgrader: an essay's mark scheme, as check boxes above it
 board.py           races: the class's lowest costs, for the report too
 ask.py             feedback: a table for questions about verdicts, and the answers
+templates.py       where templates are, and palette.css.j2, which all pages share
 inert.py           allow-lists of the HTML that may reach a browser
 markup.py          a piece of a page as HTML
 render.py          have render_process.py make that HTML, within limits

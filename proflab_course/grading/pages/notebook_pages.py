@@ -7,6 +7,7 @@ then leave it alone. Both stand in jupyter_config.py, because formgrader's expor
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_output
 from nbgrader.api import MissingEntry
 from nbgrader.preprocessors import NbGraderPreprocessor
+from pygments.formatters import HtmlFormatter
 from sqlalchemy.exc import SQLAlchemyError
 from traitlets.config import Config
 
@@ -50,7 +52,9 @@ class FeedbackPage(HTMLExporter):
         """The template of this page, whatever is configured for HTML pages in general."""
         config = super().default_config
         config.FeedbackPage.template_name = "proflab_feedback"
-        config.FeedbackPage.extra_template_basedirs = [str(Path(__file__).parent)]
+        here = str(Path(__file__).parent)
+        config.FeedbackPage.extra_template_basedirs = [here]
+        config.FeedbackPage.extra_template_paths = [here]  # of the palette
         # nbgrader's list for feedback gives the order: hidden cases are removed before rendering.
         config.FeedbackPage.preprocessors = []
         config.FeedbackPage.filters = FILTERS
@@ -260,7 +264,14 @@ def _strip_prefix(text: str) -> str:
     return text if isinstance(text, Inert) else strip_files_prefix(text)
 
 
+@functools.cache
+def code_colours(style: str) -> str:
+    """Return the CSS of one of Pygments' styles for code."""
+    return HtmlFormatter(style=style).get_style_defs(".highlight")
+
+
 FILTERS = {
+    "code_colours": code_colours,
     "markdown2html": _laying_out("markdown"),
     "highlight_code": _laying_out("code"),
     "ansi2html": _laying_out("text"),

@@ -1,0 +1,105 @@
+"""An examination on paper: numbers are drawn, keys are true, and the paper has none of them."""
+
+import html
+import math
+import re
+import sys
+
+import pytest
+from cohort.run import ROOT
+
+from proflab_course.cli import main
+from proflab_course.course.layout import Course, CourseError
+from proflab_course.questions.exam import exam_pages, make_exam
+
+COURSE, LESSON = Course(ROOT), "02_flops"
+
+
+@pytest.fixture(scope="module")
+def exam():
+    return make_exam(COURSE, LESSON, 4711)
+
+
+def text_of(page):
+    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]*>", " ", page)))
+
+
+@pytest.fixture(scope="module")
+def pages(exam):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("proflab_course.questions.exam.make_exam", lambda *_: exam)
+        made = {name: data.decode() for name, _, data in exam_pages(COURSE, LESSON, 4711)}
+    return made
+
+
+def by_hand(code):
+    """What calls of three functions return, by formulas of their own."""
+
+    def matmul_flops(m, k, n):
+        return 2 * m * k * n
+
+    def linear_flops(shape, features):
+        return 2 * math.prod(shape) * features
+
+    def attention_flops(batch, seq, d_model, heads, causal=False):
+        scores = seq * (seq + 1) // 2 if causal else seq * seq
+        return batch * (4 * 2 * seq * d_model**2 + 2 * 2 * scores * d_model)
+
+    known = {name: each for name, each in locals().items() if callable(each)}
+    return eval(code, {"__builtins__": {}}, known)
+
+
+def test_the_key_of_a_call_is_what_the_function_returns(exam):
+    known = [c for c in exam.calls if c.code.startswith(("matmul", "linear_f", "attention"))]
+    assert len(exam.calls) >= 4 and len(known) >= 2
+    for call in known:
+        assert call.value == f"{by_hand(call.code):,}", call.code
+
+
+def test_a_seed_gives_the_same_examination_and_another_one_other_numbers(exam):
+    again, other = (make_exam(COURSE, LESSON, seed) for seed in (4711, 4712))
+    assert again == exam
+    assert {c.code for c in other.calls}.isdisjoint({c.code for c in exam.calls})
+    assert [q.order for q in other.questions] != [q.order for q in exam.questions]
+
+
+def test_what_the_track_leaves_out_is_to_be_written_with_its_points_and_minutes(exam):
+    names = [task.name for task in exam.tasks]
+    assert "einsum_flops" in names and "matmul_flops" not in names
+    [task] = [task for task in exam.tasks if task.name == "einsum_flops"]
+    assert (task.points, task.minutes) == (8, 35)
+    assert "einsum_flops('ij,jk->ik', [(2, 3), (3, 4)])  →  48" in task.shown
+    rest = 2 * len(exam.calls) + len(exam.questions)
+    assert exam.points == rest + sum(task.points for task in exam.tasks)
+    assert not {call.function.partition("(")[0] for call in exam.calls} & {*names}
+
+
+def test_the_paper_has_no_key_and_the_other_page_has_all(exam, pages):
+    paper, keys = pages["02-exam.html"], pages["02-exam-key.html"]
+    hidden = "any letter is a label"
+    for task in exam.tasks:
+        solution = html.escape(task.solution.splitlines()[-1].strip()).replace("&quot;", "&#34;")
+        assert solution not in paper and solution in keys
+    assert hidden not in paper and hidden in keys
+    assert "✓" not in paper and keys.count("✓") == len(exam.questions)
+    for call in exam.calls:
+        assert call.code in text_of(paper) and f" {call.value} " in text_of(keys)
+    for page in (paper, keys):
+        assert "default-src 'none'" in page and "size: A4" in page
+        assert not re.search(r"""(?:src|href)=["'](?!#)""", page)
+
+
+def test_the_functions_to_write_can_be_chosen():
+    exam = make_exam(COURSE, "01_parameters", 1, ["count_parameters"])
+    assert [task.name for task in exam.tasks] == ["count_parameters"]
+    with pytest.raises(CourseError, match="01_parameters has no exercise gelu: it has linear_"):
+        make_exam(COURSE, "01_parameters", 1, ["gelu"])
+
+
+def test_the_command_asks_for_a_seed(monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    assert main(["questions", "02", "--exam"]) == 2
+    assert "choose one, --seed 4711, and keep it to yourself" in capsys.readouterr().err
+    assert main(["questions", "02", "--seed", "1"]) == 2
+    assert "belong to --exam" in capsys.readouterr().err
+    assert "proflab_course.questions.exam" in sys.modules
