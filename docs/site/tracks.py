@@ -57,6 +57,12 @@ builds on its ideas.
 """
 
 
+def overview(course: Course) -> str:
+    """Return the table of tracks alone."""
+    lessons = {name: read_module(course.module(name), name) for name in course.lessons()}
+    return _overview(read_tracks(course.root, lessons.values()), lessons)
+
+
 def tracks_page(course: Course) -> tuple[str, str]:
     """Return the page's Markdown and its picture, an SVG."""
     lessons = {name: read_module(course.module(name), name) for name in course.lessons()}
