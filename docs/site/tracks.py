@@ -28,7 +28,8 @@ _PAGE = """\
 # Tracks
 
 A track says what a class writes in the time that it has. What it leaves out becomes given code, so
-that every lesson still runs to its end. Each track has in it all that the one above it has.
+that every lesson still runs to its end. Each track has in it all that the one above it has, but for
+*{variants}*: these change the track that they are made from.
 
 {tracks}
 
@@ -71,6 +72,7 @@ def tracks_page(course: Course) -> tuple[str, str]:
     edges = "; ".join(f"{n[:2]} needs {', '.join(b[:2] for b in b_s)}" for n, b_s in arrows.items()
                       if b_s)  # fmt: skip
     page = _PAGE.format(
+        variants="*, *".join(t.title for t in tracks.tracks.values() if t.like),
         tracks=_overview(read),
         minutes=_estimated(tracks),
         plans=_plans(read),
@@ -134,15 +136,19 @@ def _plans(read: Lessons) -> str:
 
 
 def _exercises(tracks: Tracks, lessons: Mapping[str, Lesson]) -> str:
-    """Return the table of lessons by tracks; a track shows what it adds to the one before it."""
+    """Return the table of lessons by tracks; a track shows what it adds to the one before it.
+
+    One that is made from another shows what it adds to that one.
+    """
     public = list(tracks.tracks.values())
     rows = [f"| lesson | {' | '.join(track.title for track in public)} |"]
     rows += ["|---" * (len(public) + 1) + "|"]
     for name in lessons:
         cells, before = [], ()
         for track in public:
-            cells.append(_added(track, name, before, tracks))
-            before = track.exercises.get(name, ())
+            base = tracks.track(track.like).exercises.get(name, ()) if track.like else before
+            cells.append(_added(track, name, base, tracks))
+            before = before if track.like else track.exercises.get(name, ())
         rows.append(f"| {_link(name)} | {' | '.join(cells)} |")
     return "\n".join(rows)
 

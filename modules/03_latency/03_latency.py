@@ -1471,7 +1471,7 @@ demos.tokens(first, further, title="GPT-2, a prompt of 32 tokens, a dot for each
 
 # %% [markdown]
 # The weights are random, and so is the text, but the work is that of a trained model.
-# A cache costs memory, for each token of each text; the lesson on serving counts it.
+# A cache costs memory, for each token of each text; lesson 12 counts it.
 #
 # ## 10 · Where the time goes, a first look
 #

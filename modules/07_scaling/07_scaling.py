@@ -910,10 +910,10 @@ one = predict_ms(rows_on_meta(lambda: models.gpt2("xl"), (1, 1)), T4, 0.005)
 guesses.compare("GPT-2 XL on a T4, one token", guess_xl_one_token, round(one, 1), "ms")
 
 # %% [markdown]
-# One token takes 22.6 ms: 19.5 to read the weights once, and 0.4 for the FLOPs.
-# So 32 tokens cost hardly more than one, and so do 32 users who have just begun.
-# With 1,024 tokens behind each user, reading their keys and values (the *KV cache*) takes 62.9 ms more.
-# And beside 6.2 GB of weights, 32 such caches, 20.1 GB, do not fit on a T4.
+# One token takes 22.6 ms: 19.5 to read the weights once, and 0.4 for FLOPs.
+# So 32 tokens cost hardly more than one, and so do 32 users who have just begun (23.8 ms).
+# With 1,024 tokens behind each, reading keys and values (the *KV cache*) takes 62.9 ms more.
+# Beside 6.2 GB of weights, 32 such caches (20.1 GB) do not fit on a T4: lesson 12.
 #
 # Test it on three models at five sizes, on one thread.
 # A GELU may go over its data several times: so the cell also records one size of each model, takes the factor between measured and predicted for each kind of operation, and carries it to the other four sizes.

@@ -588,7 +588,8 @@ for row in demos.formats(demos.demo_size(1500, 60)):
 # Divide in float32, where small numbers survive.
 # A gradient of 2⁻²⁵ becomes 0; at scale 1,024 it is 2⁻¹⁵, exact, and after the division 2⁻²⁵ again.
 # At too large a scale, gradients overflow to infinity: then this step must be skipped.
-# (bfloat16, with float32's exponents, needs no scale.)
+# This is the method of T4 and V100: bfloat16, with float32's exponents, needs no scale.
+# (Scaling has come back for each block of numbers: lesson 12, section 7.)
 
 
 # %% nbgrader={"grade": false, "grade_id": "half_gradients", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -2069,7 +2070,7 @@ demos.waterfall(found, title="One training step, and what each fix gave")
 #
 # [`torch.amp`](https://docs.pytorch.org/docs/stable/amp.html) chooses the type of each op, scales the loss, and follows the rule of `scale_after`.
 # It hides which steps were skipped.
-# Where generation slows down with length, it is a KV cache that helps: the lesson on serving.
+# Where generation slows down with length, it is a KV cache that helps: lesson 12.
 # For the rest: `DataLoader(num_workers=…, pin_memory=True)`, `torch.utils.checkpoint`, `torch.compile`, and `scaled_dot_product_attention`.
 
 # %% [markdown]

@@ -28,7 +28,7 @@
 #
 # Lists of quick wins promise: mixed precision 1.5–2×, loader workers up to 1.5×, `torch.compile` 1.1–1.5×, pinned memory 1.1×.
 # Multiplied, that is up to 5 times.
-# On your run they may give 1.05, because the card was waiting for something else.
+# On your run they may give 1.05, because the card waited for something else.
 # You write functions that read it off traces, and use them in a lab.
 #
 # **You will be able to**
@@ -2264,4 +2264,5 @@ anywhere.save()
 # | recompilations | compiler | `dynamic` left alone, `mark_dynamic`, one shape |
 # | exposed all-reduce | link | buckets, `no_sync`, a faster link, larger batch |
 #
-# **Next.** `proflab assemble` makes one file of all that you wrote: your own profiler.
+# **Next.** Lesson 12: what a token costs.
+# `proflab assemble` joins your functions in one file.

@@ -22,6 +22,7 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import groupby
 from typing import Any, Literal
 
@@ -189,6 +190,7 @@ class TestCell:
         return any(answer.race or answer.plan for _, answer in self.answers)
 
 
+@lru_cache(maxsize=1024)  # build and grader ask for each cell many times
 def split(source: str, name: str, points: float = 0.0) -> TestCell:
     """Split a graded cell's source; raises GrammarError with the cell's name and the line."""
     hidden_lines = _hidden_lines(source, name)

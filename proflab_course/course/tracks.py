@@ -44,7 +44,7 @@ class Track:
     essay is written; summary: whether lessons keep their Summary.
     whole: declared by what it leaves out, so that every section and essay stays.
     weight: what a lesson counts by in a grade of all lessons, its points or its minutes.
-    like: the track that this one has all of, and adds to.
+    like: the track that this one has all of, but for lessons that it leaves out, and adds to.
     plan: which lessons are taken in each week or day, by its name; none where it is not planned.
     """
 
@@ -276,11 +276,15 @@ def _more(
     name: str,
     file: str,
 ) -> Track:
-    """Return a track that has all of another one, and these exercises and essays besides."""
+    """Return a track that has all of another one, and these exercises and essays besides.
+
+    A lesson without an exercise in `added` is left out.
+    """
     exercises = dict(like.exercises)
     for lesson, names in added.items():
-        both = {*names, *exercises.get(lesson, ())}
+        both = {*names, *exercises.get(lesson, ())} if names else set()
         exercises[lesson] = tuple(each for each in times[lesson].minutes if each in both)
+    gone = {lesson for lesson, names in added.items() if not names}
     return replace(
         like,
         name=name,
@@ -288,7 +292,8 @@ def _more(
         text=settings["text"],
         hours=settings["hours"],
         exercises=exercises,
-        essays=like.essays | frozenset(settings.get("essays", [])),
+        show={lesson: names for lesson, names in like.show.items() if lesson not in gone},
+        essays=(like.essays - gone) | frozenset(settings.get("essays", [])),
         file=file,
         like=like.name,
     )

@@ -128,6 +128,18 @@ def test_a_private_track_stands_over_a_public_one_and_need_not_nest(tmp_path):
         Tracks.read(course.root)
 
 
+def test_a_track_made_from_another_adds_exercises_and_may_leave_a_lesson_out(tmp_path):
+    course = make_shop(tmp_path)
+    made = '[track.carts]\ntitle = "Carts"\ntext = "Carts alone."\nhours = 1\nlike = "day"\n'
+    declare_privately(course, f"{made}01_shop = []\n")
+    track = Tracks.read(course.root).track("carts")
+    assert (track.lessons, track.essays) == (["02_cart"], frozenset())
+    assert list(Plan.read(course, track="carts").taken) == ["02_cart"]
+    declare_privately(course, f'{made}01_shop = ["mean"]\nplan = {{ Day = ["01", "02"] }}\n')
+    track = Tracks.read(course.root).track("carts")
+    assert track.exercises["01_shop"] == ("tax", "total", "mean") and track.essays == {"01_shop"}
+
+
 def test_a_course_may_declare_no_tracks(tmp_path, monkeypatch, capsys):
     course = make_course(tmp_path)
     assert Tracks.read(course.root) is None

@@ -20,6 +20,8 @@ from parsing import watch_parsing
 
 from proflab_course.course import files as writing
 from proflab_course.course.layout import CourseError
+from proflab_course.course.test_cells import split
+from proflab_course.grading import command as grading
 from proflab_course.grading import resume
 from proflab_course.grading.answer_key import read_key
 from proflab_course.grading.records import gradebook
@@ -84,6 +86,8 @@ def test_no_thread_but_the_first_parses(course, monkeypatch):
     hand_in(course, "wrong", solved(linear_parameters="def linear_parameters(*_): return [0, 'a']"))
     hand_in(course, "broken", solved(linear_parameters="def linear_parameters(:"))
     hand_in(course, "text", b"{")
+    monkeypatch.setattr(grading, "read_key", read_key)  # anew, and so are its cells
+    split.cache_clear()
     threads = watch_parsing(monkeypatch)
     assert len(grade(course, jobs=2)) == 5
     assert threads == {threading.main_thread()}

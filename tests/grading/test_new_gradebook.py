@@ -3,6 +3,8 @@
 import sqlite3
 
 import nbgrader.api
+import pytest
+from grading_course import LESSON, ROOT, copy_course, read_key
 from nbgrader.api import Gradebook
 
 from proflab_course.grading.records import gradebook as records
@@ -65,3 +67,34 @@ def test_where_it_is_unclear_which_version_is_newest_nbgrader_decides(tmp_path, 
     with Book(tmp_path / "gradebook.db"):
         pass
     assert contents(tmp_path / "gradebook.db")[1]["alembic_version"] == [("asked",)]
+
+
+@pytest.mark.parametrize(
+    ("statement", "asked"),
+    [
+        ("UPDATE grade_cells SET max_score = 99", "SELECT sum(max_score) FROM grade_cells"),
+        ("UPDATE source_cell SET source = ''", "SELECT group_concat(source) FROM source_cell"),
+        ("UPDATE notebook SET kernelspec = '{}'", "SELECT kernelspec FROM notebook"),
+        ("DELETE FROM source_cell", "SELECT count(*) FROM source_cell"),
+    ],
+)
+def test_a_lesson_is_entered_again_where_the_gradebook_differs_from_it(tmp_path, statement, asked):
+    path = copy_course(tmp_path, []).gradebook
+    key = read_key(ROOT / f"source/{LESSON}/{LESSON}.ipynb")
+    with Book(path) as book, sqlite3.connect(path) as database:
+        before = database.execute(asked).fetchall()
+        database.execute(statement)
+        database.commit()
+        assert database.execute(asked).fetchall() != before
+        assert book.register(key) == ""
+        assert database.execute(asked).fetchall() == before
+
+
+def test_nothing_is_written_where_the_gradebook_has_the_lesson_as_it_is(tmp_path):
+    path = copy_course(tmp_path, []).gradebook
+    with Book(path) as book, sqlite3.connect(path) as database:
+        database.executescript(
+            "CREATE TRIGGER no BEFORE UPDATE ON source_cell BEGIN SELECT RAISE(FAIL, 'no'); END;"
+            "CREATE TRIGGER none BEFORE INSERT ON source_cell BEGIN SELECT RAISE(FAIL, 'no'); END;"
+        )
+        assert book.register(read_key(ROOT / f"source/{LESSON}/{LESSON}.ipynb")) == ""

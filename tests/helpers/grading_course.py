@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import copy
 import functools
 import json
@@ -19,6 +20,9 @@ import warm_commands
 from nbformat import NotebookNode
 
 from proflab_course.course.layout import Course
+from proflab_course.grading import answer_key
+from proflab_course.grading import command as grading
+from proflab_course.grading.answer_key import Key
 from proflab_course.grading.command import Row, grade_class
 from proflab_course.grading.plan import Runner
 from proflab_course.grading.records.gradebook import Book
@@ -49,17 +53,33 @@ def copy_course(place: Path, students: list[str] | None = None, stock: bool = Fa
     for student in sample_class.EXPECTED if students is None else students:
         shutil.copytree(ROOT / "submitted" / student, place / "submitted" / student)
     (place / "submitted").mkdir(exist_ok=True)
-    shutil.copy(empty_gradebook(), place / "gradebook.db")
+    shutil.copy(new_gradebook(), place / "gradebook.db")
     return Course(place)
 
 
 @functools.cache
-def empty_gradebook() -> Path:
-    """A gradebook without a row: making one takes a second, copying it none."""
+def new_gradebook() -> Path:
+    """A gradebook that knows the lesson and nobody: making one takes seconds, copying it none."""
     path = Path(tempfile.mkdtemp(prefix="proflab-")) / "gradebook.db"
     atexit.register(shutil.rmtree, path.parent)
-    with Book(path):
-        return path
+    with Book(path) as book:
+        book.register(read_key(Course(ROOT).source(LESSON)))
+    return path
+
+
+@functools.cache
+def _key(name: str, content: bytes) -> Key:
+    return answer_key.make_key(name, nbformat.reads(content.decode(), as_version=4))
+
+
+def read_key(path: Path) -> Key:
+    """Return the key of a source notebook; one that is as another was is not read again."""
+    with contextlib.suppress(Exception):
+        return _key(path.stem, path.read_bytes())
+    return answer_key.read_key(path)  # which says what is wrong
+
+
+grading.read_key = read_key
 
 
 def source() -> NotebookNode:

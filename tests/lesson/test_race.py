@@ -282,6 +282,10 @@ def test_numbers_between_which_rounding_could_choose_are_drawn_again():
         (lambda x: x * x.argmax(-1, keepdim=True), True),
         (lambda x: [x * 2, x.argmax(-1)][0], False),  # a choice that nobody looks at
         (lambda x: x * (x * 0).argmax(-1, keepdim=True), False),  # equal for any numbers
+        (lambda x: x - x.max(-1, keepdim=True)[0], False),  # of two that are equal either will do
+        (lambda x: x - x.max(0)[0], False),
+        (lambda x: x - x.max(-1, keepdim=True)[1], True),
+        (lambda x: x.gather(1, (x**2).argmax(1, keepdim=True)), True),  # not the largest itself
     ],
 )
 def test_numbers_are_drawn_again_only_where_it_can_help(program, redrawn, monkeypatch):

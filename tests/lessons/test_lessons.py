@@ -17,7 +17,7 @@ from proflab_course.course.tracks import Tracks
 
 NO_TORCH = "torch is not installed: the box is compiled, and run by `make test-torch`"
 COURSE = Course(Path(__file__).resolve().parents[2])
-TRACK = Tracks.read(COURSE.root).track("serving")  # the term, and lesson 12
+TRACK = Tracks.read(COURSE.root).track("term")
 PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)]*)\)")
 
 

@@ -9,7 +9,7 @@ import sqlite3
 import nbformat
 import pytest
 from cohort.attacks.racing import SLOW
-from grading_course import ROOT, command, empty_gradebook, warm_runner
+from grading_course import ROOT, command, new_gradebook, warm_runner
 from race_course import HALF, LESSON, PAIRS, course_in, handed
 
 from proflab_course.grading.command import grade_class
@@ -115,7 +115,7 @@ def course(tmp_path):
     course = course_in(tmp_path)
     for name in ("jupyter_config.py", "nbgrader_config.py"):
         shutil.copy(ROOT / name, course.root)
-    shutil.copy(empty_gradebook(), course.root / "gradebook.db")
+    shutil.copy(new_gradebook(), course.root / "gradebook.db")
     source = nbformat.read(course.source(LESSON), as_version=4)
     source.metadata[COSTS] = [["test_rows", "64 rows", 0.01003], ["test_product", "square", 9.0]]
     nbformat.write(source, course.source(LESSON))

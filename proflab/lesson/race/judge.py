@@ -19,7 +19,7 @@ import numpy as np
 from proflab.checks.values import dumps
 from proflab.dispatch import Call
 from proflab.lesson.race.cost import MACHINES, Cost, Machine, cost
-from proflab.lesson.race.replay import Walk, reaching, used, walk
+from proflab.lesson.race.replay import Walk, reaching, users_of, walk
 from proflab.lesson.race.tape import Refused, check, inputs_of
 from proflab.meta import MetaArray
 
@@ -182,10 +182,7 @@ def mistake(tape: list, paid: Cost, machine: Machine) -> str:
 def _unseen(tape: list, paid: Cost) -> str:
     """Return which product's results are used by slices alone that take at most half, or none."""
     sizes = {row["at"]: math.prod(row["output_shape"]) for row in paid.rows}
-    users: dict[int, list[int]] = {}
-    for at, line in enumerate(tape):
-        for number in used(line):
-            users.setdefault(number, []).append(at)
+    users = users_of(tape, range(len(tape)))
     wasteful: dict[str, list[dict]] = {}
     for row in paid.rows:
         by = users.get(paid.made.get(row["at"], -1), [])
@@ -244,9 +241,7 @@ def examples(given: list, draws: Draws, *words: Any) -> Iterator[Example]:
     so near that rounding could decide.
     """
     digest = hashlib.sha256(dumps(list(words))).digest()
-    choices = {at for at, line in enumerate(given) if tuple(line[:2]) == ("op", "argmax")}
-    if choices:
-        choices &= reaching(given, on_meta(given).made)
+    choices = _choices(given)
     for number, kind in enumerate(_DRAWS):
         first = int.from_bytes(digest[8 * number : 8 * number + 8], "big")
         for seed in range(first, first + _TRIES):
@@ -261,6 +256,26 @@ def examples(given: list, draws: Draws, *words: Any) -> Iterator[Example]:
             if min(leads, default=1.0) > _LEAD:
                 break
         yield inputs, [np.array(each) for each in results]
+
+
+def _choices(tape: list) -> set[int]:
+    """Return the instructions that choose by argmax, where another choice gives other results.
+
+    Where the number that is chosen is all that is used of a choice, as in `max`, there is none: of
+    two that are nearly equal either will do. Its gradient goes to one of them.
+    """
+    chosen = {at for at, line in enumerate(tape) if tuple(line[:2]) == ("op", "argmax")}
+    if not chosen:
+        return chosen
+    left = on_meta(tape)
+    users = users_of(tape, reaching(tape, left.made))
+    for at in list(chosen):
+        (place,), (array,) = left.made[at], tape[at][2]
+        dim, rank = tape[at][3]["dim"], len(left.values[array].shape)
+        taken = dim and ["op", "gather", [array, place], {"dim": dim[0] % rank}, None]
+        if all(tape[user] == taken for user in users.get(place, ())):
+            chosen.remove(at)
+    return chosen
 
 
 def _note_lead(leads: list[float], choices: set[int], at: int, call: Call, result: Any) -> None:

@@ -5,7 +5,7 @@ Nothing of a program's Python is here any more: what is run is what the tape say
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,6 +48,15 @@ def used(line: list) -> list[int]:
         case "out":
             return list(line[1])
     return []
+
+
+def users_of(tape: list, places: Iterable[int]) -> dict[int, list[int]]:
+    """Return by a value's number which of these instructions use it."""
+    found: dict[int, list[int]] = {}
+    for at in places:
+        for number in used(tape[at]):
+            found.setdefault(number, []).append(at)
+    return found
 
 
 def reaching(tape: list, made: list[range]) -> set[int]:

@@ -31,7 +31,7 @@ _COLUMNS: dict[Any, tuple[str, ...]] = {
     Comment: ("auto_comment", "manual_comment"),
 }
 # A kind of cell, nbgrader's list of them, and the kinds of rows that each hand-in has for one.
-_KINDS: dict[Any, tuple[str, tuple[Any, ...]]] = {
+KINDS: dict[Any, tuple[str, tuple[Any, ...]]] = {
     GradeCell: ("grade_cells", (Grade,)),
     SolutionCell: ("solution_cells", (Comment,)),
     TaskCell: ("task_cells", (Grade, Comment)),
@@ -48,7 +48,7 @@ def change_cells(
     """
     gone: list[str] = []
     new: list[str] = []
-    for kind, (listed, rows) in _KINDS.items():
+    for kind, (listed, rows) in KINDS.items():
         there = {cell.name: cell for cell in getattr(notebook, listed)}
         for name in sorted(there.keys() - wanted[listed].keys()):
             for table in rows:

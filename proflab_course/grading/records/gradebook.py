@@ -12,20 +12,18 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import nbgrader.preprocessors
-from nbformat.v4 import new_notebook
 from nbgrader.api import (
     Assignment,
     BaseCell,
     Grade,
     Gradebook,
     GradeCell,
-    MissingEntry,
     SubmittedAssignment,
     SubmittedNotebook,
 )
@@ -34,7 +32,7 @@ from traitlets.config import Config
 
 from proflab_course.grading.answer_key import Key
 from proflab_course.grading.grade_notebook import CaseResult, Graded
-from proflab_course.grading.records.changed_cells import FORMER, change_cells
+from proflab_course.grading.records.changed_cells import FORMER
 from proflab_course.grading.records.clear_errors import clear_errors
 from proflab_course.grading.records.first_rows import FirstRows, Marks, ensure_student
 from proflab_course.grading.records.lateness import Extension, as_timedelta
@@ -46,6 +44,7 @@ from proflab_course.grading.records.queries import (
     read_scores,
     read_standings,
 )
+from proflab_course.grading.records.register import register
 from proflab_course.grading.submissions.read_guesses import Guess
 from proflab_course.grading.submissions.timestamp import UNKNOWN, Handed
 
@@ -181,26 +180,7 @@ class Book:
         Returns a sentence on the cells that the lesson has gained and lost since it was graded.
         """
         with self.transaction() as book:
-            book.update_or_create_assignment(key.name)
-            saver = nbgrader.preprocessors.SaveCells()
-            saver.new_grade_cells, saver.new_solution_cells = {}, {}
-            saver.new_task_cells, saver.new_source_cells = {}, {}
-            saver.gradebook, saver.notebook_id, saver.assignment_id = book, key.name, key.name
-            for index, cell in enumerate(key.cells):
-                saver.preprocess_cell(cell.master, {}, index)
-            wanted = {
-                "grade_cells": saver.new_grade_cells,
-                "solution_cells": saver.new_solution_cells,
-                "task_cells": saver.new_task_cells,
-                "source_cells": saver.new_source_cells,
-            }
-            changed = ""
-            with suppress(MissingEntry):
-                notebook = book.find_notebook(key.name, key.name)
-                if notebook.submissions:
-                    changed = change_cells(self.gradebook.db(), notebook, wanted)
-            saver._create_notebook(new_notebook(metadata=key.metadata))
-        return changed
+            return register(book, key)
 
     def outcomes(self, assignment: str, student: str | None = None) -> dict[str, Outcome]:
         """Return the outcomes for this assignment by student: of all, or of `student` alone."""
