@@ -2,19 +2,22 @@
 
 import csv
 import html
+import io
 import re
 import zipfile
+from xml.etree import ElementTree
 
 import pytest
 from concept_class import CONCEPTS, ORDER, answer, with_concepts
-from grading_course import LESSON, copy_course
+from grading_course import LESSON, ROOT, copy_course
 
 from proflab_course.cli import main
-from proflab_course.course.concepts import ORDERS, parse_concepts
-from proflab_course.course.layout import CourseError
+from proflab_course.course.concepts import ORDERS, parse_concepts, read_concepts
+from proflab_course.course.layout import Course, CourseError
 from proflab_course.questions.concepts import Asked, asked_concepts, inline
 from proflab_course.questions.pages import concept_pages
 from proflab_course.questions.peer import advice
+from proflab_course.viva.pool import as_gift, as_qti
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +120,51 @@ def test_quizzes_have_prose_as_prose_and_the_right_key(pages):
     first = item.partition("</item>")[0]
     key = re.search(r"<varequal[^>]*>(\w+)<", first)[1]
     assert re.search(rf'ident="{key}">\s*<material><mattext[^>]*>1,280<', first)
+
+
+WITH_QUESTIONS = [name for name in Course(ROOT).lessons() if read_concepts(Course(ROOT), name)]
+QTI = {"q": "http://www.imsglobal.org/xsd/ims_qtiasiv1p2"}
+PACKAGE = {"p": "http://www.imsglobal.org/xsd/imsccv1p1/imscp_v1p1"}
+
+
+@pytest.mark.parametrize("lesson", WITH_QUESTIONS)
+def test_canvas_finds_each_question_of_a_lesson_with_its_one_right_option(lesson):
+    """By the paths that Canvas's own reader of QTI 1.2 looks for (instructure/qti, lib/qti/v1)."""
+    asked = asked_concepts(Course(ROOT), lesson)
+    package = as_qti(lesson, [each.for_pool() for each in asked], "concepts")
+    with zipfile.ZipFile(io.BytesIO(package)) as files:
+        manifest = ElementTree.fromstring(files.read("imsmanifest.xml"))
+        [file] = manifest.iterfind(".//p:resource[@type='imsqti_xmlv1p2']/p:file", PACKAGE)
+        items = [*ElementTree.fromstring(files.read(file.get("href"))).iterfind(".//q:item", QTI)]
+    assert len(items) == len(asked)
+    for item, each in zip(items, asked, strict=True):
+        [response] = item.iterfind(".//q:response_lid", QTI)
+        assert response.get("rcardinality") == "Single"
+        labels = {
+            label.get("ident"): label.findtext(".//q:mattext", namespaces=QTI)
+            for label in response.iterfind(".//q:response_label", QTI)
+        }
+        right = [
+            condition.findtext(".//q:varequal", namespaces=QTI)
+            for condition in item.iterfind(".//q:respcondition", QTI)
+            if float(condition.findtext(".//q:setvar", "0", QTI)) > 0
+        ]
+        options = [re.sub(r"<[^>]*>", "", html.unescape(text)) for text in labels.values()]
+        assert options == [option.text.replace("`", "") for option in each.options]
+        assert [[*labels].index(name) for name in right] == ["ABCD".index(each.key)]
+
+
+@pytest.mark.parametrize("lesson", WITH_QUESTIONS)
+def test_moodle_finds_each_question_with_one_right_and_three_wrong_options(lesson):
+    """GIFT's own characters, where no backslash stands before them."""
+    asked = asked_concepts(Course(ROOT), lesson)
+    text = as_gift(lesson, [each.for_pool() for each in asked])
+    bare = re.sub(r"\\.", "", text.partition("\n")[2])
+    blocks = re.findall(r"::[^:]*::\[html\][^{}]*\{([^{}]*)\}", bare)
+    assert len(blocks) == len(asked) == bare.count("{") == bare.count("}")
+    for block in blocks:
+        signs = [line[0] for line in block.strip().splitlines() if not line.startswith("####")]
+        assert sorted(signs) == ["=", "~", "~", "~"]
 
 
 def test_an_option_is_a_line_of_text_whatever_it_begins_with():
