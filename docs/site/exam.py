@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from taken import read_lessons
+
 from proflab_course.build.map_cell import purpose_of
-from proflab_course.build.tracks import read_tracks
 from proflab_course.build.vary import varying_cells
 from proflab_course.course.concepts import read_concepts
 from proflab_course.course.exercises import exercise_of
 from proflab_course.course.layout import Course
-from proflab_course.course.notebook import Lesson, read_module
+from proflab_course.course.notebook import Lesson
 from proflab_course.course.test_cells import split
 from proflab_course.course.tracks import Tracks
 
@@ -37,9 +38,8 @@ The solutions of all of these are public.
 
 def exam_page(course: Course) -> str:
     """Return the page's Markdown."""
-    lessons = [read_module(course.module(name), name) for name in course.lessons()]
-    tracks = read_tracks(course.root, lessons)
-    parts = ["\n".join(_section(course, lesson, tracks)) for lesson in lessons]
+    read = read_lessons(course.root)
+    parts = ["\n".join(_section(course, each, read.tracks)) for each in read.whole.values()]
     return _PAGE.format(lessons="\n\n".join(parts))
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from taken import read_lessons
+
 from proflab_course.build.map_cell import purpose_of
 from proflab_course.build.sections import Section, sections, split_at_headings
 from proflab_course.build.stamp import LAST_CELL
-from proflab_course.build.tracks import apply_track, read_tracks
 from proflab_course.course.concepts import Concept, read_concepts
 from proflab_course.course.layout import Course
 from proflab_course.course.lesson_times import LessonTimes
-from proflab_course.course.notebook import Lesson, read_module
+from proflab_course.course.notebook import Lesson
 from proflab_course.course.prose import paragraphs
 from proflab_course.course.tracks import Tracks
 
@@ -36,14 +37,12 @@ of the lessons as the track *{track}* has them.
 
 def lectures_page(course: Course) -> str:
     """Return the page's Markdown."""
-    lessons = [read_module(course.module(name), name) for name in course.lessons()]
-    tracks = read_tracks(course.root, lessons)
-    track = tracks.track()
-    parts = []
-    for lesson in (each for each in lessons if each.name in track.lessons):
-        concepts = read_concepts(course, lesson.name)
-        taken = apply_track(lesson, tracks, track).lesson
-        parts.append("\n".join(_lesson(taken, concepts, tracks)))
+    read = read_lessons(course.root)
+    track = read.tracks.track()
+    parts = [
+        "\n".join(_lesson(read.of(track, name), read_concepts(course, name), read.tracks))
+        for name in track.lessons
+    ]
     return _PAGE.format(track=track.title, lessons="\n\n".join(parts))
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 from selenium import webdriver
 from selenium.webdriver.common.keys import Keys
 
+_TRIES = 30
 # 200 % in a window 1,280 pixels wide: half of them are left for the page.
 ZOOMED = {"width": 640, "height": 400, "deviceScaleFactor": 2, "mobile": False}
 
@@ -38,7 +40,7 @@ _CUT = """
         const style = getComputedStyle(each), box = each.getBoundingClientRect();
         const hidden = box.width <= 1 || box.height <= 1 || style.clipPath.startsWith('inset(50');
         const text = [...each.childNodes].some(n => n.nodeType == 3 && n.textContent.trim());
-        if (hidden || !text || !each.checkVisibility()) continue;
+        if (hidden || !text || !each.checkVisibility() || each.closest('aside')) continue;
         const scrolls = ['auto', 'scroll'];
         if (each.scrollWidth > each.clientWidth + 1 && each.clientWidth
             && ['hidden', 'clip'].includes(style.overflowX)) cut.push(each.outerHTML.slice(0, 120));
@@ -84,6 +86,11 @@ def walk(browser: webdriver.Chrome, most: int = 1_000) -> Walk:
         found = browser.execute_script(_FOCUSED)
         if found is None or found[0] in reached:
             break
+        for _ in range(_TRIES):  # the page rolls to it
+            if found[1]:
+                break
+            time.sleep(0.1)
+            found = browser.execute_script(_FOCUSED)
         element, is_seen, is_marked, html = found
         reached.append(element)
         stops.append(html)

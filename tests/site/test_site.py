@@ -401,6 +401,41 @@ def test_a_reader_with_a_keyboard_unfolds_and_scrolls(browser, address):
     assert browser.execute_script(opened)
 
 
+WALKED = ("start page", "lesson", "slides")
+
+
+@pytest.mark.parametrize("kind", WALKED)
+def test_a_keyboard_reaches_all_that_a_mouse_does_and_sees_where_it_is(browser, address, kind):
+    from browsing import open_page
+    from reading import in_order, walk
+
+    prefer(browser, "light")
+    open_page(browser, f"{address}/{KINDS[kind]}")
+    found = walk(browser)
+    assert found.faults == {} and in_order(browser)
+    if kind == "slides":
+        return
+    assert len(found.stops) > 40 and "Skip to content" in found.stops[0]
+    browser.execute_script("scrollTo(0, 0); document.querySelector('.skip-to-content').focus()")
+    browser.switch_to.active_element.send_keys("\n")
+    assert "furo-main-content" in browser.execute_script("return location.hash")
+
+
+@pytest.mark.parametrize("kind", ["lesson", "tables", "slides", "teachers"])
+def test_at_200_percent_nothing_is_cut_in_a_dark_scheme(browser, address, kind):
+    from browsing import faults
+    from reading import ZOOMED, zoomed_faults
+
+    prefer(browser, "dark")
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", ZOOMED)
+    try:
+        page = f"{address}/{KINDS.get(kind, 'docs/blueprint.html')}"
+        assert faults(browser, page, unfold=True) == {}
+        assert zoomed_faults(browser) == []
+    finally:
+        prefer(browser, "light")
+
+
 def test_each_page_has_a_link_to_the_repository_and_to_the_licence(pages):
     repository = Address.read(ROOT).repository
     for name, page in pages.items():
