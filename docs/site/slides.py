@@ -34,12 +34,15 @@ HERE = Path(__file__).parent
 MOST = 20
 _MOST_LINES = 12  # of what a demo cell prints; more cannot be read from the last row
 _SENTENCES, _FIRST = 2, 3  # of the text below a picture, and of the lesson's first text
+_COLUMNS = 76  # letters in a printed line, before it is made smaller or wraps
+_SMALLEST = 0.72
 _CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "chrome", "msedge")
 _SECONDS = 120
 _GOALS = "You will be able to"
 _LINK = re.compile(r"(?<!!)\[([^\]]*)\]\([^)]*\)")
 _ASKS = ("**Predict", "**Guess")
 _PLACE = re.compile(r"\b(?:picture|cell|plot|figure|line)s? (?:below|above)\b|\bnext cell\b")
+_ASIDE = re.compile(r", in the next cell(?=[:,.])")
 _NO_GUESS = re.compile(r" ?\(you made no guess[^)]*\)")
 _QUESTION = re.compile(r"concept_\w+_text")
 _HEADING = re.compile(r"^## (?:\d+ · )?(.*?)(?: · \d+ (?:min|points?).*)?$")
@@ -175,7 +178,7 @@ def _opening(text: str, folder: str) -> Iterator[_Unit]:
 
 def _without_places(text: str) -> str:
     """Return a question without what follows it about places in the notebook."""
-    sentences = split_sentences(" ".join(text.split("\n"))).split("\n")
+    sentences = split_sentences(_ASIDE.sub("", " ".join(text.split("\n")))).split("\n")
     while len(sentences) > 1 and "?" not in sentences[-1] and _PLACE.search(sentences[-1]):
         sentences.pop()
     return " ".join(sentences)
@@ -205,12 +208,19 @@ def _shown(outputs: list[dict], below: Cell | None, folder: str) -> Markup | Non
             told.append(f'<p class="answer">{answer}</p>')
         elif text.count("\n") <= left:
             left -= text.count("\n")
-            printed.append(f"<pre>{html.escape(text.rstrip())}</pre>")
+            printed.append(_fitted(text.rstrip()))
     told += [] if drawn else printed
     caption = _caption(below, folder)
     if not drawn and not told:
         return None
     return Markup("\n".join([*told, *drawn, caption]))  # noqa: S704 (each part is inert)
+
+
+def _fitted(text: str) -> str:
+    """Return printed text in letters as large as its longest line allows."""
+    longest = max(map(len, text.splitlines()), default=0)
+    size = 1 if longest <= _COLUMNS else max(_COLUMNS / longest, _SMALLEST)
+    return f'<pre style="font-size: {0.8 * size:.2f}em">{html.escape(text)}</pre>'
 
 
 def _caption(below: Cell | None, folder: str) -> str:
@@ -219,7 +229,8 @@ def _caption(below: Cell | None, folder: str) -> str:
     first = paragraphs(below.source)[0]
     if first.startswith(("#", "<", "**", "|", "-", "!", ">", "```")):
         return ""
-    sentences = split_sentences(first).split("\n")[:_SENTENCES]
+    told = split_sentences(first).split("\n")[:_SENTENCES]
+    sentences = [each for each in told if not _PLACE.search(each)]
     return _markdown(" ".join(sentences).removesuffix(":"), folder)
 
 

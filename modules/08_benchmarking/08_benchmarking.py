@@ -656,7 +656,7 @@ for rounds, comparisons in ((12, 1), (12, 40), (40, 40)):
 # Take one number from each of several fresh runs, its median, and the interval of these numbers.
 # Six runs are the least for 95 %.
 #
-# **Predict.** The next cell makes lesson 03's interval from 300 consecutive calls of LeNet-5.
+# **Predict.** Lesson 03's interval is made from 300 consecutive calls of LeNet-5.
 # It promises 95 %.
 # In what share of such windows does it hold the median of all calls?
 

@@ -217,17 +217,6 @@ def test_nothing_of_a_slide_is_cut_on_paper(address, browser, lesson):
     assert sum(height > 0.45 * PAPER["height"] for height in heights) > 0.7 * len(heights) > 3
 
 
-def test_a_deck_is_printed_a_slide_a_page(site, tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(str(SITE))
-    import slides
-
-    deck = slides.deck(COURSE, FIRST, [])
-    page, pdf = slides.write_deck(deck, tmp_path / f"{FIRST}.html")
-    assert len(re.findall(rb"/Type\s*/Page\b", pdf.read_bytes())) == len(deck)
-    monkeypatch.setattr(slides, "_CHROMIUMS", ())
-    assert slides.write_deck(deck, tmp_path / "alone.html") == [tmp_path / "alone.html"]
-
-
 def test_the_api_has_every_public_name_and_its_examples(pages, monkeypatch):
     monkeypatch.syspath_prepend(str(SITE))
     import api

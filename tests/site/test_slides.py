@@ -1,0 +1,47 @@
+"""Decks by themselves: printed pages, wide lines, and words about a notebook's cells."""
+
+import re
+
+import pytest
+from site_pages import ROOT, SITE
+
+from proflab_course.course.inventory import without_halves
+from proflab_course.course.layout import Course
+
+COURSE = Course(ROOT)
+LESSONS = without_halves(COURSE.lessons("release"))
+PAPER_EM = 294 / 25.4 * 72 / 22  # a slide's width on paper, in letters' heights of 22 pt
+LETTER_EM = 0.61  # the width of a letter in a fixed pitch
+
+
+@pytest.fixture
+def slides(monkeypatch):
+    monkeypatch.syspath_prepend(str(SITE))
+    import slides
+
+    return slides
+
+
+def test_a_deck_is_printed_a_slide_a_page(slides, tmp_path, monkeypatch):
+    deck = slides.deck(COURSE, LESSONS[0], [])
+    page, pdf = slides.write_deck(deck, tmp_path / "deck.html")
+    assert len(re.findall(rb"/Type\s*/Page\b", pdf.read_bytes())) == len(deck)
+    monkeypatch.setattr(slides, "_CHROMIUMS", ())
+    assert slides.write_deck(deck, tmp_path / "alone.html") == [tmp_path / "alone.html"]
+
+
+@pytest.mark.parametrize("columns, smaller", [(60, False), (82, True), (100, True)])
+def test_a_printed_line_fits_a_slide(slides, columns, smaller):
+    outputs = [[{"text": "x" * columns}]] * 40  # of each demo cell
+    bodies = [each.body for each in slides.deck(COURSE, LESSONS[4], outputs)]
+    sizes = [float(em) for body in bodies for em in re.findall(r"<pre style=.*?: ([\d.]+)em", body)]
+    assert sizes and all((em < 0.8) is smaller for em in sizes)
+    assert all(em * columns * LETTER_EM <= PAPER_EM for em in sizes)
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_a_slide_speaks_of_no_other_cell(slides, lesson):
+    outputs = [[{"text": "1"}]] * 40
+    for slide in slides.deck(COURSE, lesson, outputs):
+        if slide.kind in ("predict", "shown"):
+            assert not re.search(r"next cell|(?:cell|picture) (?:above|below)", slide.body)
