@@ -109,7 +109,7 @@ def _overview(read: Lessons) -> str:
             _hours(sum(tracks.writing(track, name) for name in track.lessons)),
             _hours(minutes),
             f"{sum(map(prose_words, taken)):,}",
-            f"{track_points(track, tracks, read.whole.values()):g}",
+            f"{track_points(track, tracks, read.whole.values()):,g}",
         )
         rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows)
