@@ -2,8 +2,8 @@
 
     python docs/pictures/lesson_12.py
 
-All three are the lesson's own: its cell `demo_frontier`, and its pictures of pages and of a server's
-steps, run with the lessons' solutions. Nothing in them is measured.
+All three are the lesson's own: its cell `demo_frontier`, and its pictures of pages and of a
+server's steps, run with the lessons' solutions. Nothing in them is measured.
 """
 
 from __future__ import annotations
