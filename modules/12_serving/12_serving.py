@@ -305,8 +305,9 @@ expect_faster(
     full=0.68,
     draws={"tokens": 300, "weight": "fan-in"},
 )
-# viva: [x.shape for x in generate(make_gpt2(9, 6, 8, 1, 2)(), proflab.zeros(3, 5, dtype="int64"))]
-# viva: [x.shape for x in generate(make_gpt2(7, 8, 8, 2, 2)(), proflab.zeros(2, 5, dtype="int64"))]
+# viva: generate(make_gpt2(9, 6, 8, 1, 2)(), proflab.zeros(3, 4, dtype="int64"))[0].shape
+# viva: generate(make_gpt2(7, 8, 8, 2, 2)(), proflab.zeros(2, 5, dtype="int64"))[1].shape
+# viva: generate(make_gpt2(5, 12, 4, 1, 1)(), proflab.ones(1, 9, dtype="int64"))[0].shape
 # viva: generate(make_gpt2(5, 12, 4, 1, 1)(), proflab.zeros(2, 3, dtype="int64"))[1].shape
 # viva: generate(make_gpt2(1, 6, 4, 2, 1)(), proflab.zeros(1, 4, dtype="int64"))[0].tolist()
 ### END HIDDEN TESTS

@@ -210,22 +210,6 @@ the least likely token
 -    written.append(logits[-1].argmax(-1, keepdim=True))
 +    written.append(logits[-1].argmin(-1, keepdim=True))
 
-only the new tokens
--return proflab.cat(written, 1), proflab.stack(logits, 1)
-+return proflab.cat(written[1:], 1), proflab.stack(logits, 1)
-
-tokens alone
--return proflab.cat(written, 1), proflab.stack(logits, 1)
-+return proflab.cat(written, 1)
-
-one token too few
--for end in range(prompt, model.context):
-+for end in range(prompt, model.context - 1):
-
-probabilities for logits
--return proflab.cat(written, 1), proflab.stack(logits, 1)
-+return proflab.cat(written, 1), proflab.stack(logits, 1).softmax(-1)
-
 the cache in half precision
 -room = [proflab.zeros(texts, model.context, 2 * width) for _ in model.blocks]
 +room = [proflab.zeros(texts, model.context, 2 * width, dtype="float16") for _ in model.blocks]
@@ -247,6 +231,25 @@ a number is asked for
 +    written.append(proflab.Tensor([[int(row.argmax())] for row in logits[-1]]))
 """,
     ),
+}
+_RETURNS = {  # right texts and logits, of which another part is returned
+    "only the new tokens": "texts[:, tokens.shape[1] :], logits",
+    "tokens alone": "texts",
+    "one token too few": "texts[:, :-1], logits[:, :-1]",
+    "logits alone": "logits",
+    "logits before texts": "logits, texts",
+    "logits of the last token alone": "texts, logits[:, -1]",
+    "logits of the whole texts": "texts, model(texts)",
+    "logits of the prompt, too": "texts, model(texts[:, :-1])",
+    "logits of the first text alone": "texts, logits[:1]",
+    "the first text alone": "texts[:1], logits[:1]",
+    "a row for each word": "texts, logits.transpose(1, 2)",
+    "tokens before texts": "texts, logits.transpose(0, 1)",
+    "probabilities for logits": "texts, logits.softmax(-1)",
+}
+WRONG["generate"] |= {
+    sentence: f"texts, logits = own_cached(model, tokens)\nreturn {returned}"
+    for sentence, returned in _RETURNS.items()
 }
 WRONG["generate"]["all of a text in one pass, as if it were known"] = """
 logits = model(proflab.cat([tokens, tokens], 1)[:, : model.context - 1])[:, tokens.shape[1] - 1 :]
@@ -273,7 +276,7 @@ race.traced(generate, model=make_gpt2(256, 80, 64, 2, 4), tokens=("int64", (4, 6
 """
 
 MUTANTS = {
-    name: {**{sentence: body for sentence, (_, body) in STEPS[name].items()}, **WRONG[name]}
+    name: {**WRONG[name], **{sentence: body for sentence, (_, body) in STEPS[name].items()}}
     for name in STEPS
 }
 
