@@ -25,7 +25,7 @@ import numpy as np
 from proflab import Tensor, example_input, models, nn
 from proflab.lesson import doubles, machine
 from proflab.lesson.alt_text import lines_in_words
-from proflab.lesson.plot import COLOURS, FAINT, INK, QUIET, STYLE, Picture, canvas, short
+from proflab.lesson.plot import COLOURS, FAINT, INK, QUIET, STYLE, Picture, canvas, on_axis, short
 
 Point = tuple[float, float, float, float]
 _Rule = Callable[[list[float]], tuple[float, float]]
@@ -302,7 +302,7 @@ def intervals(
 ) -> Picture:
     """Draw lines through points (x, middle, low, high), and a guessed x as a dashed line."""
     middles = {name: [point[:2] for point in points] for name, points in series.items()}
-    said = lines_in_words(middles, show, short, log)
+    said = lines_in_words(middles, show, on_axis, log)
     if isinstance(guess, bool) or not isinstance(guess, (int, float)) or not 0 < guess < 1e12:
         guess = None
     said += "" if guess is None else f"; your guess: {short(guess)}"
