@@ -2,7 +2,7 @@
 
     python docs/digits/pack.py        # writes modules/09_optimization/digits.zip
 
-They are the 360 test images of lesson 08's digits.npz, enlarged: each pixel of a digit becomes
+They are the 360 test images of proflab/lesson/digits.npz, enlarged: each pixel of a digit becomes
 4 × 4 pixels, its values 0 to 16 become 0 to 240. Pillow is needed for this script alone.
 """
 
@@ -15,8 +15,9 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from proflab.lesson.digits import DATA
+
 MODULES = Path(__file__).parents[2] / "modules"
-SOURCE = MODULES / "08_benchmarking" / "digits.npz"
 TARGET = MODULES / "09_optimization" / "digits.zip"
 TIMES, STEP = 4, 15
 
@@ -31,7 +32,7 @@ def content(image: np.ndarray) -> bytes:
 
 def main(target: Path = TARGET) -> None:
     """Write the archive: names such as 7/012.png, the folder being the digit."""
-    with np.load(SOURCE) as data:
+    with np.load(DATA) as data:
         images, labels = data["images"].reshape(-1, 8, 8).astype(np.uint8), data["labels"]
     with zipfile.ZipFile(target, "w") as archive:
         for at, (image, label) in enumerate(zip(images, labels, strict=True)):

@@ -1,6 +1,6 @@
-"""Trains the classifier of lesson 08 and writes its weights, and the images that test it.
+"""Trains the classifier of lessons 08 and 12 and writes its weights, and the images that test it.
 
-    python docs/digits/train.py        # writes modules/08_benchmarking/digits.npz
+    python docs/digits/train.py        # writes proflab/lesson/digits.npz
 
 The data are scikit-learn's digits: 1,797 images of 8 × 8 pixels from 0 to 16. Four fifths train,
 the others test. scikit-learn is needed for this script alone; students load what it writes.
@@ -8,16 +8,14 @@ the others test. scikit-learn is needed for this script alone; students load wha
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 from proflab import Tensor, manual_seed, nn, no_grad
+from proflab.lesson.digits import DATA
 from proflab.optim import Adam
 
-TARGET = Path(__file__).parents[2] / "modules" / "08_benchmarking" / "digits.npz"
 SEED, EPOCHS, BATCH = 8, 60, 64
 TEST_IMAGES = 360
 
@@ -62,11 +60,11 @@ def main() -> None:
     model = train(train_images, train_labels)
     parameters = [p.detach().numpy().astype(np.float32) for p in model.parameters()]
     arrays = {f"{'wb'[at % 2]}{at // 2 + 1}": array for at, array in enumerate(parameters)}
-    np.savez_compressed(TARGET, **arrays, images=test_images, labels=test_labels)
+    np.savez_compressed(DATA, **arrays, images=test_images, labels=test_labels)
     right = accuracy(model, test_images, test_labels)
     count = sum(array.size for array in parameters)
     print(f"{count:,} parameters, {right:.1%} of {len(test_labels)} images right")
-    print(f"{TARGET.name}: {TARGET.stat().st_size:,} bytes")
+    print(f"{DATA.name}: {DATA.stat().st_size:,} bytes")
 
 
 if __name__ == "__main__":

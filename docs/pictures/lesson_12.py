@@ -2,20 +2,21 @@
 
     python docs/pictures/lesson_12.py
 
-Both are the lesson's own: its cell `demo_frontier` and its picture of pages, run with the lessons'
-solutions. Nothing in them is measured.
+All three are the lesson's own: its cell `demo_frontier`, and its pictures of pages and of a
+server's steps, run with the lessons' solutions. Nothing in them is measured.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from solved_demo import demos_of, run_demo
+from solved_demo import demos_of, run_demo, solved
 
 from proflab.lesson.plot import Picture
 
 FOLDER = Path(__file__).parents[2] / "modules" / "12_serving"
 USERS = {"Ann": [*"Be brief. Why?"], "Bob": [*"Be brief. How so?"], "Cy": [*"Be bold."]}
+REQUESTS = [(0, 2, 6), (0, 3, 3), (2, 6, 3)]  # arrival, tokens to read and to write
 
 
 def frontier() -> Picture:
@@ -28,8 +29,18 @@ def pages() -> Picture:
     return demos_of("12_serving").pages(list(USERS.values()), 4)
 
 
+def steps() -> Picture:
+    """Return three requests on two slots, batched statically and continuously."""
+    demos, scope, runs = demos_of("12_serving"), solved("lesson_12").scope, {}
+    for name, continuous in {"static": False, "continuous": True}.items():
+        runs[name] = []
+        noted = demos.noting(scope["toy_ms"], runs[name])
+        scope["simulate_serving"](REQUESTS, 2, noted, continuous)
+    return demos.gantt(runs, REQUESTS, scope["toy_ms"])
+
+
 if __name__ == "__main__":
-    for draw in (frontier, pages):
+    for draw in (frontier, pages, steps):
         picture = draw()
         (FOLDER / f"{draw.__name__}.png").write_bytes(picture.png(dpi=110))
         print(picture.alt)

@@ -1008,7 +1008,7 @@ plot.curves(lines, x="request", y="ms", title="One slow request, and those that 
 # %% [markdown]
 # ## 7 · Smaller numbers
 #
-# Beside this notebook is a classifier of handwritten digits: three linear layers, 17,226 parameters, trained on [scikit-learn's digits](https://scikit-learn.org/stable/modules/generated/sklearn.datasets.load_digits.html), with 360 images that it has not seen.
+# The course brings a classifier of handwritten digits: three linear layers, 17,226 parameters, trained on [scikit-learn's digits](https://scikit-learn.org/stable/modules/generated/sklearn.datasets.load_digits.html), with 360 images that it has not seen.
 # Can it be smaller and faster, and as good?
 #
 # *Quantization* stores each weight in one byte, as an int8 q from −127 to 127 with weight ≈ q · scale.
@@ -1113,15 +1113,17 @@ expect_table(quantize, ("infinity has no scale", ([[2.0, float("inf")]], 0), Val
 
 # %% nbgrader={"grade": false, "grade_id": "demo_quantized", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 # The classifier's accuracy with weights in float32 and in int8.
+from proflab.lesson.digits import accuracy
+
 digits = demos.load_digits()
-print(f"float32: {demos.accuracy(digits, digits.weights):.1%} of {len(digits.labels)} images right")
+print(f"float32: {accuracy(digits, digits.weights):.1%} of {len(digits.labels)} images right")
 for name, axis in {"one scale a matrix": None, "one scale a row": 1}.items():
     parts = [quantize(weight, axis) for weight in digits.weights]
     approximate = [q * scale for q, scale in parts]
     off = np.concatenate(
         [(a - w).ravel() for a, w in zip(approximate, digits.weights, strict=True)]
     )
-    right = demos.accuracy(digits, approximate)
+    right = accuracy(digits, approximate)
     print(f"int8, {name}: {right:.1%} right, weights off by {np.abs(off).mean():.5f} on average")
 
 # %% [markdown]

@@ -8,6 +8,7 @@ alt_text:      say in words what a picture shows
 demo:          make demo cells smaller where a test runs them
 noise:         show load and interval beside what was measured
 measuring:     measure a machine: turns, thread counts, array sizes
+digits:        a classifier whose weights are stored in fewer bits
 hardware:      describe the machine, and its two roofs
 machine:       tell what this Python lacks: threads, processes, psutil
 blas:          count and set the threads of matrix products

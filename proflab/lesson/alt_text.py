@@ -59,8 +59,9 @@ def line_in_words(points: Sequence[Point], show: Show, show_x: Show, log: str = 
         return f"is {at(0)}"
     if _is_level([y for _, y in points], "y" in log):
         ends = f"from {show_x(points[0][0])} to {show_x(points[-1][0])}"
-        low, high = (show(find(y for _, y in points)) for find in (min, max))
-        return f"stays at {low} {ends}" if low == high else f"stays between {low} and {high} {ends}"
+        least, most = (show(find(y for _, y in points)) for find in (min, max))
+        told = f"at {least}" if least == most else f"between {least} and {most}"
+        return f"stays {told} {ends}"
     for sign, verb, back in ((1, "rises", "falls"), (-1, "falls", "rises")):
         way = [sign * height for height in heights]
         if _climbs(way):

@@ -43,6 +43,7 @@ from proflab_course.course.tracks import PUBLIC, Track, Tracks
 
 SUMMARY = "Summary"
 _QUESTIONS = ("**Predict.**", "**Guess.**")
+_OPTIONAL = "**Optional.**"
 _HINT = re.compile(r"<details>\s*<summary>Hint.*?</details>\s*", re.DOTALL)
 _DEFINE = ("exercise", "given", "setup")
 
@@ -178,6 +179,9 @@ class _Work:
                 self.kept.add(number)
             elif cell.role == "manual":
                 self._drop_task(number)
+        for number in sorted(self.kept):
+            if self._is_idle(number):
+                self._drop_optional(number)
         asked: set[str] = set()
         for number, cell in enumerate(self.all):
             if number in self.kept and cell.role == "demo":
@@ -246,6 +250,22 @@ class _Work:
         if cell.role == "test":
             return exercise_of(cell.name, self.exercises) in self.written
         return cell.role != "manual" or self.lesson.name in self.track.essays
+
+    def _is_idle(self, number: int) -> bool:
+        """Return True for an optional exercise that is not written and that no cell uses."""
+        cell = self.all[number]
+        if cell.role != "exercise" or cell.name in self.written:
+            return False
+        tests = (c for c in self.all if exercise_of(c.name, self.exercises) == cell.name)
+        users = (n for n in self.kept if n != number and cell.name in self.used[n])
+        return not any(test.points for test in tests) and next(users, None) is None
+
+    def _drop_optional(self, number: int) -> None:
+        """Drop an exercise, and the paragraph above it that says it is optional."""
+        self.kept.discard(number)
+        for above in self._introduction(number):
+            kept = (p for p in paragraphs(above.source) if not p.startswith(_OPTIONAL))
+            above.node.source = "\n\n".join(kept)
 
     def _provider(self, name: str, user: int) -> int | None:
         """Return the cell that has to come back for a name; None where one that stays binds it."""

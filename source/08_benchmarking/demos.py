@@ -19,10 +19,10 @@ import numpy as np
 from proflab import example_input
 from proflab import models as zoo
 from proflab.lesson import machine, noise
+from proflab.lesson.digits import Digits, classify, load_digits
 from proflab.lesson.measuring import on_threads
 from proflab.lesson.plot import COLOURS, INK, QUIET, Picture, canvas
 
-DATA = "digits.npz"
 _RAPL = "/sys/class/powercap/intel-rapl:0/energy_uj"
 _EVERY = 0.05  # seconds between two readings of a sensor
 
@@ -130,41 +130,11 @@ def _share_held(times: np.ndarray, size: int, interval: Callable) -> noise.Measu
 
 
 @dataclass(frozen=True)
-class Digits:
-    """A classifier's weights and biases, and images that it has not seen, with their labels."""
-
-    weights: list[np.ndarray]
-    biases: list[np.ndarray]
-    images: np.ndarray
-    labels: np.ndarray
-
-
-@dataclass(frozen=True)
 class Version:
     """A way to name images, and the bytes of its weights and biases, or of what it remembers."""
 
     classify: Callable[[np.ndarray], np.ndarray]
     bytes: int
-
-
-def load_digits(folder: str | Path = ".") -> Digits:
-    """Return the classifier and its test images, 64 pixels from 0 to 1 each."""
-    with np.load(Path(folder) / DATA) as file:
-        weights, biases = ([file[f"{kind}{layer}"] for layer in (1, 2, 3)] for kind in "wb")
-        images = file["images"].astype(np.float32) / 16
-        return Digits(weights, biases, images, file["labels"])
-
-
-def classify(images: np.ndarray, weights: Sequence[np.ndarray], biases: Sequence) -> np.ndarray:
-    """Return the digit that three linear layers see in each image."""
-    for weight, bias in zip(weights[:-1], biases[:-1], strict=True):
-        images = np.maximum(images @ weight.T + bias, 0)
-    return (images @ weights[-1].T + biases[-1]).argmax(axis=1)
-
-
-def accuracy(digits: Digits, weights: Sequence[np.ndarray]) -> float:
-    """Return the share of test images that the classifier names right with these weights."""
-    return float((classify(digits.images, weights, digits.biases) == digits.labels).mean())
 
 
 def versions(digits: Digits, quantize: Callable) -> dict[str, Version]:

@@ -1,110 +1,58 @@
-"""Models of published sizes, loads of requests, and what lesson 12's demo cells draw."""
+"""Loads of requests, draws of drafted tokens, and what lesson 12's demo cells draw."""
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 from matplotlib.ticker import MultipleLocator
 
 from proflab.lesson.demo import demo_size
 from proflab.lesson.hardware import Hardware
 from proflab.lesson.plot import COLOURS, FAINT, INK, QUIET, Picture, canvas
 
-CONFIGS = json.loads((Path(__file__).parent / "served.json").read_text("utf-8"))
-
-# Numbers that a pass reads: all parameters without a table of which a token reads one row; where
-# a token is multiplied with a part of them, that part. Added up from the configuration files.
-WEIGHTS = {
-    "GPT-2 XL": (1_557_611_200, None),
-    "Llama-3-8B": (7_504_924_672, None),
-    "Llama-3-70B": (69_503_033_344, None),
-    "DeepSeek-V3": (670_099_725_312, 36_625_603_584),
-}
-_SHEETS = {  # NVIDIA's data sheets: FLOP/s in 16 bits (the T4: in 32) and in 8, bytes/s, bytes
-    "T4": (8.1e12, None, 320e9, 16e9),
-    "H100": (989.5e12, 1979e12, 3350e9, 80e9),
-    "H200": (989.5e12, 1979e12, 4800e9, 141e9),
-    "B200": (2250e12, 4500e12, 8000e9, 180e9),
-}
+CONTEXTS = demo_size((32, 256, 984), (32,))  # tokens behind which a step is measured
 GOOD_FIRST_MS, GOOD_TOKEN_MS = 500, 10
-PLACES = [  # a model, bits of its weights, and cards that have room for it
-    ("GPT-2 XL", 32, "T4", 1),
-    ("Llama-3-8B", 16, "H100", 1),
-    ("Llama-3-8B", 8, "B200", 1),
-    ("Llama-3-70B", 16, "H200", 2),
-    ("DeepSeek-V3", 8, "H200", 8),
-]
 POLICIES = {  # of a server: continuous, chunk
     "static": (False, None),
     "continuous": (True, None),
     "chunks of 512": (True, 512),
 }
-FORMATS = {  # ways to store 4,096 numbers: block, format, rounded up
-    "FP8, one scale": (4096, "mxfp8"),
-    "MXFP8": (32, "mxfp8"),
-    "MXFP8, rounded up": (32, "mxfp8", True),
-    "FP4, one scale": (4096, "mxfp4"),
-    "MXFP4": (32, "mxfp4"),
-    "NVFP4": (16, "nvfp4"),
-}
 DEADLINES = (5, 5.5, 6, 7, 8, 10, 12, 15, 20, 25, 30, 40, 50)
 
 
-# ── models, machines, requests ───────────────────────────────────────────────────────────────
-
-
-def served(name: str, bits: float, kv_bytes: Callable, kept_bits: int = 16) -> dict[str, Any]:
-    """Return a model as `pass_ms` takes it: weights of `bits`, kept numbers of `kept_bits`.
-
-    kv_bytes: the student's. With one latent vector for all heads, attention multiplies each head's
-    query with it and its rotary part, and mixes it: 2 · layers · heads · (2 · rank + rotary).
-    """
-    config, (weights, active) = CONFIGS[name], WEIGHTS[name]
-    layers, heads = config["num_hidden_layers"], config["num_attention_heads"]
-    pairs = 4 * layers * config.get("head_dim", config["hidden_size"] // heads) * heads
-    if rank := config.get("kv_lora_rank"):
-        pairs = 2 * layers * heads * (2 * rank + config["qk_rope_head_dim"])
-    token = kv_bytes(config, 1, kept_bits)
-    model = {"weights": weights, "bits": bits, "kv_bytes": token, "pair_flops": pairs}
-    return model | ({"active": active} if active else {})
-
-
-def cards(name: str, number: int = 1, bits: int = 16) -> tuple[Hardware, float]:
-    """Return so many cards as one machine, and its bytes of memory; their links cost nothing."""
-    sixteen, eight, bandwidth, memory = _SHEETS[name]
-    peak = eight if bits == 8 and eight else sixteen
-    title = f"{number} × {name}" if number > 1 else name
-    return Hardware(
-        number * peak, number * bandwidth, title, "NVIDIA's data sheet"
-    ), number * memory
+# ── requests ───────────────────────────────────────────────────────────────
 
 
 def load(seed: int, per_second: float, count: int = 160) -> list[tuple[float, int, int]]:
     """Return made-up requests: prompts of 200 to 4,000 tokens, answers of 20 to 600.
 
-    Prompts of each length are as likely, answers of each order of magnitude.
+    Each of four lengths is as likely, and the gaps between arrivals are exponential.
     """
-    rng = np.random.default_rng(seed)
-    arrivals = np.cumsum(rng.exponential(1000 / per_second, count)).tolist()
-    prompts = rng.integers(200, 4001, count).tolist()
-    answers = np.exp(rng.uniform(math.log(20), math.log(600), count)).astype(int).tolist()
-    return list(zip(arrivals, prompts, answers, strict=True))
+    rng, now, found = random.Random(seed), 0.0, []
+    for _ in range(count):
+        now += rng.expovariate(per_second / 1000)
+        prompt, answer = rng.choice((200, 500, 1500, 4000)), rng.choice((20, 60, 200, 600))
+        found.append((now, prompt, answer))
+    return found
 
 
 def waits(simulate: Callable, rate: float, step_ms: Callable, policy: tuple) -> list[dict]:
     """Return what the requests of some loads wait for on 32 slots."""
-    loads = (load(seed, rate) for seed in range(demo_size(3, 1)))
+    loads = (load(seed, rate) for seed in demo_size((1, 2, 3), (1,)))
     return [each for requests in loads for each in simulate(requests, 32, step_ms, *policy)]
 
 
-def toy_ms(step: Sequence[tuple[int, int]]) -> float:
-    """Return the ms of a step of section 3's tests: 2, and 1 for each new token."""
-    return 2.0 + sum(new for _, new in step)
+def noting(step_ms: Callable, steps: list) -> Callable:
+    """Return a step_ms that also appends what each step holds to a list."""
+
+    def noted(step: Sequence[tuple[int, int]]) -> float:
+        steps.append(list(step))
+        return step_ms(step)
+
+    return noted
 
 
 def p95(waits: Sequence[Mapping[str, float]], key: str) -> float:
@@ -132,59 +80,96 @@ def checking(pass_ms: Callable, model: dict, card: Hardware, context: int, users
     return lambda n: pass_ms(model, [(context - 1, n)] * users, card)
 
 
-# ── formats ──────────────────────────────────────────────────────────────────────────────────
+def drawn(
+    target: Sequence[float], draft: Sequence[float], residual: Sequence[float], count: int
+) -> tuple[list[float], float]:
+    """Return each token's share of so many that were drafted and checked, and of those accepted.
 
-
-def outliers(seed: int, factor: float) -> list[float]:
-    """Return 4,096 normal numbers, each 256th of them times a factor."""
-    values = np.random.default_rng(seed).normal(size=4096)
-    values[::256] *= factor
-    return values.tolist()
-
-
-def errors(block_scaled: Callable, factor: float, *way: Any) -> float:
-    """Return the median relative error of stored numbers, over some draws.
-
-    Of one draw it is the norm of all differences over the norm of the numbers.
+    A token that the draft drew is accepted with probability min(1, p / q); else one is drawn from
+    the residual, the student's.
     """
-    found = []
-    for seed in range(demo_size(12, 3)):
-        values = outliers(seed, factor)
-        differences = np.subtract(block_scaled(values, *way)["values"], values)
-        found.append(np.linalg.norm(differences) / np.linalg.norm(values))
-    return float(np.median(found))
+    rng, tokens = random.Random(12), range(len(target))
+    words = rng.choices(tokens, draft, k=count)
+    kept = [rng.random() < target[word] / draft[word] for word in words]
+    again = rng.choices(tokens, residual, k=count)
+    last = [word if keep else other for word, keep, other in zip(words, kept, again, strict=True)]
+    return [last.count(word) / count for word in tokens], sum(kept) / count
 
 
 # ── pictures ─────────────────────────────────────────────────────────────────────────────────
 
 
-def gantt(runs: Mapping[str, Sequence[Sequence[tuple[int, int]]]], step_ms: Callable) -> Picture:
-    """Draw what the steps of some runs hold, a row for each place in a step, on an axis of ms."""
+def rows_of(
+    steps: Sequence[Sequence[tuple[int, int]]], requests: Sequence[tuple[float, int, int]]
+) -> Iterator[list[int]]:
+    """Yield for each step the number of each pair's request, in order of admission.
+
+    A pair goes on where one before it ended; one with nothing cached is the next that came in.
+    """
+    ahead: dict[int, int] = {}  # request → tokens that are cached next, of those not done
+    known = 0
+    for step in steps:
+        seen: list[int] = []
+        for cached, new in step:
+            if cached == 0:
+                seen.append(known)
+                known += 1
+            else:
+                seen.append(next(n for n, at in ahead.items() if at == cached and n not in seen))
+            ahead[seen[-1]] = cached + new
+        for request in seen:
+            if ahead[request] == sum(requests[request][1:]) - 1:
+                del ahead[request]
+        yield seen
+
+
+def gantt(
+    runs: Mapping[str, Sequence[Sequence[tuple[int, int]]]],
+    requests: Sequence[tuple[float, int, int]],
+    step_ms: Callable,
+) -> Picture:
+    """Draw the steps of some runs on an axis of ms, a row for each request.
+
+    requests: (arrival_ms, prompt, new), in order of arrival.
+    """
     said = "; ".join(f"{name}: {len(steps)} steps" for name, steps in runs.items())
-    depth = max(len(step) for steps in runs.values() for step in steps)
-    with canvas(8.2, 0.9 + 0.45 * depth * len(runs), f"Steps of a server. {said}") as (
-        picture,
-        axes,
-    ):
-        ticks = {}
+    apart = len(requests) + 0.9
+    alt = f"{len(requests)} requests on a server, a row for each. {said}"
+    with canvas(8.2, 1.0 + 0.36 * apart * len(runs), alt) as (picture, axes):
+        ticks: dict[float, str] = {}
         for number, (name, steps) in enumerate(runs.items()):
-            top, now = number * (depth + 0.7), 0.0
-            ticks[top + depth / 2 - 0.5] = name
-            for step in steps:
-                ms = step_ms(step)
-                for row, (cached, new) in enumerate(step):
-                    paint = COLOURS[1] if cached == 0 or new > 1 else COLOURS[0]
-                    axes.barh(top + row, ms, left=now, height=0.85, color=paint, edgecolor="white")
-                    label = f"+{new}" if new > 1 else ""
-                    axes.text(now + ms / 2, top + row, label, ha="center", va="center", size=8)
-                now += ms
-        for label, paint in {"reads a prompt": COLOURS[1], "writes a token": COLOURS[0]}.items():
+            top = number * apart
+            axes.text(0, top - 0.62, name, size=10, weight="bold", va="center")
+            for row, (arrival, _, _) in enumerate(requests):
+                ticks[top + row] = "abcdefgh"[row]
+                axes.plot([arrival] * 2, [top + row - 0.4, top + row + 0.4], color=INK, lw=2)
+            _run(axes, top, steps, requests, step_ms)
+        for label, paint in {"reads its prompt": COLOURS[1], "writes a token": COLOURS[0]}.items():
             axes.barh([0], [0], color=paint, label=label)
+        axes.plot([], [], color=INK, lw=2, label="arrives")
         axes.set_yticks(list(ticks), list(ticks.values()))
-        axes.set(xlabel="ms", ylim=(len(runs) * (depth + 0.7) - 0.7, -0.8))
-        axes.legend(loc="lower right", ncols=2, bbox_to_anchor=(1, 1))
-        axes.set_title("Four requests on two slots", loc="left")
+        axes.set(xlabel="ms", ylim=(len(runs) * apart - 1.2, -1.2))
+        axes.legend(loc="lower center", ncols=3, bbox_to_anchor=(0.5, 1.0))
     return picture
+
+
+def _run(
+    axes: Any,
+    top: float,
+    steps: Sequence[Sequence[tuple[int, int]]],
+    requests: Sequence[tuple[float, int, int]],
+    step_ms: Callable,
+) -> None:
+    now = 0.0
+    for step, rows in zip(steps, rows_of(steps, requests), strict=True):
+        ms = step_ms(step)
+        for (cached, new), row in zip(step, rows, strict=True):
+            reads = cached < requests[row][1]
+            paint = COLOURS[1] if reads else COLOURS[0]
+            axes.barh(top + row, ms, left=now, height=0.8, color=paint, edgecolor="white")
+            label = f"reads {new}" if reads and ms > 4 else str(new) if reads else ""
+            axes.text(now + ms / 2, top + row, label, ha="center", va="center", size=8)
+        now += ms
 
 
 def pages(sequences: Sequence[Sequence], page: int) -> Picture:
@@ -200,12 +185,14 @@ def pages(sequences: Sequence[Sequence], page: int) -> Picture:
             for start in range(0, len(text), page):
                 key = tuple(text[: start + page])
                 paint = COLOURS[shared.index(key) % len(COLOURS)] if key in shared else FAINT
-                axes.barh(row, page, left=start, height=0.8, color=paint, edgecolor=INK, lw=0.6)
+                filled = min(page, len(text) - start)
+                axes.barh(row, filled, left=start, height=0.8, color=paint, alpha=0.6)
+                axes.barh(row, page, left=start, height=0.8, fill=False, edgecolor=INK, lw=0.8)
             for place, token in enumerate(text):
                 axes.text(place + 0.5, row, str(token), ha="center", va="center", size=9)
         axes.xaxis.set_major_locator(MultipleLocator(page))
         axes.set(yticks=[], xlabel="place in the text", ylim=(len(sequences) - 0.4, -0.6))
-        axes.set_title(f"Pages of {page}: those of one colour are kept once; grey ones alone")
+        axes.set_title(f"Pages of {page}: those of one colour are kept once, grey ones are alone")
     return picture
 
 
@@ -226,15 +213,17 @@ def frontier(lines: Mapping[str, Sequence[Mapping[str, float]]], title: str = ""
             prices = [each["dollars_per_million"] for each in points]
             axes.plot(speeds, prices, color=paint, marker="o", ms=3.5)
             axes.plot(speeds[-1], prices[-1], "o", ms=9, mfc="none", color=paint)
-            axes.annotate(
-                name, (speeds[0], prices[0]), (6, 0), textcoords="offset points", color=paint
-            )
+            beside = {"textcoords": "offset points", "color": paint}
+            axes.annotate(name, (speeds[0], prices[0]), (6, 0), **beside)
+            full = f"{points[-1]['users']} users"
+            axes.annotate(full, (speeds[-1], prices[-1]), (-4, 9), ha="right", size=9, **beside)
         axes.set(xscale="log", yscale="log", xlabel="tokens a second for one user")
-        axes.set_ylabel("dollars a million tokens")
+        axes.set_ylabel("a million tokens")
         axes.set_xticks([40, 60, 80, 100, 150, 200], ["40", "60", "80", "100", "150", "200"])
         axes.set_xticks([], minor=True)
-        axes.yaxis.set_major_formatter(lambda number, _: f"{number:,.15g}")
-        axes.set_xlim(32, 400)
+        axes.set_yticks([0.03, 0.1, 0.3, 1, 3], ["$0.03", "$0.10", "$0.30", "$1", "$3"])
+        axes.set_yticks([], minor=True)
+        axes.set_xlim(27, 400)
         axes.set_title(title)
         axes.grid(color=QUIET, alpha=0.3)
     return picture

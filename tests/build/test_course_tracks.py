@@ -78,7 +78,8 @@ def test_no_lesson_of_the_default_sends_its_reader_to_its_own_page():
         assert "whole lesson" not in text.lower(), name
     given = {name for taken in plan.taken.values() for name in taken.given}
     left_out = {n for name in plan.taken for n in plan.tracks.left_out(plan.track, name)}
-    assert given == left_out != set()
+    idle = {"generation_flops", "prefix_hits"}  # optional ones that no cell uses
+    assert given == left_out - idle and idle < left_out
 
 
 def test_the_tracks_fit_into_their_hours(plans):

@@ -164,6 +164,20 @@ def hour(shop):
     return Plan.read(shop, track="hour")
 
 
+def test_an_optional_exercise_that_nothing_uses_goes_with_its_paragraph(tmp_path):
+    optional = SHOP.replace("The mean, too.", "**Optional.** The mean, too.")
+    optional = optional.replace('"points": 10,', '"points": 0,', 1)
+    assert optional.count('"points": 0,') == 1
+    for used in (True, False):
+        lesson = (
+            optional if used else optional.replace("mean([total([4]), total([8])])", "total([4])")
+        )
+        course = make_shop(tmp_path / str(used), lesson=lesson)
+        taken = Plan.read(course, track="hour").taken["01_shop"]
+        text = "".join(cell.source for cell in taken.lesson.named("text"))
+        assert ("mean" in taken.given, "**Optional.**" in text) == (used, used)
+
+
 def test_the_rest_becomes_given_code_in_its_place(hour):
     [lesson] = hour.lessons
     named = [(cell.name, cell.role) for cell in lesson.cells if cell.name]

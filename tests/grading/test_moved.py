@@ -1,5 +1,6 @@
 """Hand-ins of releases whose helpers were in `proflab.lesson` are graded as they were then."""
 
+import json
 import subprocess
 import sys
 
@@ -65,6 +66,26 @@ def test_a_hand_in_with_the_former_places_keeps_all_its_points(lesson):
     key = make_key(lesson, source)
     result = grade_notebook(handed_in(lesson, source), key, folder, False, warm_runner())
     assert result.score == key.max_score, result.errors
+
+
+def test_exercises_that_moved_to_lesson_12_cost_a_hand_in_of_lesson_09_nothing():
+    """The section on the KV cache, solved, as a release had it in lesson 09."""
+    name = "09_optimization"
+    source = nbformat.read(ROOT / f"source/{name}/{name}.ipynb", as_version=4)
+    notebook = nbformat.read(ROOT / f"release/{name}/{name}.ipynb", as_version=4)
+    for each in notebook.cells:
+        marks = each.metadata.get("nbgrader", {})
+        if marks.get("solution") and not marks.get("grade"):
+            each.source = cell(source, marks["grade_id"]).source
+    section = json.loads((ROOT / "tests/data/lesson_09_cache_section.json").read_text("utf-8"))
+    names = {each["metadata"].get("nbgrader", {}).get("grade_id") for each in section}
+    assert {"generation_flops", "test_generation_flops", "paged_tokens"} < names
+    place = notebook.cells.index(cell(notebook, "test_through_tiles_3")) + 1
+    notebook.cells[place:place] = [nbformat.from_dict(each) for each in section]
+    notebook.metadata[STAMP] = make_stamp(name, notebook.cells)
+    key = make_key(name, source)
+    result = grade_notebook(notebook, key, ROOT / "source" / name, False, warm_runner())
+    assert (result.score, result.status) == (key.max_score, "graded"), result.sentence
 
 
 def test_without_the_lessons_file_one_sentence_names_it(tmp_path):

@@ -122,6 +122,19 @@ def test_a_write_is_free_only_where_the_op_before_could_have_written_there(op_fa
     assert moved(added) == moved(lambda x: x * 1 + x) == 20_000
     assert moved(copied) == moved(lambda x: x * 1 + x * 2) + 8_000
 
+    def placed(write):
+        def program(x):
+            y = proflab.zeros(2, 1000)
+            write(y, x)
+            return y
+
+        return moved(program)
+
+    assert placed(lambda y, x: y.__setitem__(1, x.exp())) == moved(lambda x: x.exp())
+    assert placed(lambda y, x: y[1].copy_(x.exp())) == moved(lambda x: x.exp())
+    part = moved(lambda x: x.exp()) + 2_000 + 2_000  # of a result, a part is moved
+    assert placed(lambda y, x: y.__setitem__((1, slice(500)), x.exp()[:500])) == part
+
 
 def test_live_bytes_are_a_property_of_the_program(op_facts):
     def peak(program):

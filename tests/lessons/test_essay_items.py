@@ -14,7 +14,7 @@ from proflab_course.course.notebook import read_module
 from proflab_course.course.rubric import rubric_of
 
 COURSE = Course(ROOT)
-LESSONS = [name for name in COURSE.lessons() if "01" <= name[:2] <= "11"]
+LESSONS = [name for name in COURSE.lessons() if "01" <= name[:2] <= "12"]
 
 # Per lesson: the item, what it says, and an expression in the solved lesson that gives it.
 NUMBERS = {
@@ -123,6 +123,25 @@ def test_numbers_of_items_are_what_the_lesson_computes(nn):
         assert float(said.rstrip(" %").replace(",", "")) == pytest.approx(
             value, abs=0.51 * 10**-digits
         ), expression
+
+
+def test_the_good_answer_of_lesson_12_has_the_numbers_of_its_functions():
+    scope = solved("lesson_12").scope
+    card, model = scope["H100"], scope["LLAMA"]
+    users = scope["batch_limits"](model, 8192, card, 80 * 10**9)["memory"]
+    ms = scope["pass_ms"](model, [(8191, 1)] * users, card)
+    twice = scope["cheapest_batch"](model, 16_384, card, 80 * 10**9, 50, 2, 700)
+    weights = 2000 * model["weights"] / card.bandwidth
+    rates = 1000 * users / ms, twice["tokens_per_second"]
+    told = [
+        f"{users} users",
+        f"{ms:.1f} ms",
+        f"caches {ms - weights:.1f}",
+        f"weights {weights:.1f}",
+    ]
+    told += [f"{rates[0]:,.0f} a second", f"{rates[1]:,.0f} for twice", f"{2400 / rates[0]:.2f} of"]
+    good, _ = rubric("12_serving").anchors
+    assert [each for each in told if each not in good.text] == []
 
 
 @pytest.mark.parametrize("nn", PRINTED)

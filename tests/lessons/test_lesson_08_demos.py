@@ -10,7 +10,7 @@ import pytest
 from cohort.run import ROOT, solved
 from lesson_demos import demos_of, module_at
 
-FOLDER = ROOT / "modules" / "08_benchmarking"
+from proflab.lesson.digits import DATA, accuracy
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def demos():
 
 @pytest.fixture(scope="module")
 def digits(demos):
-    return demos.load_digits(FOLDER)
+    return demos.load_digits()
 
 
 @pytest.fixture(scope="module")
@@ -41,10 +41,10 @@ def test_the_shipped_images_are_those_that_the_script_does_not_train_on(digits):
     assert len(train_labels) + len(labels) == 1797
 
 
-def test_the_shipped_classifier_is_as_good_as_the_lesson_says(demos, digits):
+def test_the_shipped_classifier_is_as_good_as_the_lesson_says(digits):
     assert sum(array.size for array in [*digits.weights, *digits.biases]) == 17_226
-    assert demos.accuracy(digits, digits.weights) == pytest.approx(354 / 360)
-    assert (FOLDER / demos.DATA).stat().st_size < 80_000
+    assert accuracy(digits, digits.weights) == pytest.approx(354 / 360)
+    assert DATA.stat().st_size < 80_000
 
 
 def test_the_script_trains_a_classifier(monkeypatch):

@@ -21,6 +21,7 @@ from lesson_cells import lesson_text
 from lesson_demos import demos_of, module_at
 
 from proflab import Tensor
+from proflab.lesson.digits import DATA
 from proflab.lesson.race.plans import RULES, WORKLOADS
 
 SIZE = 12  # images in a batch whose steps are counted
@@ -86,7 +87,7 @@ def test_the_archive_is_what_the_script_writes(tmp_path, script):
 
 def test_the_images_are_lesson_08s(script):
     images = script.Images()
-    with np.load(ROOT / "modules" / "08_benchmarking" / "digits.npz") as data:
+    with np.load(DATA) as data:
         pixels, labels = data["images"].reshape(-1, 8, 8), data["labels"]
     assert len(images.names) == len(pixels) == 360
     assert [images.label(name) for name in images.names] == labels.tolist()

@@ -41,6 +41,7 @@ def answers(name: str) -> dict[str, float]:
             patch.setitem(sys.modules, "demos", demos_of(name))
         patch.syspath_prepend(str(folder))
         patch.syspath_prepend(str(COURSE.release(name).parent))  # for built
+        patch.delitem(sys.modules, "built", raising=False)
         patch.chdir(folder)
         said: dict[str, object] = {}
 
@@ -61,7 +62,7 @@ def spoilers(lesson: Lesson, guess: str, answer: float) -> Iterator[str]:
     """Yield the places above a guess, or on the cover, that hold the answer's digits."""
     for section in sections(lesson):
         for at, cell in enumerate(section.cells):
-            if cell.source.startswith(f"{guess} = "):
+            if re.search(rf"^{guess} = ", cell.source, re.MULTILINE):
                 above = section.cells[:at]
     for place, cells in {"cover": lesson.cells[:1], "section": above}.items():
         for cell in cells:

@@ -160,8 +160,8 @@ def _least_flops(call: dispatch.Call, result: Any) -> int:
 def _writes(tape: list, left: Walk, rows: list, slow: dict, state: tuple) -> set[int]:
     """Add a row for each write that is no op's own; return the storages that such ops need not.
 
-    A write is free, and its op allocates nothing, where the instruction before made the source for
-    it alone and is a fill, or an op that is elementwise or does not read the target.
+    A write is free, and its op allocates nothing, where the instruction before, views apart, made
+    the source for it alone and is a fill, or an op that is elementwise or does not read the target.
     """
     users: dict[int, list[int]] = {}
     for at, line in enumerate(tape):
@@ -175,9 +175,11 @@ def _writes(tape: list, left: Walk, rows: list, slow: dict, state: tuple) -> set
         name = slow.get(id(owner(target)))
         if name is not None and name not in state:
             raise Refused(f"the input {name} may not be written to")
-        before = tape[at - 1]
-        alone = list(left.made[at - 1]) == [line[2]] and users[line[2]] == [at]
-        if alone and target.dtype == source.dtype and _into(before, left, target):
+        before = at - 1
+        while _is_view(tape[before]):  # `x[i] = y` looks for its place when y is there already
+            before -= 1
+        alone = list(left.made[before]) == [line[2]] and users[line[2]] == [at]
+        if alone and target.dtype == source.dtype and _into(tape[before], left, target):
             merged.add(id(owner(source)))
             continue
         row = {
@@ -189,13 +191,15 @@ def _writes(tape: list, left: Walk, rows: list, slow: dict, state: tuple) -> set
     return merged
 
 
+def _is_view(line: list) -> bool:
+    return line[0] == "op" and dispatch.OPS[line[1]].view
+
+
 def _into(line: list, left: Walk, target: Any) -> bool:
     """Return True if an instruction can put its result into the target's memory at once."""
     if line[0] != "op":
         return line[0] == "fill"
     op = dispatch.OPS[line[1]]
-    if op.view:
-        return False
     apart = all(owner(left.values[n]) is not owner(target) for n in line[2])
     return op.kind in _ELEMENTWISE or apart
 
