@@ -19,7 +19,7 @@ from clones import ROOT
 from nbformat.v4 import new_code_cell
 from run_all import NAME, SOLUTIONS, filled, kinds, released, run_all, shown
 
-from proflab.lesson import machine
+from proflab.lesson import hardware, machine
 
 CHEAP = ("04", "05", "11")
 
@@ -83,6 +83,32 @@ def test_a_clock_of_coarse_steps_is_not_taken():
     assert machine.TICK < 1e-3
 
 
+def test_a_clock_of_long_steps_is_named_with_its_step(monkeypatch):
+    assert machine.too_coarse() == ""
+    for tick, words in ((1e-4, "steps of 0.1 ms"), (1e-3, "steps of 1 ms")):
+        monkeypatch.setattr(machine, "TICK", tick)
+        assert words in machine.too_coarse()
+
+
+def test_a_demo_that_divides_by_no_time_says_that_the_clock_is_too_coarse(tmp_path):
+    folder = released(tmp_path) / NAME
+    notebook = filled(folder, **SOLUTIONS)
+    demo = next(cell for cell in notebook.cells if "demo" in cell.metadata.get("tags", ()))
+    coarse = "from proflab.lesson import machine\nmachine.TICK = 1e-3"
+    divides = "guess_field, area = 1, lambda *_: 1 / 0"
+    at = notebook.cells.index(demo)
+    notebook.cells[at:at] = [new_code_cell(coarse), new_code_cell(divides)]
+    cells = run_all(folder, notebook)
+    said = "This Python's clock advances in steps of 1 ms, and what this cell measures takes less."
+    assert shown(cells["demo_field"]) == f"{said} (ZeroDivisionError: division by zero)"
+
+
+def test_no_load_is_made_up_where_there_are_no_processes(monkeypatch):
+    assert hardware.load_and_processors() is not None
+    monkeypatch.setattr(hardware, "can", lambda what: what != "processes")
+    assert hardware.load_and_processors() is None
+
+
 def test_run_all_goes_on_after_a_cell_that_cannot_run_here(tmp_path):
     folder = released(tmp_path) / NAME
     notebook = filled(folder, **SOLUTIONS)
@@ -114,17 +140,24 @@ import bare_python; bare_python.hide()
 import importlib.util, os, subprocess, threading, time, sys
 import numpy as np
 from proflab.lesson import machine
+from proflab.lesson.race.plans import given_cost
+
+try:
+    np.bincount(np.array([1, 2], np.int64))
+except TypeError as error:
+    refused = "according to the rule 'safe'" in str(error)
 print([hasattr(os, "preadv"), sys.modules["psutil"], np.array([1]).dtype.name,
        np.arange(3).dtype.name, np.array([2**40]).dtype.name, int(np.prod([2**16, 2**16])),
        machine.can("threads"),
-       machine.can("processes"), machine.tick_of(time.process_time) > 0.015])
+       machine.can("processes"), machine.tick_of(time.process_time) > 0.015,
+       refused, given_cost("cache", {"n": 8, "lines": 8, "line": 4}) > 0])
 """
     path = os.pathsep.join([str(ROOT / "tests/helpers"), str(ROOT)])
     done = subprocess.run(
         [sys.executable, "-c", see], env=os.environ | {"PYTHONPATH": path}, capture_output=True
     )
     assert done.stdout.decode().split(", ") == (
-        "[False, None, 'int32', 'int32', 'int64', 0, False, False, True]\n".split(", ")
+        "[False, None, 'int32', 'int32', 'int64', 0, False, False, True, True, True]\n".split(", ")
     ), done.stderr
 
 
