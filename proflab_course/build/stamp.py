@@ -56,6 +56,7 @@ _ASKED_ALIAS = """
 # it can show a name that you choose.
 race_alias = None  # such as "Ada"\
 """
+IN_BROWSER = "lite/index.html"  # of the site: the page that leads to the lessons in the browser
 LAST_CELL = "where_am_i"
 _LAST_CELL = """\
 # Where am I? Each exercise, the points so far, and what comes next.
@@ -109,16 +110,20 @@ class Address:
         return f"{self.repository}/blob/{self.tag}/release/{lesson}/{lesson}.ipynb"
 
     def badges(self, lesson: str) -> str:
-        """Return Markdown: one badge that opens the lesson on Binder, one for Colab."""
+        """Return Markdown: links that open the lesson in the browser, on Binder and in Colab.
+
+        They are words, for a picture of another server would tell it who opens the lesson. A course
+        without a site has no lessons in the browser.
+        """
         notebook = f"release/{lesson}/{lesson}.ipynb"
         binder = f"https://mybinder.org/v2/gh/{self.owner_and_name}/{self.tag}"
-        colab = "https://colab.research.google.com"
-        return (
-            f"[![Open on Binder](https://mybinder.org/badge_logo.svg)]"
-            f"({binder}?urlpath=lab/tree/{notebook}) "
-            f"[![Open in Colab]({colab}/assets/colab-badge.svg)]"
-            f"({colab}/github/{self.owner_and_name}/blob/{self.tag}/{notebook})"
-        )
+        colab = "https://colab.research.google.com/github"
+        places = {
+            "in the browser": self.documentation and f"{self.documentation}/{IN_BROWSER}#{lesson}",
+            "on Binder": f"{binder}?urlpath=lab/tree/{notebook}",
+            "in Colab": f"{colab}/{self.owner_and_name}/blob/{self.tag}/{notebook}",
+        }
+        return " · ".join(f"[Open {where}]({to})" for where, to in places.items() if to)
 
 
 def stamp(

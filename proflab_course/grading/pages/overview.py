@@ -281,7 +281,7 @@ def _cut_at_headings(cell: NotebookNode) -> Iterable[NotebookNode]:
         fenced ^= line.lstrip().startswith(("```", "~~~"))
         if line.startswith("## ") and not fenced and any(map(str.strip, parts[-1])):
             parts.append([])
-        if not (line.lstrip().startswith("[![") and any(place in line for place in _BADGES)):
+        if not (line.lstrip().startswith("[") and any(place in line for place in _BADGES)):
             parts[-1].append(line)
     attached = cell.get("attachments")
     extra: dict[str, Any] = {"attachments": attached} if attached else {}
