@@ -1,0 +1,185 @@
+"""Measure the lessons in a browser: what runs there, how soon, and what a visitor's page asks for.
+
+    PROFLAB_PYODIDE=FOLDER python benchmarks/bench_browser.py           # all of it, half an hour
+    PROFLAB_PYODIDE=FOLDER python benchmarks/bench_browser.py 01 05     # these lessons alone
+    PROFLAB_PYODIDE=FOLDER python benchmarks/bench_browser.py --tick 1  # with a clock of 1 ms
+
+FOLDER is a Pyodide distribution; Chromium and chromedriver are needed, too. The pages are static
+files, served from this machine. First each solved lesson is run by Run All in JupyterLab: how many
+of its code cells ran, said in a sentence why they cannot, or failed, and how many cases hold,
+hidden ones among them. Demos have the size that they take in a browser. Then a browser that was
+never there opens lesson 01: seconds until it can be read and until its first cell has run,
+megabytes sent, uncompressed, and requests to other servers. Last, lesson 01 is solved with keys and
+clicks, reloaded, downloaded and graded in the sandbox.
+
+Chromium's clocks have steps of 0.1 ms in such a page. Firefox's and Safari's have 1 ms: `--tick`
+makes Chromium's as coarse.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import nbformat
+from record import recording
+
+from proflab.lesson.outline import LessonCell, Outline, digest
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / part) for part in ("docs/site", "tests", "tests/helpers")]
+
+VARIABLE = "PROFLAB_PYODIDE"
+FIRST = "01_parameters"
+
+
+def main() -> None:
+    """Print the table of the lessons, then what a first visit costs, then the solved lesson."""
+    pyodide = Path(os.environ.get(VARIABLE, ""))
+    if not os.environ.get(VARIABLE) or not (pyodide / "pyodide.js").is_file():
+        print(f"bench_browser needs {VARIABLE}, the folder of a Pyodide distribution: skipped")
+        sys.exit()
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("lessons", nargs="*", help="numbers of lessons; all, if none is named")
+    parser.add_argument("--tick", type=float, metavar="MS", help="coarsen the clock to such steps")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="proflab-") as place:
+        work = Path(place)
+        run_lessons(work, pyodide, options.lessons, options.tick)
+        if not options.lessons:
+            visit(work, pyodide)
+
+
+# ── every solved lesson ──────────────────────────────────────────────────────────────────────
+
+
+def run_lessons(work: Path, pyodide: Path, numbers: list[str], tick: float | None) -> None:
+    """Run each solved lesson in a tab of its own, and print what its cells did."""
+    from lite_page import LitePage, counted, expose
+
+    site = work / "solved"
+    write_solved(work, site, pyodide, numbers, tick)
+    expose(site)
+    lessons = sorted(path.name for path in (site / "files").iterdir())
+    print(f"{'solved lesson':<20}{'cells':>6}{'ran':>6}{'said why not':>14}{'failed':>8}", end="")
+    print(f"{'cases':>7}{'seconds':>9}")
+    rows, notes = [], []
+    for lesson in lessons:
+        with counted(site, []) as address, LitePage.opened(address, folder(work)) as page:
+            page.open(lesson)
+            began = time.monotonic()
+            page.run_all()
+            cells = [cell for cell in page.cells() if cell["type"] == "code"]
+        rows.append(counts := [*map(len, sorted_by_end(cells, notes, lesson)), cases_in(cells)])
+        print(f"{lesson:<20}{len(cells):>6}{counts[0]:>6}{counts[1]:>14}{counts[2]:>8}", end="")
+        print(f"{counts[3]:>7}{time.monotonic() - began:>9.0f}", flush=True)
+    ran, said, failed, cases = map(sum, zip(*rows, strict=True))
+    print(f"{'all':<20}{ran + said + failed:>6}{ran:>6}{said:>14}{failed:>8}{cases:>7}")
+    print(*notes, sep="\n")
+    if failed:
+        sys.exit(f"{failed} cells failed")
+
+
+def write_solved(
+    work: Path, site: Path, pyodide: Path, numbers: list[str], tick: float | None
+) -> None:
+    """Write JupyterLite with all lessons as they are written, solutions and hidden cases too."""
+    from lite import SETTINGS, write_lite
+
+    from proflab_course.course.layout import Course
+
+    course, bare = work / "course", work / "bare"
+    command = [sys.executable, ROOT / ".ci" / "bare", "--write", bare, *numbers]
+    subprocess.run(command, check=True)
+    for name in ("proflab", "LICENSE", "pyproject.toml"):
+        course.mkdir(exist_ok=True)
+        (course / name).symlink_to(ROOT / name)
+    for lesson in sorted(bare.iterdir()):
+        target = course / "release" / lesson.name
+        shutil.copytree(lesson, target, ignore=shutil.ignore_patterns("cells.json"))
+        cells = json.loads((lesson / "cells.json").read_text("utf-8"))
+        first = [{"name": "clock", "code": COARSER.format(tick)}] if tick else []
+        notebook = as_notebook([*first, *cells])
+        nbformat.write(notebook, target / f"{lesson.name}.ipynb")
+        (target / "lesson.json").write_text(outline_of(lesson.name, cells).text(), "utf-8")
+    made = Course(course)
+    write_lite(made, made.lessons("release"), site, pyodide)
+    (site / "index.html").write_text(SETTINGS, encoding="utf-8")
+
+
+COARSER = """\
+from pyodide.code import run_js
+
+run_js('''{{
+    const fine = performance.now.bind(performance);
+    performance.now = () => Math.floor(fine() / {0}) * {0};
+}}''');
+"""
+
+
+def outline_of(lesson: str, cells: list[dict]) -> Outline:
+    """Return what the lesson's own tools know of its cells: which ones test, and which show."""
+    kinds = {"test": "test", "demo": "demo"}
+    known = {}
+    for cell in cells:
+        kind = kinds.get(cell["name"].partition("_")[0], "setup")
+        known[digest(cell["code"])] = LessonCell(cell["name"], kind)
+    return Outline(lesson, {}, known)
+
+
+def as_notebook(cells: list[dict]) -> nbformat.NotebookNode:
+    """Return a notebook of these code cells."""
+    language = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    notebook = nbformat.v4.new_notebook(metadata={"kernelspec": language})
+    notebook.metadata.language_info = {"name": "python"}
+    notebook.cells = [nbformat.v4.new_markdown_cell("# A solved lesson", id="title")]
+    for number, cell in enumerate(cells):
+        marks = {"nbgrader": {"grade_id": cell["name"]}}
+        code = nbformat.v4.new_code_cell(cell["code"], id=f"cell-{number}", metadata=marks)
+        notebook.cells.append(code)
+    return notebook
+
+
+def sorted_by_end(cells: list[dict], notes: list[str], lesson: str) -> tuple[list, list, list]:
+    """Return the cells that ran, that said why they cannot, and that failed; note the last two."""
+    from lite_page import printed
+
+    ran, said, failed = [], [], []
+    for cell in cells:
+        errors = [o for o in cell["outputs"] if o["output_type"] == "error"]
+        sentence = printed(cell, "stderr").strip()
+        if errors or cell["count"] is None:
+            failed.append(cell)
+            told = "\n".join(errors[0]["traceback"]) if errors else "it was not run"
+            notes.append(f"{lesson}, {cell['name']} failed: {told}")
+        elif sentence:
+            said.append(cell)
+            notes.append(f"{lesson}, {cell['name']}: {sentence}")
+        else:
+            ran.append(cell)
+    return ran, said, failed
+
+
+def cases_in(cells: list[dict]) -> int:
+    """Return how many cases hold, by the lines that they print."""
+    from lite_page import printed
+
+    lines = (line for cell in cells for line in printed(cell).splitlines())
+    return sum(line.startswith(("✅", "🏁")) for line in lines)
+
+
+def folder(work: Path) -> Path:
+    """Return a new, empty folder."""
+    return Path(tempfile.mkdtemp(dir=work))
+
+
+if __name__ == "__main__":
+    with recording(__file__, "In the browser: what runs there, and how soon"):
+        main()
