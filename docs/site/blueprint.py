@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from taken import Lessons, read_lessons
+
 from proflab_course.build.concepts import for_track
 from proflab_course.build.objectives import LEAST_CASES, Objective, essay_items, objectives
-from proflab_course.build.tracks import apply_track, read_tracks
 from proflab_course.course.concepts import Concept, read_concepts
 from proflab_course.course.layout import Course
-from proflab_course.course.notebook import Lesson, read_module
-from proflab_course.course.tracks import Track, Tracks
+from proflab_course.course.notebook import Lesson
+from proflab_course.course.tracks import Track
 
 _PAGE = """\
 # Blueprint
@@ -62,22 +63,20 @@ class _Read:
 
 def blueprint_page(course: Course) -> str:
     """Return the page's Markdown."""
-    lessons = [read_module(course.module(name), name) for name in course.lessons()]
-    tracks = read_tracks(course.root, lessons)
-    public = list(tracks.tracks.values())
-    found = [_read(lesson, read_concepts(course, lesson.name), tracks) for lesson in lessons]
+    read = read_lessons(course.root)
+    found = [_read(read, name, read_concepts(course, name)) for name in read.whole]
     return _PAGE.format(
         least={3: "three"}.get(LEAST_CASES, LEAST_CASES),
-        tracks="\n".join(_overview(found, public)),
-        lessons="\n\n".join("\n".join(_section(each, public)) for each in found if each.whole),
+        tracks="\n".join(_overview(found, read.public)),
+        lessons="\n\n".join("\n".join(_section(each, read.public)) for each in found if each.whole),
     )
 
 
-def _read(lesson: Lesson, concepts: list[Concept], tracks: Tracks) -> _Read:
-    times = tracks.times[lesson.name]
+def _read(read: Lessons, name: str, concepts: list[Concept]) -> _Read:
+    lesson, times = read.whole[name], read.tracks.times[name]
     whole, found = objectives(lesson, times, concepts), {}
-    for track in (each for each in tracks.tracks.values() if lesson.name in each.lessons):
-        taken = apply_track(lesson, tracks, track)
+    for track in (each for each in read.public if name in each.lessons):
+        taken = read.taken[track.name, name]
         asked = for_track(concepts, lesson, taken)
         found[track.name] = objectives(lesson, times, asked, taken)
     return _Read(lesson, whole, found)

@@ -30,6 +30,7 @@ _DRAWN = re.compile(r'src="data:image/png;base64,([^"]+)"')
 _LINK_TO_CELL = re.compile(r"\]\(#cell-id=([\w-]+)\)")
 _COLOURS = 128  # of a picture: a plot has few, and its file is a third as large
 _SIZE = 'import os\n\nos.environ["PROFLAB_DEMO"] = "{}"'
+_TELLS = "race.table("  # prints the lines of a program, here of the lesson's solution
 _LIMITS = Limits(cell_seconds=300, notebook_seconds=1_200, memory=8 * 2**30, idle_seconds=60)
 
 
@@ -51,6 +52,7 @@ def lesson_page(course: Course, lesson: str, shown: list[list[dict]], files: Pat
         cell.node.metadata["tags"] = _tags(cell)
         if cell.node.cell_type == "code":
             of_demo = next(outputs, []) if cell.role == "demo" else []
+            of_demo = [] if _TELLS in cell.source else of_demo
             cell.node.outputs = [
                 nbformat.from_dict(_to_page(output, f"{cell.node.id}-{number}", files))
                 for number, output in enumerate(of_demo, start=1)

@@ -19,6 +19,9 @@ from pathlib import Path
 from lessons import small_picture
 from markupsafe import Markup
 
+from proflab.lesson.names import bound_names, used_names
+from proflab_course.build.audit_demos import GUESS_TAG
+from proflab_course.build.objectives import stated_objectives
 from proflab_course.build.sections import heading_lines
 from proflab_course.build.stamp import LAST_CELL
 from proflab_course.course.layout import Course
@@ -29,13 +32,14 @@ from proflab_course.questions.pages import render_page
 
 HERE = Path(__file__).parent
 MOST = 20
-_MOST_LINES = 16  # of what a demo cell prints; more cannot be read from the last row
-_SENTENCES = 2  # of the text below a picture
+_MOST_LINES = 12  # of what a demo cell prints; more cannot be read from the last row
+_SENTENCES, _FIRST = 2, 3  # of the text below a picture, and of the lesson's first text
 _CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "chrome", "msedge")
 _SECONDS = 120
 _GOALS = "You will be able to"
 _LINK = re.compile(r"(?<!!)\[([^\]]*)\]\([^)]*\)")
 _ASKS = ("**Predict", "**Guess")
+_PLACE = re.compile(r"\b(?:picture|cell|plot|figure|line)s? (?:below|above)\b|\bnext cell\b")
 _NO_GUESS = re.compile(r" ?\(you made no guess[^)]*\)")
 _QUESTION = re.compile(r"concept_\w+_text")
 _HEADING = re.compile(r"^## (?:\d+ · )?(.*?)(?: · \d+ (?:min|points?).*)?$")
@@ -43,19 +47,36 @@ _HEADING = re.compile(r"^## (?:\d+ · )?(.*?)(?: · \d+ (?:min|points?).*)?$")
 
 @dataclass(frozen=True)
 class Slide:
-    """One slide: heading and body, as HTML; rank: the lower, the sooner it is in the deck."""
+    """One slide: its kind, heading and body, as HTML."""
 
     kind: str  # "title", "goals", "predict", "shown", "question" or "summary"
     heading: str
     body: Markup
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """Slides that stay or go together, such as a prediction and its answer.
+
+    rank: the lower, the sooner they are in the deck; 0: always
+    """
+
+    slides: tuple[Slide, ...]
     rank: int = 0
 
 
 def deck(course: Course, lesson: str, shown: list[list[dict]]) -> list[Slide]:
-    """Return the slides of a lesson, at most MOST. shown: the outputs of its demo cells."""
-    made = list(_slides(course, lesson, shown))
-    by_rank = sorted(range(len(made)), key=lambda place: (made[place].rank, place))
-    return [made[place] for place in sorted(by_rank[:MOST])]
+    """Return the slides of a lesson, at most MOST. shown: the outputs of its demo cells.
+
+    A prediction stands before what answers it, and never without; where no demo cell was run, it
+    stands alone.
+    """
+    units = list(_units(course, lesson, shown))
+    kept: set[int] = set()
+    for place in sorted(range(len(units)), key=lambda place: (units[place].rank, place)):
+        if sum(len(units[n].slides) for n in (*kept, place)) <= MOST:
+            kept.add(place)
+    return [slide for place in sorted(kept) for slide in units[place].slides]
 
 
 def write_deck(slides: Sequence[Slide], target: Path, pdf: bool = True) -> list[Path]:
@@ -92,48 +113,72 @@ release; `proflab questions` makes the page with your class's, and the key.
 # ── what a lesson has ─────────────────────────────────────────────────────────────────────────
 
 
-def _slides(course: Course, lesson: str, shown: list[list[dict]]) -> Iterator[Slide]:
+def _units(course: Course, lesson: str, shown: list[list[dict]]) -> Iterator[_Unit]:
     folder = str(course.release(lesson).parent)
     nodes = read_notebook(course.release(lesson), lesson).notebook.cells
     cells = [Cell(node, "") for node in nodes]
     yield from _opening(cells[0].source, folder)
     outputs = iter(shown)
-    heading, asked, pictures = "", 0, 0
+    heading, count = cells[0].source.split("\n")[0].removeprefix("# "), 0
+    asked: list[tuple[Slide, set[str]]] = []  # predictions that wait for an answer: their guesses
     for place, cell in enumerate(cells[1:], start=1):
-        if cell.node.cell_type == "markdown":
-            if _QUESTION.fullmatch(cell.name):
-                yield Slide("question", heading, _markdown(cell.source, folder))
-                continue
+        if _QUESTION.fullmatch(cell.name):
+            yield _Unit((Slide("question", heading, _markdown(cell.source, folder)),))
+        elif cell.role == "text":
             for title, text in _parts(cell):
-                heading, asked, pictures = (title, 0, 0) if title else (heading, asked, pictures)
+                heading, count = (title, 0) if title else (heading, count)
                 if heading == "Summary":
-                    yield Slide("summary", heading, _markdown(text, folder))
+                    yield _Unit((Slide("summary", heading, _markdown(text, folder)),))
                     break
                 for part in paragraphs(text):
                     if part.startswith(_ASKS):
-                        yield Slide("predict", heading, _markdown(part, folder), rank=2 + 2 * asked)
-                        asked += 1
+                        body = _markdown(_without_places(part), folder)
+                        asked.append((Slide("predict", heading, body), set()))
+                        if not any(shown):
+                            yield _Unit((asked[-1][0],), 1)
+        elif GUESS_TAG in cell.tags and asked:
+            asked[-1][1].update(bound_names(cell.statements()))
         elif cell.role == "demo" and cell.name != LAST_CELL:
             below = cells[place + 1] if place + 1 < len(cells) else None
             body = _shown(next(outputs, []), below, folder)
             # Not what a card would show that is not there, nor what a solution costs.
-            if body is not None and "device" not in cell.tags and "race." not in cell.source:
-                drawn = "<img" in body
-                yield Slide("shown", heading, body, rank=(1 if drawn else 2) + 2 * pictures)
-                pictures += 1
+            if body is None or "device" in cell.tags or "race." in cell.source:
+                continue
+            names = used_names(cell.statements())
+            answered = tuple(slide for slide, guesses in asked if guesses & names)
+            asked = [each for each in asked if not each[1] & names]
+            if rank := _rank(body, bool(answered)):
+                yield _Unit((*answered, Slide("shown", heading, body)), rank + 2 * count)
+                count += 1
 
 
-def _opening(text: str, folder: str) -> Iterator[Slide]:
+def _rank(body: Markup, answers: bool) -> int:
+    """Return how soon what a demo cell shows is in the deck; 0: never, for idle text."""
+    if "<img" in body:
+        return 1 if answers else 2
+    return 2 if answers else 0
+
+
+def _opening(text: str, folder: str) -> Iterator[_Unit]:
     """Yield title and goals of the first cell."""
     parts = paragraphs(text)
     title = parts[0].removeprefix("# ")
     picture = next((part for part in parts if part.startswith("![")), "")
-    plain = [part for part in parts[1:] if not part.startswith(("[![", "![", "**", "- "))]
-    yield Slide("title", title, _markdown("\n\n".join([picture, *plain[:1]]), folder))
-    goals = next((part for part in parts if part.startswith(f"**{_GOALS}")), "")
-    listed = parts[parts.index(goals) + 1] if goals == f"**{_GOALS}**" else goals
-    told = listed.removeprefix(f"**{_GOALS}**").strip()
-    yield Slide("goals", _GOALS, _markdown(told, folder))
+    plain = [part for part in parts[1:] if not part.startswith(("[![", "![", "*", "- "))]
+    first = " ".join(split_sentences(plain[0]).split("\n")[:_FIRST]) if plain else ""
+    body = _markdown("\n\n".join(filter(None, [picture, first])), folder)
+    yield _Unit((Slide("title", title, body),))
+    if goals := stated_objectives(text):
+        listed = "\n".join(f"- {goal}" for goal in goals)
+        yield _Unit((Slide("goals", _GOALS, _markdown(listed, folder)),))
+
+
+def _without_places(text: str) -> str:
+    """Return a question without what follows it about places in the notebook."""
+    sentences = split_sentences(" ".join(text.split("\n"))).split("\n")
+    while len(sentences) > 1 and "?" not in sentences[-1] and _PLACE.search(sentences[-1]):
+        sentences.pop()
+    return " ".join(sentences)
 
 
 def _parts(cell: Cell) -> Iterator[tuple[str, str]]:
@@ -149,15 +194,17 @@ def _parts(cell: Cell) -> Iterator[tuple[str, str]]:
 
 def _shown(outputs: list[dict], below: Cell | None, folder: str) -> Markup | None:
     """Return what a demo cell shows and the sentences below it; None if it fits on no slide."""
-    drawn, told, printed = [], [], []
+    drawn, told, printed, left = [], [], [], _MOST_LINES
     for output in outputs:
         data = output.get("data", {})
         text = output.get("text") or data.get("text/plain", "")
         if "text/html" in data:
             drawn.append(small_picture(data["text/html"]))
         elif _NO_GUESS.search(text):
-            told.append(f"<p>{html.escape(_NO_GUESS.sub('', text).strip())}</p>")
-        elif text.count("\n") <= _MOST_LINES:
+            answer = html.escape(_NO_GUESS.sub("", text).strip())
+            told.append(f'<p class="answer">{answer}</p>')
+        elif text.count("\n") <= left:
+            left -= text.count("\n")
             printed.append(f"<pre>{html.escape(text.rstrip())}</pre>")
     told += [] if drawn else printed
     caption = _caption(below, folder)

@@ -10,11 +10,13 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import mean
 
+from taken import Lessons, read_lessons
+
 from proflab_course.build.measures import prose_words
 from proflab_course.build.sections import sections
-from proflab_course.build.tracks import apply_track, read_tracks, track_points
+from proflab_course.build.tracks import track_points
 from proflab_course.course.layout import Course
-from proflab_course.course.notebook import Lesson, read_module
+from proflab_course.course.notebook import Lesson
 from proflab_course.course.tracks import Track, Tracks
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -57,18 +59,23 @@ builds on its ideas.
 """
 
 
+def overview(course: Course) -> str:
+    """Return the table of tracks alone."""
+    return _overview(read_lessons(course.root))
+
+
 def tracks_page(course: Course) -> tuple[str, str]:
     """Return the page's Markdown and its picture, an SVG."""
-    lessons = {name: read_module(course.module(name), name) for name in course.lessons()}
-    tracks = read_tracks(course.root, lessons.values())
+    read = read_lessons(course.root)
+    lessons, tracks = read.whole, read.tracks
     arrows = {name: needed(times.needs, lessons) for name, times in tracks.times.items()}
     edges = "; ".join(f"{n[:2]} needs {', '.join(b[:2] for b in b_s)}" for n, b_s in arrows.items()
                       if b_s)  # fmt: skip
     page = _PAGE.format(
         variants="*, *".join(t.title for t in tracks.tracks.values() if t.like),
-        tracks=_overview(tracks, lessons),
+        tracks=_overview(read),
         minutes=_estimated(tracks),
-        plans=_plans(tracks, lessons),
+        plans=_plans(read),
         exercises=_exercises(tracks, lessons),
         needs=_needs(tracks, lessons),
         alternative=f"Which lesson needs which: {edges}.",
@@ -87,11 +94,12 @@ def _estimated(tracks: Tracks) -> str:
     return f"The minutes of {listed} follow what students say{others}."
 
 
-def _overview(tracks: Tracks, lessons: Mapping[str, Lesson]) -> str:
+def _overview(read: Lessons) -> str:
     rows = ["| track | planned | lessons | exercises | writing | in all | words | points |"]
     rows += ["|---|--:|--:|--:|--:|--:|--:|--:|"]
-    for track in tracks.tracks.values():
-        taken = [apply_track(lessons[name], tracks, track).lesson for name in track.lessons]
+    tracks = read.tracks
+    for track in read.public:
+        taken = [read.of(track, name) for name in track.lessons]
         minutes = sum(s.minutes or 0 for lesson in taken for s in sections(lesson))
         cells = (
             f"**{track.title}**, `{track.name}`: {track.text}",
@@ -101,19 +109,19 @@ def _overview(tracks: Tracks, lessons: Mapping[str, Lesson]) -> str:
             _hours(sum(tracks.writing(track, name) for name in track.lessons)),
             _hours(minutes),
             f"{sum(map(prose_words, taken)):,}",
-            f"{track_points(track, tracks, lessons.values()):g}",
+            f"{track_points(track, tracks, read.whole.values()):g}",
         )
         rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows)
 
 
-def _plans(tracks: Tracks, lessons: Mapping[str, Lesson]) -> str:
+def _plans(read: Lessons) -> str:
     """Return the plan of each track that has one: lessons, exercises and time, by week or day."""
     made = []
-    for track in tracks.tracks.values():
+    for track in read.public:
         rows = ["| | lessons | exercises | essay | in all |", "|---|---|--:|---|--:|"]
         for when, names in track.plan.items():
-            taken = [apply_track(lessons[name], tracks, track).lesson for name in names]
+            taken = [read.of(track, name) for name in names]
             cells = (
                 when,
                 ", ".join(map(_link, names)),

@@ -34,6 +34,7 @@ from proflab.lesson.plot import (
     Picture,
     canvas,
     figure_class,
+    on_axis,
     short,
 )
 
@@ -311,7 +312,7 @@ def intervals(
 ) -> Picture:
     """Draw lines through points (x, middle, low, high), and a guessed x as a dashed line."""
     middles = {name: [point[:2] for point in points] for name, points in series.items()}
-    said = lines_in_words(middles, show, short, log)
+    said = lines_in_words(middles, show, on_axis, log)
     if isinstance(guess, bool) or not isinstance(guess, (int, float)) or not 0 < guess < 1e12:
         guess = None
     said += "" if guess is None else f"; your guess: {short(guess)}"

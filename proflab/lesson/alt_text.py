@@ -59,7 +59,8 @@ def line_in_words(points: Sequence[Point], show: Show, show_x: Show, log: str = 
         return f"is {at(0)}"
     if _is_level([y for _, y in points], "y" in log):
         ends = f"from {show_x(points[0][0])} to {show_x(points[-1][0])}"
-        return f"stays near {show(points[0][1])} {ends}"
+        low, high = (show(find(y for _, y in points)) for find in (min, max))
+        return f"stays at {low} {ends}" if low == high else f"stays between {low} and {high} {ends}"
     for sign, verb, back in ((1, "rises", "falls"), (-1, "falls", "rises")):
         way = [sign * height for height in heights]
         if _climbs(way):
@@ -75,13 +76,13 @@ def bars_in_words(values: Mapping[str, float], show: Show) -> str:
     """Return which bar is the largest, and how many times the smallest; "" for fewer than two.
 
     >>> bars_in_words({"a": 2, "b": 8, "c": 4}, "{:g}".format)
-    'b is the largest, 8, and 4 times the smallest, a'
+    'The largest is b, 8, and 4 times the smallest, a'
     """
     known = {name: value for name, value in values.items() if math.isfinite(value)}
     if len(known) < 2 or len(set(known.values())) == 1:
         return ""
     most, least = max(known, key=known.__getitem__), min(known, key=known.__getitem__)
-    said = f"{most} is the largest, {show(known[most])}"
+    said = f"The largest is {most}, {show(known[most])}"
     if known[least] <= 0:
         return f"{said}, and {least} the smallest"
     ratio = known[most] / known[least]
@@ -156,7 +157,8 @@ def _one_way(
         return f"{stay}, then {verb} to {show(last_y)} at {show_x(last_x)}"
     start = f"{verb} from {show(y)} at {show_x(x)} to"
     if places[-1] - places[end] >= _LONG * width:
-        return f"{start} {show(points[end][1])} at {show_x(points[end][0])}, then stays near it"
+        turn = f"{start} {show(points[end][1])} at {show_x(points[end][0])}"
+        return f"{turn}, then stays near it, {show(last_y)} at {show_x(last_x)}"
     return f"{start} {show(last_y)} at {show_x(last_x)}"
 
 
@@ -175,12 +177,24 @@ def _crossings(drawn: Mapping[str, list[Point]], show_x: Show, log: str) -> Iter
         above = [_height(first, x, log) - _height(second, x, log) for x in both]
         apart = [(x, d) for x, d in zip(both, above, strict=True) if d]
         turns = [(a, b) for a, b in zip(apart, apart[1:], strict=False) if a[1] * b[1] < 0]
+        if not _differ(first, second, [d for _, d in apart], log):
+            continue
         if len(turns) == 1:
             higher, lower = (one, other) if turns[0][1][1] > 0 else (other, one)
             yield f"{higher} passes {lower} near {show_x(_between(*turns[0], log))}"
-        elif not turns and apart and len(drawn) == 2:
+        elif not turns and len(both) > 1 and len(drawn) == 2:
             higher, lower = (one, other) if apart[0][1] > 0 else (other, one)
-            yield f"{higher} is above {lower} throughout"
+            if len(apart) == len(both):
+                yield f"{higher} lies above {lower} throughout"
+            else:
+                yield f"{higher} is nowhere below {lower}"
+
+
+def _differ(first: list[Point], second: list[Point], apart: list[float], log: str) -> bool:
+    """Say whether two lines are far enough from each other that a reader sees two."""
+    heights = [_scaled(y, "y" in log) for _, y in (*first, *second)]
+    level = _is_level([y for _, y in (*first, *second)], "y" in log)
+    return not level and max(map(abs, apart), default=0.0) > _LEVEL * (max(heights) - min(heights))
 
 
 def _height(points: Sequence[Point], x: float, log: str) -> float:

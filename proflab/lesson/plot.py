@@ -143,6 +143,15 @@ def short(count: float, giga: str = "B") -> str:
     return f"{count:.3g}"
 
 
+def on_axis(number: float) -> str:
+    """Return where something is on an axis: 1,024 and 0.016 as they are, millions in short.
+
+    >>> on_axis(1024.0), on_axis(0.016), on_axis(2.5e6)
+    ('1,024', '0.016', '2.5 M')
+    """
+    return f"{number:,.6g}" if abs(number) < 1e6 else short(number)
+
+
 def _short_for(unit: str, row: str = "") -> Callable[[float], str]:
     """Return `short` with the letter that is usual for what is counted: a row's name may say it."""
     what = row if re.search("FLOP|byte|parameter", row) else unit
@@ -180,7 +189,7 @@ def bars(
     guesses = {names.index(n): g for n, g in (guess or {}).items() if n in names and _drawable(g)}
     said = "; ".join(f"{n} {show(v)}" for n, v in zip(names, values, strict=True))
     point = bars_in_words(dict(zip(names, values, strict=True)), show)
-    alt = f"{title or 'Bars'} ({unit}): " + ". ".join(filter(None, [point, said]))
+    alt = ". ".join(filter(None, [f"{title or 'Bars'} ({unit})", point, said]))
     with canvas(7.5, 0.9 + 0.3 * len(rows), alt) as (picture, axes):
         if log:
             axes.scatter(values, range(len(rows)), c=colours, s=60, zorder=3)
@@ -272,7 +281,7 @@ def curves(
     show: Callable[[float], str] = short,
 ) -> Picture:
     """Draw lines through (x, y) points, each named at its end; `log` may be "x", "y" or "xy"."""
-    said = lines_in_words(series, show, short, log)
+    said = lines_in_words(series, show, on_axis, log)
     with canvas(7.5, 3.8, f"{title or 'Lines'}: {y} against {x}. {said}") as (picture, axes):
         for index, (name, points) in enumerate(series.items()):
             style = {"color": COLOURS[index % len(COLOURS)], "marker": "osD^v"[index % 5]}

@@ -14,6 +14,7 @@ import textwrap
 import tokenize
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from proflab_course.course.notebook import (
@@ -106,29 +107,32 @@ def _sentence(name: str, secret: _Secret, text: str, disclosed: set[str]) -> str
 
 
 def _secrets(lesson: Lesson, folder: str) -> Iterator[_Secret]:
-    open_text = _normal("\n".join(_open_texts(lesson)))
+    open_text = "\n".join(map(_open_text, (c.source for c in lesson.cells if c.role != "manual")))
     for cell in lesson.cells:
-        for kind, lines in _secret_lines(cell).items():
+        for kind, lines in _secret_lines(cell.source, cell.role == "manual"):
             if kind == "solution" and lesson.name < folder:
                 continue
-            told = [line for line in _telling(lines) if kind == "solution" or line not in open_text]
+            told = [line for line in lines if kind == "solution" or line not in open_text]
             if told:
                 yield _Secret(cell, kind, tuple(told))
 
 
-def _secret_lines(cell: Cell) -> dict[str, list[str]]:
-    """Return the lines of a cell that no student may see; all of one graded by hand."""
+@lru_cache(maxsize=2048)  # each lesson's folder is searched for the secrets of all
+def _secret_lines(source: str, by_hand: bool) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return the telling lines of a cell that no student may see; all of one graded by hand."""
     hidden, solution, scheme = (
-        [line for region in regions(cell.source, pair) for line in region]
+        [line for region in regions(source, pair) for line in region]
         for pair in (HIDDEN, SOLUTION, MARK_SCHEME)
     )
-    if cell.role == "manual":
-        return {"mark scheme": solution or scheme or cell.source.splitlines()}
-    return {
-        "hidden block": [part for line in _logical_lines(hidden) for part in _cases(line)],
-        "solution": _logical_lines(solution),
-        "mark scheme": scheme,
-    }
+    if by_hand:
+        found = {"mark scheme": solution or scheme or source.splitlines()}
+    else:
+        found = {
+            "hidden block": [part for line in _logical_lines(hidden) for part in _cases(line)],
+            "solution": _logical_lines(solution),
+            "mark scheme": scheme,
+        }
+    return tuple((kind, tuple(_telling(lines))) for kind, lines in found.items())
 
 
 def _logical_lines(lines: list[str]) -> list[str]:
@@ -164,14 +168,12 @@ def _telling(lines: Iterable[str]) -> Iterator[str]:
             yield line
 
 
-def _open_texts(lesson: Lesson) -> Iterator[str]:
-    """Yield what the lesson shows, its regions and the cells graded by hand left out."""
-    for cell in lesson.cells:
-        if cell.role != "manual":
-            text = cell.source
-            for pair in (HIDDEN, SOLUTION, MARK_SCHEME):
-                text = replace_regions(text, pair, ())
-            yield text
+@lru_cache(maxsize=2048)
+def _open_text(source: str) -> str:
+    """Return what a cell shows, in its normal form: its regions are left out."""
+    for pair in (HIDDEN, SOLUTION, MARK_SCHEME):
+        source = replace_regions(source, pair, ())
+    return _normal(source)
 
 
 def _normal(text: str) -> str:

@@ -14,6 +14,7 @@ from proflab_course.build.evidence import evidence_notes
 from proflab_course.build.sections import Section, sections
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import Cell, Lesson, Role, read_notebook
+from proflab_course.course.words import few
 
 _NAMED = re.compile(r"`(\w+)(?:\([^`]*\))?`")
 _WORDS_A_MINUTE = 15  # of text that is only read
@@ -33,13 +34,19 @@ def lesson_notes(course: Course, lesson: Lesson, lessons: Iterable[Lesson]) -> I
     except CourseError:  # it was never built, or is none of ours
         return
     now = _bound(lesson, "given", "exercise", "free")
-    for name in sorted(given - now):
-        what = f"the release before this one gave {name}, which its hand-ins may use"
-        yield f"{lesson.place}: {what}: keep giving it while you grade them"
+    if (gone := sorted(given - now)) and _is_handed_in(course, lesson.name):
+        what = f"the release before this one gave {few(gone)}, which its hand-ins may use"
+        them = "it" if len(gone) == 1 else "them"
+        yield f"{lesson.place}: {what}: keep giving {them} while you grade these hand-ins"
     everywhere = now.union(*(_bound(other, "given", "exercise") for other in lessons))
     for cell in lesson.named("text"):
         for name in sorted({*_NAMED.findall(cell.source)} & written - everywhere):
             yield f"{cell.where}: it names `{name}`, which no cell defines any more"
+
+
+def _is_handed_in(course: Course, lesson: str) -> bool:
+    """Say whether somebody has handed in a lesson, so that a change of it may matter."""
+    return any(course.root.glob(f"submitted/*/{lesson}"))
 
 
 def _bound(lesson: Lesson, *roles: Role) -> set[str]:

@@ -6,6 +6,7 @@ demo cells and essay items serve each of them stands in tracks.toml, and nowhere
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -103,9 +104,9 @@ def objectives(
         if (objective := home.get(name)) is None:
             continue
         objective.exercises[name] += cell.points
-        hidden = [is_hidden for is_hidden, _ in split(cell.source, cell.name).answers]
-        objective.hidden += sum(hidden)
-        objective.visible += len(hidden) - sum(hidden)
+        visible, hidden = _count_cases(cell.source, cell.name)
+        objective.visible += visible
+        objective.hidden += hidden
     for concept in concepts:
         if objective := _decides(concept.after, lesson, home):
             objective.questions.append(concept.id)
@@ -114,6 +115,13 @@ def objectives(
             if isinstance(number, int):
                 objective.items.append(number)
     return found
+
+
+@functools.lru_cache(maxsize=1024)  # of a page that shows each lesson in each track
+def _count_cases(source: str, name: str) -> tuple[int, int]:
+    """Return how many visible and how many hidden cases a test cell has."""
+    hidden = [is_hidden for is_hidden, _ in split(source, name).answers]
+    return len(hidden) - sum(hidden), sum(hidden)
 
 
 def _home(lesson: Lesson, times: LessonTimes, found: list[Objective]) -> dict[str | int, Objective]:

@@ -13,7 +13,7 @@ from proflab import Tensor, dispatch, meta, models, nn, no_grad
 from proflab.lesson.alt_text import lines_in_words
 from proflab.lesson.cuda import Record, multiprocessor
 from proflab.lesson.cuda.sheets import data_sheet
-from proflab.lesson.plot import COLOURS, INK, QUIET, Picture, canvas, short
+from proflab.lesson.plot import COLOURS, INK, QUIET, Picture, canvas, on_axis
 
 TERA, GIGA = 1e12, 1e9
 _MARKS, _BESIDE = "osD^vPX*", ("--", ":")
@@ -68,7 +68,7 @@ def lines(
     marks: name → a place on the x axis, drawn as a line across; None, a guess not made, is not.
     beside: what series are compared with → name of a series → its points, in the same colour.
     """
-    said = lines_in_words(series, _said_number, short, log)
+    said = lines_in_words(series, _said_number, on_axis, log)
     for what, others in (beside or {}).items():
         apart = "; ".join(f"{name} {_farthest(series[name], others[name])}" for name in others)
         said += f". Farthest from {what}: {apart}"

@@ -11,7 +11,7 @@ import numpy as np
 from proflab import meta
 from proflab.lesson.alt_text import lines_in_words
 from proflab.lesson.cuda import timeline
-from proflab.lesson.plot import COLOURS, FAINT, INK, QUIET, Picture, canvas, short
+from proflab.lesson.plot import COLOURS, FAINT, INK, QUIET, Picture, canvas, on_axis, short
 
 _HOST = {"launch": COLOURS[4], "sync": COLOURS[5], "copy": COLOURS[2], "data": COLOURS[1]}
 _LEGEND = {"frameon": True, "framealpha": 1, "edgecolor": "none", "fontsize": 9}
@@ -456,7 +456,7 @@ def _lines_of(title: str) -> str:
 
 def _lines(lines: dict[str, tuple], x: str, y: str, title: str, mark: str = "") -> Picture:
     drawn = {name: list(zip(xs, ys, strict=True)) for name, (xs, ys) in lines.items()}
-    said = lines_in_words(drawn, "{:.3g}".format, short)
+    said = lines_in_words(drawn, "{:.3g}".format, on_axis)
     with canvas(7.5, 3.6, f"{title or y}: {y} against {x}. {said}") as (picture, axes):
         for number, (name, (xs, ys)) in enumerate(lines.items()):
             style = {"color": (*COLOURS[:4], COLOURS[5], INK)[number % 6], "marker": mark or None}

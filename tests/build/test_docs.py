@@ -1,5 +1,6 @@
 """The documents: their commands run, their links lead somewhere, their badges are the course's."""
 
+import csv
 import doctest
 import os
 import re
@@ -24,9 +25,9 @@ from proflab_course.course.layout import Course
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = (
-    "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/architecture.md", "docs/engine.md",
-    "docs/instructors.md", "docs/security.md", "docs/students.md", "docs/torch.md",
-    "docs/write-a-lesson.md",
+    "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/architecture.md", "docs/assistants.md",
+    "docs/engine.md", "docs/first-evening.md", "docs/instructors.md", "docs/security.md",
+    "docs/students.md", "docs/teaching.md", "docs/torch.md", "docs/write-a-lesson.md",
 )  # fmt: skip
 LESSON, *LATER = Course(ROOT).lessons()
 # After ```sh: nothing (run here), by-sandbox (run here where there is one), by-hand (not run:
@@ -155,6 +156,48 @@ def test_the_students_page_leads_to_a_profiler(tmp_path):
         if not kind:
             run(block, place)
     assert (place / "my_profiler_alone.py").exists()
+
+
+# What other tests do, and what would take a minute here: notebooks are run, and five pages made.
+LESS = {
+    "^proflab build(?! --track)": "--audit static",
+    "^nbgrader generate_feedback .*": "--student s0002",
+}
+
+
+@pytest.mark.skipif(os.environ.get("PROFLAB_NO_SANDBOX_TESTS") == "1", reason="it grades isolated")
+def test_the_first_evening_ends_with_grades_for_canvas(tmp_path):
+    """The page's own commands after the set-up, with lesson 01 alone."""
+    place = copy_repository(tmp_path)
+    shutil.copytree(ROOT / "submitted", place / "submitted", dirs_exist_ok=True)
+    page = "docs/first-evening.md"
+    for kind, block in blocks(page):
+        if kind != "by-hand":
+            for command, less in LESS.items():
+                block = re.sub(command, rf"\g<0> {less}", block, flags=re.MULTILINE)
+            run(block, place)
+    released = place.parent / "class"
+    assert [path.name for path in (released / "release").glob("*/")] == [LESSON]
+    assert (released / "README.md").read_text().startswith("# A week: 10 hours")
+    with (place / "downloaded/gradebook_filled.csv").open(newline="") as file:
+        grades = {row["SIS Login ID"]: row["01 Parameters (55501)"] for row in csv.DictReader(file)}
+    lost = {student for student, grade in grades.items() if grade not in ("", "100")}
+    assert lost == {"s0002", "s0003"} and grades["s0006"] == "" and grades["s0001"] == "100"
+    report = (place / f"reports/{LESSON}.html").read_text()
+    assert "Student Two (s0002)" in report and "is a term left out, such as a bias?" in report
+    for name in re.findall(r"`((?:feedback|reports|downloaded)/[^`]+)`", (ROOT / page).read_text()):
+        assert (place / name).exists(), name
+
+
+def test_the_clock_of_the_first_evening_is_that_of_its_steps():
+    text = (ROOT / "docs/first-evening.md").read_text()
+    steps = re.findall(r"^## (\d+ · .*?) · (\d+) min$", text, re.MULTILINE)
+    rows = re.findall(r"^\| (.*?) +\| *([\d,]+) s \| *(\d+) min \| *(\d+) min \|$", text, re.M)
+    *rows, total = rows
+    assert [(title, reading) for title, _, reading, _ in rows] == steps and len(steps) == 7
+    seconds, reading = (sum(int(row[n].replace(",", "")) for row in rows) for n in (1, 2))
+    assert abs(int(total[1].replace(",", "")) - seconds) <= 4 and int(total[2]) == reading
+    assert abs(int(total[3]) - (seconds / 60 + reading)) < 1 and int(total[3]) < 60
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -45,6 +45,11 @@ def test_a_name_that_was_given_and_is_not_any_more_is_noted(tmp_path):
     assert notes_of(course) == []
     less = changed("class Sheet:\n    sides = 2", "pages = 2")
     write_lesson(course.root, "01_first", less)
+    assert notes_of(course) == []  # nobody has handed it in
+    write_lesson(course.root, "01_first", FIRST)
+    build(course, audit="static")
+    (course.root / "submitted/ann/01_first").mkdir(parents=True)
+    write_lesson(course.root, "01_first", less)
     (note,) = notes_of(course)
     assert note.startswith(f"{FILE}: the release before this one gave Sheet, which its hand-ins")
 

@@ -139,9 +139,11 @@ def judge(lesson: Solved, exercise: str, code: str) -> list[Case]:
     return _cases("all_cases", lesson, {exercise: f"{lesson.helpers}\n{code}"}, None)
 
 
-def judge_all(lesson: Solved, codes: dict[str, str]) -> list[Case]:
-    """Every case of the lesson, with all of these exercises replaced at once."""
-    return _cases("all_cases", lesson, codes, list(lesson.tests))
+def judge_all(
+    lesson: Solved, codes: dict[str, str], exercises: list[str] | None = None
+) -> list[Case]:
+    """Every case of these exercises (all, if None), with all of `codes` replaced at once."""
+    return _cases("all_cases", lesson, codes, exercises or list(lesson.tests))
 
 
 @cache

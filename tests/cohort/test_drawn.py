@@ -8,14 +8,14 @@ import time
 
 import pytest
 
-from cohort.run import ROOT, lessons, solved
+from cohort.run import ROOT, exercises, lessons
 from cohort.variants import audit
 from proflab_course.build.make import Plan
 from proflab_course.build.vary import count_varying
 from proflab_course.course.layout import Course
 
 DRAWS, EACH = 3, 12  # draws of every twelfth exercise
-WHOLE = [(lesson, exercise) for lesson in lessons() for exercise in solved(lesson).solutions]
+WHOLE = [(lesson, exercise) for lesson in lessons() for exercise in exercises(lesson)]
 TODAY = WHOLE[int(time.time() // 86_400) % EACH :: EACH]
 
 

@@ -5,7 +5,8 @@ from grading_course import copy_course, grade, hand_in, solved
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
-from proflab_course.grading import match_cells
+from proflab_course.grading import answer_key, match_cells
+from proflab_course.grading import command as grading
 
 
 @pytest.fixture
@@ -45,6 +46,7 @@ def test_a_hand_in_takes_few_statements_of_sql(tmp_path, statements, again, most
 def test_the_lessons_release_is_digested_once_for_the_class(tmp_path, monkeypatch):
     course = copy_course(tmp_path, [])
     hand_in_some(course, 3)
+    monkeypatch.setattr(grading, "read_key", answer_key.read_key)  # as a new process reads it
     digests, digest = [], match_cells.release_digest
     monkeypatch.setattr(match_cells, "release_digest", lambda c: digests.append(1) or digest(c))
     grade(course)

@@ -18,6 +18,7 @@ import nbformat
 import sample_class
 import warm_commands
 from nbformat import NotebookNode
+from traitlets.config import PyFileConfigLoader
 
 from proflab_course.course.layout import Course
 from proflab_course.grading import answer_key
@@ -62,7 +63,8 @@ def new_gradebook() -> Path:
     """A gradebook that knows the lesson and nobody: making one takes seconds, copying it none."""
     path = Path(tempfile.mkdtemp(prefix="proflab-")) / "gradebook.db"
     atexit.register(shutil.rmtree, path.parent)
-    with Book(path) as book:
+    config = PyFileConfigLoader("jupyter_config.py", path=str(ROOT)).load_config()
+    with Book(path, config) as book:
         book.register(read_key(Course(ROOT).source(LESSON)))
     return path
 

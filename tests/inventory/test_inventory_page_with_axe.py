@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import pytest
-from browsing import faults, start_browser
+from browsing import faults, open_page, start_browser
 from inventory_class import simulated
+from reading import ZOOMED, in_order, walk, zoomed_faults
 
 from proflab_course.course.inventory import read_inventory
 from proflab_course.course.layout import Course
@@ -20,10 +21,16 @@ def browser(tmp_path_factory):
     driver.quit()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_page_is_readable(browser, scheme, tmp_path):
-    page = tmp_path / "inventory.html"
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """The page about a simulated class."""
+    page = tmp_path_factory.mktemp("page") / "inventory.html"
     page.write_text(render_inventory(summarise(ITEMS, simulated(ITEMS, 60, 1, 3))))
+    return page
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_is_readable(browser, scheme, page):
     features = [{"name": "prefers-color-scheme", "value": scheme}]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
     assert faults(browser, page.as_uri(), 390, unfold=True) == {}
@@ -33,3 +40,12 @@ def test_the_page_is_readable(browser, scheme, tmp_path):
     )
     assert width <= of_window
     assert (pale == "rgb(255, 255, 255)") == (scheme == "light")
+
+
+def test_a_keyboard_reaches_everything_and_at_200_percent_nothing_is_cut(browser, page):
+    open_page(browser, page.as_uri())
+    assert walk(browser).faults == {} and in_order(browser)
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", ZOOMED)
+    assert faults(browser, page.as_uri(), unfold=True) == {}
+    assert zoomed_faults(browser) == []
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

@@ -4,6 +4,7 @@ import dataclasses
 import itertools
 import math
 import statistics
+from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 
@@ -195,13 +196,10 @@ def test_a_class_that_learned_nothing_is_not_said_to_gain():
 
 
 def pairs_of(size):
-    return [h for h in simulated(ITEMS, 200, 1, 6) if h.student in _both()[:size]]
-
-
-def _both():
     halves = simulated(ITEMS, 200, 1, 6)
-    names = [half.student for half in halves]
-    return sorted({name for name in names if names.count(name) == 2})
+    count = Counter(half.student for half in halves)
+    both = sorted(name for name in count if count[name] == 2)[:size]
+    return [half for half in halves if half.student in both]
 
 
 @pytest.mark.parametrize(("size", "gains"), [(9, False), (10, True)])

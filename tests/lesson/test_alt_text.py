@@ -27,10 +27,14 @@ SIZES = [2**n for n in range(11)]
     [
         (over(SIZES, lambda n: 3 * n), "xy", "rises from 3 at 1 to 3072 at 1024"),
         (over(SIZES, lambda n: 1 / n), "xy", "falls from 1 at 1 to 0.0009766 at 1024"),
-        (over(SIZES, lambda n: 7.0), "", "stays near 7 from 1 to 1024"),
-        (over(range(1, 8), lambda n: 100 + n % 2), "", "stays near 101 from 1 to 7"),
+        (over(SIZES, lambda n: 7.0), "", "stays at 7 from 1 to 1024"),
+        (over(range(1, 8), lambda n: 100 + n % 2), "", "stays between 100 and 101 from 1 to 7"),
         # A roofline: it rises, and from the ridge on it is level.
-        (over(SIZES, lambda n: min(n, 16)), "xy", "rises from 1 at 1 to 16 at 16, then stays near"),
+        (
+            over(SIZES, lambda n: min(n, 16)),
+            "xy",
+            "rises from 1 at 1 to 16 at 16, then stays near it, 16 at 1024",
+        ),
         # A cache: level up to its size, and slower beyond it.
         (over(SIZES, lambda n: 2 if n <= 64 else 2 * n / 64), "xy", "stays near 2 up to 64, then"),
         (over(range(-3, 4), lambda n: -n * n), "", "rises from -9 at -3 to 0 at 0, then falls to"),
@@ -64,10 +68,10 @@ def test_lines_that_cross_are_told_with_the_place():
 
 def test_two_lines_that_never_cross_are_told_so_and_three_are_not():
     lines = {"a": [(1, 1), (2, 2)], "b": [(1, 3), (2, 4)]}
-    assert lines_in_words(lines, SHOW, SHOW).endswith("b is above a throughout")
-    assert "above" not in lines_in_words(lines | {"c": [(1, 9), (2, 9)]}, SHOW, SHOW)
+    assert lines_in_words(lines, SHOW, SHOW).endswith("b lies above a throughout")
+    assert " above " not in lines_in_words(lines | {"c": [(1, 9), (2, 9)]}, SHOW, SHOW)
     apart = {"a": [(1, 1), (2, 2)], "b": [(3, 3), (4, 4)]}
-    assert "above" not in lines_in_words(apart, SHOW, SHOW)
+    assert " above " not in lines_in_words(apart, SHOW, SHOW)
 
 
 def test_many_lines_that_cross_fill_three_sentences_at_most():
@@ -77,9 +81,9 @@ def test_many_lines_that_cross_fill_three_sentences_at_most():
 
 def test_bars_name_the_largest_and_how_far_it_is_from_the_smallest():
     assert bars_in_words({"a": 1, "b": 5000}, SHOW) == (
-        "b is the largest, 5000, and 5,000 times the smallest, a"
+        "The largest is b, 5000, and 5,000 times the smallest, a"
     )
-    assert bars_in_words({"a": 0, "b": 2}, SHOW) == "b is the largest, 2, and a the smallest"
+    assert bars_in_words({"a": 0, "b": 2}, SHOW) == "The largest is b, 2, and a the smallest"
     assert bars_in_words({"a": 2}, SHOW) == bars_in_words({"a": 2, "b": 2}, SHOW) == ""
     assert parts_in_words({"A": {"x": 1}, "B": {"x": 2, "y": 1}}) == "The largest part of each is x"
 
@@ -89,7 +93,7 @@ def test_what_is_drawn_is_said_of_the_lessons_own_functions():
     alt = plot.shares(shares, unit="FLOPs").alt
     assert "The largest part is conv in A, and linear in B. A, 4: conv 75.0%" in alt
     alt = plot.bars({"a": 10, "b": 40}, title="Two", unit="ms").alt
-    assert alt == "Two (ms): b is the largest, 40, and 4 times the smallest, a. a 10; b 40"
+    assert alt == "Two (ms). The largest is b, 40, and 4 times the smallest, a. a 10; b 40"
 
 
 def test_the_examples_hold():

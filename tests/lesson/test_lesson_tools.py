@@ -34,8 +34,8 @@ def test_a_picture_is_drawn_and_described(name):
 
 def test_the_description_holds_the_numbers_and_no_markup():
     picture = plot.bars(ROWS, title="Two")
-    point = "c is the largest, 2.36 M, and 236,000 times the smallest, a<b>"
-    assert picture.alt == f"Two (parameters): {point}. a<b> 10; c 2.36 M"
+    point = "The largest is c, 2.36 M, and 236,000 times the smallest, a<b>"
+    assert picture.alt == f"Two (parameters). {point}. a<b> 10; c 2.36 M"
     assert "a&lt;b&gt; 10" in picture._repr_mimebundle_()["text/html"]
 
 

@@ -118,12 +118,12 @@ PICTURES = {
     "Same: 2 times from 0.2 to 0.2 ms. median 0.2": (
         lambda: demos.histogram([0.2, 0.2], {"median": 0.2}, title="Same")
     ),
-    "Lines: ms against call. a from 5 at 1 to 6 at 2": (
+    "Lines: ms against call. a rises from 5 at 1 to 6 at 2": (
         lambda: demos.intervals(
             {"a": [(1, 5.0, 4.0, 9.0), (2, 6.0, 6.0, 6.0)]}, x="call", y="ms", title="Lines"
         )
     ),
-    "Sizes: ns against n. median, fastest and slowest of 3 samples from 6 at 1 to 3 at 4": (
+    "Sizes: ns against n. median, fastest and slowest of 3 samples falls from 6 at 1 to 3 at 4": (
         lambda: demos.spans(
             {1: [5.0, 6.0, 9.0], 4: [3.0, 3.0, 2.0]},
             "3 samples",
@@ -133,7 +133,7 @@ PICTURES = {
             title="Sizes",
         )
     ),
-    "ranks, skewed from 98% at 10 to 95% at 30; textbook, skewed from 90% at 10 to 92% at 30": (
+    "ranks, skewed stays between 95% and 98% from 10 to 30; textbook, skewed stays between 90%": (
         lambda: demos.promises(HELD, {10: 0.979, 30: 0.957}, 100, title="Promised")
     ),
     "Batches: a second against ms. 1: 5, 200; 8: 12, 667": (

@@ -101,7 +101,11 @@ def test_trainings_parts_have_names_for_people():
 def test_parts_are_lines_in_mb():
     parts = {8: {"a": 2**20, "b": 2**21}, 16: {"a": 2**22, "b": 2**22}}
     alt = demos.plot_by_part(parts, "tokens", "Kept").alt
-    assert "MB against tokens" in alt and "a from 1 to 4" in alt and "b from 2 to 4" in alt
+    assert (
+        "MB against tokens" in alt
+        and "a rises from 1 at 8 to 4" in alt
+        and "b rises from 2 at 8 to 4" in alt
+    )
 
 
 def test_both_meters_are_over_the_first_moment():
@@ -121,6 +125,7 @@ def test_the_timeline_shows_the_phases():
 @pytest.mark.parametrize("guess, lines", [(None, 1), (4, 2), ("six", 1), (-1, 1)])
 def test_segments_are_a_line_and_a_guess_another(guess, lines):
     picture = demos.plot_segments({1: 9.0, 2: 4.0, 8: 7.0}, guess)
-    assert "training step of 8 layers" in picture.alt and "from 9 to 7" in picture.alt
+    assert "training step of 8 layers" in picture.alt
+    assert "falls from 9 at 1 to 4 at 2, then rises to 7 at 8" in picture.alt
     assert len(picture.figure.axes[0].lines) == lines
     assert picture.png(dpi=40).startswith(b"\x89PNG")

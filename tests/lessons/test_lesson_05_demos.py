@@ -135,7 +135,10 @@ def test_each_kind_of_op_has_its_sum_and_what_has_no_kind_is_among_others():
     assert sums["activations"] == 2.5 and sums["others"] == 4.0 and sums["norms"] == 0
     assert sum(sums.values()) == 8.5
     picture = demos.three_shares({"A": KINDS, "B": KINDS}, "Seen")
-    assert picture.alt.startswith("Seen (of all that one pass needs). A: time, ms, 8.5: conv")
+    assert picture.alt.startswith(
+        "Seen (of all that one pass needs). The largest part is others in A"
+    )
+    assert ". A: time, ms, 8.5: conv" in picture.alt
     assert "B: bytes read, 10: " in picture.alt and "others 30.0%" in picture.alt
 
 
@@ -172,7 +175,8 @@ def test_between_tokens_is_what_attention_does_itself():
     rows = [{"module": module, "ms": ms} for module, ms in places]
     assert demos.between_tokens(rows, "ms") == 6 / 15
     picture = demos.attention_curves({64: 0.02, 128: 0.04}, {64: 0.1, 128: 0.25}, guess=30)
-    assert "predicted, by FLOPs from 2% to 4%; measured, by time from 10% to 25%" in picture.alt
+    assert "predicted, by FLOPs rises from 2% at 64 to 4% at 128" in picture.alt
+    assert "measured, by time rises from 10% at 64 to 25% at 128" in picture.alt
     [guess] = [x for x in picture.figure.axes[0].lines if x.get_label() == "your guess"]
     assert (guess.get_xdata()[0], guess.get_ydata()[0]) == (128, 0.3)
 

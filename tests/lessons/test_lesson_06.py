@@ -53,9 +53,10 @@ def test_what_follows_from_shapes_is_what_the_text_says(shown):
     assert "A100 (2020): ridge at 156 FLOPs a byte" in demos["demo_roofs"][0]
     times = re.search(r"peak ([\d.]+) times, bandwidth ([\d.]+) times", demos["demo_roofs"][0])
     assert float(times[1]) > 2 * float(times[2])  # the peak grew faster
-    assert "tile by tile from 0.25 to 682.7" in demos["demo_tiles"][1]
+    assert "tile by tile rises from 0.25 at 1 to 682.7 at 4,096" in demos["demo_tiles"][1]
     assert "tokens: 1 0.499" in demos["demo_intensity"][1]
-    assert "not fused from 10.7 to 31.9" in demos["demo_fused"][1]  # below 32, left of every ridge
+    unfused = "not fused rises from 10.7 at 32 to 30.1 at 1,024, then stays near it, 31.9"
+    assert unfused in demos["demo_fused"][1]  # below 32, left of every ridge
     ridges = [int(r) for r in re.findall(r"ridge at (\d+)", demos["demo_roofs"][0])]
     assert min(ridges) > 32
     assert "without attention 45.7%" in demos["demo_palm"][0]

@@ -189,9 +189,9 @@ def test_a_guess_that_is_no_number_above_0_is_not_drawn(demos, guess):
     assert not picture.figure.axes[0].get_legend()
     picture = demos.lines(series, "x", "y", "T", guess=(8, 2.5))
     assert list(picture.figure.axes[0].lines[-1].get_ydata()) == [2.5]
-    assert picture.alt == "T: y against x. a from 2 to 3"
+    assert picture.alt == "T: y against x. a rises from 2 at 1 to 3 at 8"
     large = demos.lines({"a": [(1, 682.667), (8, 123456.7)]}, "x", "y", "T")
-    assert large.alt.endswith("a from 682.7 to 123,457")
+    assert large.alt.endswith("a rises from 682.7 at 1 to 123,457 at 8")
 
 
 def test_names_of_lines_that_end_together_do_not_overlap(demos):
@@ -237,7 +237,8 @@ def test_points_and_corners_lie_inside_the_axes(demos):
 def test_copies_are_shown_with_the_call_only_where_it_would_hide_them(demos):
     rates = {2**12: (1e9, 2e9, 3e9), 2**20: (8e9, 9e9, 9e9)}
     picture = demos.sweep(rates, [Cache(1, 2**15)], call=1e-6)
-    assert picture.alt == "Copies by their size, read and written: 4 KB 2 GB/s, 1 MB 9 GB/s"
+    copies = "a copy rises from 2 GB/s at 4 KB to 9 GB/s at 1 MB"
+    assert picture.alt == f"Copies by their size, read and written: {copies}"
     labels = [text.get_text() for text in picture.figure.axes[0].get_legend().get_texts()]
     assert labels == ["np.copyto, one thread", "if the call were all"] and picture.png(50)
     axes = demos.sweep(rates, [], call=1e-9).figure.axes[0]

@@ -7,8 +7,8 @@ import math
 
 import numpy as np
 import pytest
+import scipy
 from cohort.run import solved
-from scipy import stats
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def test_rank_test_equals_scipys_exact_one(scope, sizes):
     rng = np.random.default_rng(sum(sizes))
     for shift in (0.0, 0.5, 3.0):
         a, b = rng.normal(shift, 1, sizes[0]).tolist(), rng.normal(0, 1, sizes[1]).tolist()
-        expected = stats.mannwhitneyu(a, b, method="exact", alternative="two-sided")
+        expected = scipy.stats.mannwhitneyu(a, b, method="exact", alternative="two-sided")
         found = scope["rank_test"](a, b)
         assert found["u"] == expected.statistic
         assert found["p"] == pytest.approx(expected.pvalue, rel=1e-12)
@@ -57,9 +57,9 @@ def test_rank_test_with_ties_equals_scipys_permutations(scope):
     a, b = [1, 2, 2, 3], [2, 3, 4, 4]
 
     def distance(x, y):
-        return abs(stats.mannwhitneyu(x, y, method="asymptotic").statistic - 8)
+        return abs(scipy.stats.mannwhitneyu(x, y, method="asymptotic").statistic - 8)
 
-    expected = stats.permutation_test(
+    expected = scipy.stats.permutation_test(
         (a, b), distance, n_resamples=np.inf, alternative="greater", vectorized=False
     )
     assert scope["rank_test"](a, b)["p"] == pytest.approx(expected.pvalue)
@@ -68,7 +68,7 @@ def test_rank_test_with_ties_equals_scipys_permutations(scope):
 def test_welch_is_misled_where_ranks_are_not(scope):
     before = [61.0, 48.2, 47.9, 48.5, 48.1, 47.8, 48.4, 49.0, 48.0, 48.3]
     after = [59.2, 46.9, 47.2, 47.0, 46.8, 47.1, 47.3, 46.7, 71.5, 47.0]
-    welch = stats.ttest_ind(before, after, equal_var=False)
+    welch = scipy.stats.ttest_ind(before, after, equal_var=False)
     assert welch.statistic == pytest.approx(-0.40, abs=5e-3)
     assert scope["rank_test"](before, after)["p"] == pytest.approx(0.01774, abs=5e-6)
     assert np.mean(before) < np.mean(after)
@@ -80,7 +80,7 @@ def test_overlap_is_nearly_blind(scope, calls, overlap_sees, ranks_see):
     rng, trials = np.random.default_rng(3), 3000
     slow = 1.03 * np.exp(rng.normal(0, 0.06, (trials, calls)))
     fast = np.exp(rng.normal(0, 0.06, (trials, calls)))
-    ranks = (stats.mannwhitneyu(slow, fast, axis=1, method="asymptotic").pvalue < 0.05).mean()
+    ranks = (scipy.stats.mannwhitneyu(slow, fast, axis=1, method="asymptotic").pvalue < 0.05).mean()
     ends = [[scope["confidence_interval"](row) for row in rows.tolist()] for rows in (slow, fast)]
     apart = np.mean([a[0] > b[1] or b[0] > a[1] for a, b in zip(*ends, strict=True)])
     assert apart == pytest.approx(overlap_sees, abs=0.02)
@@ -88,8 +88,8 @@ def test_overlap_is_nearly_blind(scope, calls, overlap_sees, ranks_see):
 
 
 def test_two_intervals_that_just_touch_mean_half_a_percent():
-    z = 2 * stats.norm.ppf(0.975) / math.sqrt(2)
-    assert 2 * stats.norm.sf(z) == pytest.approx(0.0056, abs=1e-4)
+    z = 2 * scipy.stats.norm.ppf(0.975) / math.sqrt(2)
+    assert 2 * scipy.stats.norm.sf(z) == pytest.approx(0.0056, abs=1e-4)
 
 
 # ── intervals, turns, gates ──────────────────────────────────────────────────────────────────
@@ -98,7 +98,7 @@ def test_two_intervals_that_just_touch_mean_half_a_percent():
 @pytest.mark.parametrize("calls, percent", [(10, 50), (100, 95), (400, 99), (368, 99), (60, 20)])
 def test_percentile_intervals_keep_each_tail_to_its_half(scope, calls, percent):
     low, high = scope["percentile_interval"](list(range(1, calls + 1)), percent)
-    below = stats.binom(calls, percent / 100)
+    below = scipy.stats.binom(calls, percent / 100)
     assert below.cdf(low - 1) <= 0.025 < below.cdf(low)
     assert below.sf(high - 1) <= 0.025 < below.sf(high - 2)
 

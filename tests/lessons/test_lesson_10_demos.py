@@ -39,7 +39,7 @@ def test_lines_say_where_they_begin_and_end(demos):
     drawn = demos.lines(
         {"a": [(1, 2.0), (8, 3.5)], "b": [(1, 9.0)]}, x="n", y="ms", log="xy", marks={"here": 4}
     )
-    assert drawn.alt == "Lines: ms against n. a from 2 to 3.5; b from 9 to 9"
+    assert drawn.alt == "Lines: ms against n. a rises from 2 at 1 to 3.5 at 8; b is 9 at 1"
     assert drawn.png(dpi=50).startswith(b"\x89PNG")
 
 

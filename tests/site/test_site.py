@@ -7,6 +7,7 @@ import doctest
 import json
 import re
 import shutil
+from itertools import pairwise
 
 import pytest
 from lesson_demos import module_at
@@ -17,12 +18,14 @@ from proflab_course.build.stamp import Address
 from proflab_course.course.inventory import without_halves
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import HIDDEN, read_module, read_notebook, regions
+from proflab_course.course.tracks import Tracks
 
 COURSE = Course(ROOT)
 LESSONS = without_halves(COURSE.lessons("release"))
 FIRST = LESSONS[0]
 RECORDS = sorted((ROOT / "docs/figures").glob("*.json"))
 SHOWN = [FIRST, next(name for name in LESSONS if name.startswith("10"))]
+MADE_FOR_TEACHERS = ("tracks", "blueprint", "lectures", "exam", "slides")
 PHONE = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
 KINDS = {
     "start page": "index.html",
@@ -89,9 +92,9 @@ def test_every_document_lesson_and_list_has_a_page(pages):
     wanted |= {
         "index.html",
         "docs/figures.html",
-        "docs/slides.html",
         "docs/api/index.html",
         "search.html",
+        *(f"docs/{name}.html" for name in MADE_FOR_TEACHERS),
     }
     assert wanted <= pages.keys()
     contents = {a["href"] for a in pages["index.html"].select(".sidebar-tree a[href]")}
@@ -106,6 +109,15 @@ def test_the_start_page_opens_with_a_picture_three_buttons_and_an_example(pages)
     assert len(article.select("p > img, figure img")) >= 1
     links = {a["href"] for a in article.select("table a[href]")}
     assert {lesson_page(lesson) for lesson in LESSONS} <= links
+
+
+def test_the_page_for_teachers_leads_to_all_that_a_plan_needs(pages):
+    article = pages["docs/teaching.html"].article
+    links = {a["href"].partition("#")[0] for a in article.select("a[href]")}
+    assert {f"{name}.html" for name in MADE_FOR_TEACHERS} <= links
+    assert {"first-evening.html", "instructors.html", "assistants.html", "ai.html"} <= links
+    titles = {strong.get_text() for strong in article.select("table strong")}
+    assert {track.title for track in Tracks.read(ROOT).tracks.values()} <= titles
 
 
 def test_the_first_example_has_six_lines_and_true_numbers(pages):
@@ -180,6 +192,9 @@ def test_a_lesson_has_slides_of_its_own_predictions_pictures_and_questions(pages
     assert kinds.count("predict") >= 3
     if lesson in SHOWN:
         assert len(page.select("section.shown img")) >= 5
+        # What is predicted is answered at once, and a slide is more than printed lines.
+        assert {then for now, then in pairwise(kinds) if now == "predict"} <= {"predict", "shown"}
+        assert all(each.select("img, .answer") for each in page.select("section.shown"))
     assert "you made no guess" not in page.get_text()
     titles = pages["docs/slides.html"].article.select("tr")
     assert any(page.select_one("h2").get_text() in title.get_text() for title in titles)
@@ -204,6 +219,29 @@ def test_slides_turn_and_fit_their_screen(address, browser):
         assert too_high <= 1, now.text
         body.send_keys(Keys.ARROW_RIGHT)
     assert now.get_attribute("class").split()[0] == "summary"
+
+
+PAPER = {"width": 1111, "height": 620, "deviceScaleFactor": 1, "mobile": False}  # 294 mm wide
+
+
+@pytest.mark.parametrize("lesson", SHOWN)
+def test_nothing_of_a_slide_is_cut_on_paper(address, browser, lesson):
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PAPER)
+    try:
+        browser.get(f"{address}/slides/{lesson}.html")
+        cut = browser.execute_script("""
+            return [...document.querySelectorAll('section')]
+                .filter(slide => slide.scrollHeight > slide.clientHeight + 1)
+                .map(slide => slide.innerText);""")
+        heights = browser.execute_script(
+            "return [...document.querySelectorAll('.shown img')].map(each => each.clientHeight)"
+        )
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert cut == []
+    assert sum(height > 0.45 * PAPER["height"] for height in heights) > 0.7 * len(heights) > 3
 
 
 def test_a_deck_is_printed_a_slide_a_page(site, tmp_path, monkeypatch):
@@ -388,6 +426,41 @@ def test_a_reader_with_a_keyboard_unfolds_and_scrolls(browser, address):
     fold.send_keys("\n")
     opened = "return document.querySelector('div.cell.tag_demo details').open"
     assert browser.execute_script(opened)
+
+
+WALKED = ("start page", "lesson", "slides")
+
+
+@pytest.mark.parametrize("kind", WALKED)
+def test_a_keyboard_reaches_all_that_a_mouse_does_and_sees_where_it_is(browser, address, kind):
+    from browsing import open_page
+    from reading import in_order, walk
+
+    prefer(browser, "light")
+    open_page(browser, f"{address}/{KINDS[kind]}")
+    found = walk(browser)
+    assert found.faults == {} and in_order(browser)
+    if kind == "slides":
+        return
+    assert len(found.stops) > 40 and "Skip to content" in found.stops[0]
+    browser.execute_script("scrollTo(0, 0); document.querySelector('.skip-to-content').focus()")
+    browser.switch_to.active_element.send_keys("\n")
+    assert "furo-main-content" in browser.execute_script("return location.hash")
+
+
+@pytest.mark.parametrize("kind", ["lesson", "tables", "slides", "teachers"])
+def test_at_200_percent_nothing_is_cut_in_a_dark_scheme(browser, address, kind):
+    from browsing import faults
+    from reading import ZOOMED, zoomed_faults
+
+    prefer(browser, "dark")
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", ZOOMED)
+    try:
+        page = f"{address}/{KINDS.get(kind, 'docs/blueprint.html')}"
+        assert faults(browser, page, unfold=True) == {}
+        assert zoomed_faults(browser) == []
+    finally:
+        prefer(browser, "light")
 
 
 def test_each_page_has_a_link_to_the_repository_and_to_the_licence(pages):

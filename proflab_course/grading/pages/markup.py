@@ -129,7 +129,8 @@ class Renderer(IPythonRenderer):
         """Return a link's text and its address, neither of which can be clicked."""
         address = html.escape(html.unescape(url)[:_MOST_ADDRESS])
         text = text.removesuffix(f" {_ELSEWHERE}")
-        return text if text == address else f"{text} ({address})"
+        here = url.startswith("#")  # a place in the notebook, which the page does not have
+        return text if here or text == address else f"{text} ({address})"
 
     def image(self, text: str, url: str, title: str | None = None) -> str:
         """Return a picture that is in the page, or its description."""

@@ -22,18 +22,29 @@ function show() {
   back.disabled = at === 0;
   next.disabled = at === screens.length - 1;
   fit(screens[at]);
+  reach(screens[at]);
+}
+function reach(screen) {
+  // What does not fit, as at 200 %, a keyboard can scroll.
+  screen.tabIndex = screen.scrollHeight > screen.clientHeight + 1 ? 0 : -1;
+}
+function scroll(step) {
+  const before = screens[at].scrollTop;
+  screens[at].scrollTop += step * screens[at].clientHeight;
+  return screens[at].scrollTop !== before;
 }
 function go(step) {
   const to = at + step;
   if (to >= 0 && to < screens.length) { location.hash = to + 1; }
 }
 const keys = { ArrowRight: 1, PageDown: 1, " ": 1, ArrowLeft: -1, PageUp: -1 };
+const rolls = { ArrowDown: 0.2, ArrowUp: -0.2, PageDown: 0.8, " ": 0.8, PageUp: -0.8 };
 addEventListener("keydown", (event) => {
-  const step = keys[event.key];
-  if (!step || event.ctrlKey || event.altKey || event.metaKey) return;
+  const step = keys[event.key], roll = rolls[event.key];
+  if (!(step || roll) || event.ctrlKey || event.altKey || event.metaKey) return;
   if (event.key === " " && event.target.closest("button")) return;
   event.preventDefault();
-  go(step);
+  if (!(roll && scroll(roll)) && step) go(step);
 });
 document.querySelector("main").addEventListener("click", (event) => {
   if (event.target.closest("a") || String(getSelection())) return;
@@ -42,6 +53,6 @@ document.querySelector("main").addEventListener("click", (event) => {
 back.addEventListener("click", () => go(-1));
 next.addEventListener("click", () => go(1));
 addEventListener("hashchange", show);
-addEventListener("resize", () => fit(screens[at]));
+addEventListener("resize", () => { fit(screens[at]); reach(screens[at]); });
 document.body.classList.add("turns");
 show();
