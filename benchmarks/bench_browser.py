@@ -27,17 +27,21 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import nbformat
 from record import recording
 
 from proflab.lesson.outline import LessonCell, Outline, digest
 
+if TYPE_CHECKING:
+    from lite_page import LitePage
+
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / part) for part in ("docs/site", "tests", "tests/helpers")]
 
 VARIABLE = "PROFLAB_PYODIDE"
-FIRST = "01_parameters"
+FIRST, TYPED = "01_parameters", "linear_parameters"
 
 
 def main() -> None:
@@ -173,6 +177,62 @@ def cases_in(cells: list[dict]) -> int:
 
     lines = (line for cell in cells for line in printed(cell).splitlines())
     return sum(line.startswith(("✅", "🏁")) for line in lines)
+
+
+# ── a visitor ────────────────────────────────────────────────────────────────────────────────
+
+
+def visit(work: Path, pyodide: Path) -> None:
+    """Open the first lesson in a browser that was never there; solve it, and have it graded."""
+    from lite import SETTINGS, write_lite
+    from lite_page import LitePage, counted, expose
+
+    from proflab_course.course.layout import Course
+
+    site, sent = work / "site", []
+    course = Course(ROOT)
+    write_lite(course, course.lessons("release"), site, pyodide)
+    (site / "index.html").write_text(SETTINGS, encoding="utf-8")
+    expose(site)
+    with counted(site, sent) as address, LitePage.opened(address, folder(work)) as page:
+        print(f"\n{FIRST}{'readable, s':>20}{'first cell, s':>15}{'MB':>8}{'files':>7}")
+        for name in ("a first visit", "another one"):
+            sent.clear()
+            began = time.monotonic()
+            readable = page.open(FIRST)
+            page.run("imports")
+            ran, size = time.monotonic() - began, sum(size for _, size in sent) / 1e6
+            print(f"{name:<13}{readable:>20.1f}{ran:>15.1f}{size:>8.1f}{len(sent):>7}", flush=True)
+            page.browser.get("about:blank")
+        solve(page, work)
+        elsewhere = page.asked_elsewhere("minutes_01")
+    print(f"requests to other servers: {len(elsewhere)}", *elsewhere)
+    if elsewhere:
+        sys.exit("another server was asked")
+
+
+def solve(page: LitePage, work: Path) -> None:
+    """Solve the lesson with keys and clicks, reload it, download it, and grade it."""
+    from grading_course import copy_course, grade, hand_in
+    from lite_page import solutions
+
+    right = solutions(FIRST)
+    page.open(FIRST)
+    page.fill_in(right, TYPED)
+    page.run_all()
+    page.save()
+    written = [cell["source"] for cell in page.cells()]
+    page.reload(FIRST)
+    kept = written == [cell["source"] for cell in page.cells()]
+    path = page.download(f"{FIRST}.ipynb")
+    graded = copy_course(folder(work), [])
+    hand_in(graded, "visitor", path.read_bytes())
+    row = grade(graded)["visitor"]
+    print(f"\n{TYPED} typed key by key, {len(right) - 1} cells pasted, all run and saved")
+    print(f"after a reload the work is {'there' if kept else 'not there'}")
+    print(f"downloaded by the menu as {path.name}: {row.score:g} of {row.max_score:g} points")
+    if not kept or row.score < 100:
+        sys.exit("the solved lesson is not what it should be")
 
 
 def folder(work: Path) -> Path:

@@ -189,7 +189,7 @@ def start_page(course: Course, lessons: list[str]) -> str:
     readme = (course.root / "README.md").read_text(encoding="utf-8")
     address = Address.read(course.root)
     page = Template((HERE / "index.md").read_text(encoding="utf-8")).substitute(
-        buttons=address.badges(lessons[0]).replace(" · ", " ").replace(")", "){.button}"),
+        buttons=address.links(lessons[0]).replace(" · ", " ").replace(")", "){.button}"),
         picture=re.search(r"^!\[[^]]*\]\(docs/\S+\)$", readme, re.MULTILINE)[0],
         archive=address.archive,
         lessons=re.search(r"^\| lesson \|.*\n(\|.*\n)+", readme, re.MULTILINE)[0],

@@ -15,11 +15,16 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import nbformat
 from browsing import start_browser
+from clones import ROOT
 from selenium import webdriver
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 from serving import WAIT
+
+from proflab_course.course.layout import Course
+from proflab_course.course.notebook import SOLUTION, regions
 
 LONG = 1_200  # seconds until a lesson's last cell is believed to hang
 
@@ -207,6 +212,14 @@ class LitePage:
         self.browser.execute_cdp_cmd("Input.insertText", {"text": source})
         self.wait(f"{_SOURCE} === arguments[0]", source)
 
+    def fill_in(self, solved: dict[str, str], typed: str) -> None:
+        """Write these cells, the body of `typed` key by key."""
+        for name, source in solved.items():
+            if name == typed:
+                self.type_body(name, body_of(source))
+            else:
+                self.paste(name, source)
+
     def run(self, name: str, source: str | None = None) -> dict:
         """Run a cell with Shift+Enter, and return it as it is then.
 
@@ -249,6 +262,24 @@ class LitePage:
         while not path.exists() and time.monotonic() < until:
             time.sleep(0.1)
         return path
+
+
+def solutions(lesson: str) -> dict[str, str]:
+    """Return the right text of each function that students write in a lesson."""
+    cells = nbformat.read(Course(ROOT).source(lesson), as_version=4).cells
+    found = {}
+    for cell in cells:
+        name = cell.metadata.get("nbgrader", {}).get("grade_id", "")
+        written = cell.cell_type == "code" and not name.startswith("concept")
+        if written and regions(cell.source, SOLUTION):
+            lines = (line for line in cell.source.splitlines() if "### " not in line)
+            found[name] = "\n".join(lines)
+    return found
+
+
+def body_of(source: str) -> str:
+    """Return what stands below a function's docstring."""
+    return source.rpartition('"""\n')[2]
 
 
 def printed(cell: dict, name: str = "stdout") -> str:

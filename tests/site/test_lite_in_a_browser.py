@@ -9,7 +9,6 @@ import json
 import os
 from pathlib import Path
 
-import nbformat
 import pytest
 
 if not os.environ.get("PROFLAB_PYODIDE"):
@@ -17,11 +16,10 @@ if not os.environ.get("PROFLAB_PYODIDE"):
 
 import grading_course
 from clones import ROOT
-from lite_page import LitePage, counted, expose, printed
+from lite_page import LitePage, body_of, counted, expose, printed, solutions
 from site_pages import SITE
 
 from proflab_course.course.layout import Course
-from proflab_course.course.notebook import SOLUTION, regions
 
 FIRST, SECOND = "01_parameters", "02_flops"
 TYPED = "linear_parameters"
@@ -55,36 +53,15 @@ def solved(visit):
     """The page with lesson 01, in which one body was typed, the rest pasted, and all was run."""
     visit.open(FIRST)
     visit.paste("guess_linear", "guess_linear = 590_000")
-    for name, source in solutions().items():
-        if name == TYPED:
-            visit.type_body(name, body_of(source))
-        else:
-            visit.paste(name, source)
+    visit.fill_in(solutions(FIRST), TYPED)
     visit.run_all()
     visit.save()
     return visit
 
 
-def solutions() -> dict[str, str]:
-    """The right text of each cell that students write in lesson 01."""
-    cells = nbformat.read(Course(ROOT).source(FIRST), as_version=4).cells
-    marked = [cell for cell in cells if any(regions(cell.source, SOLUTION))]
-    found = {cell.metadata.nbgrader.grade_id: cell for cell in marked}
-    written = {name: c for name, c in found.items() if not name.startswith(("concept", "essay"))}
-    return {name: without_marks(cell.source) for name, cell in written.items()}
-
-
-def without_marks(source: str) -> str:
-    return "\n".join(line for line in source.splitlines() if "### " not in line)
-
-
-def body_of(source: str) -> str:
-    return source.rpartition('"""\n')[2]
-
-
 def test_a_body_typed_key_by_key_is_what_was_typed_and_passes_its_tests(solved):
     typed = solved.cell(TYPED)["source"]
-    assert body_of(typed).partition("# YOUR CODE HERE\n")[2] == body_of(solutions()[TYPED])
+    assert body_of(typed).partition("# YOUR CODE HERE\n")[2] == body_of(solutions(FIRST)[TYPED])
     assert "✅ 768 → 3072: 2,362,368" in printed(solved.cell(f"test_{TYPED}"))
 
 

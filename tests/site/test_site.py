@@ -104,8 +104,8 @@ def test_every_document_lesson_and_list_has_a_page(pages):
 def test_the_start_page_opens_with_a_picture_three_buttons_and_an_example(pages):
     article = pages["index.html"].article
     buttons = [a["href"] for a in article.select("a.button")]
-    badges = re.findall(r"\]\((https://[^)]+)\)", Address.read(ROOT).badges(FIRST))
-    assert buttons == badges and len(badges) == 3
+    links = re.findall(r"\]\((https://[^)]+)\)", Address.read(ROOT).links(FIRST))
+    assert buttons == links and len(links) == 3
     assert len(article.select("p > img, figure img")) >= 1
     links = {a["href"] for a in article.select("table a[href]")}
     assert {lesson_page(lesson) for lesson in LESSONS} <= links
