@@ -16,6 +16,7 @@ import numpy as np
 import psutil
 import pytest
 from clones import ROOT
+from lesson_demos import beside
 from nbformat.v4 import new_code_cell
 from run_all import NAME, SOLUTIONS, filled, kinds, released, run_all, shown
 
@@ -117,6 +118,39 @@ def test_run_all_goes_on_after_a_cell_that_cannot_run_here(tmp_path):
     cells = run_all(folder, notebook)
     assert kinds(cells) == {"sail": "NotHere"} and shown(cells["sail"]) == "This cell needs a sail."
     assert "So far 100 of 100 points" in shown(cells["where_am_i"])
+
+
+NEEDS = {  # what a demo calls, and the one thing without which it can show nothing
+    "03_latency": ("demos", lambda beside: beside.first_calls(), "processes"),
+    "05_profiler": ("demos", lambda beside: beside.sampled(int), "threads"),
+    "08_benchmarking": ("demos", lambda beside: beside._sample(float, int, 0.1), "threads"),
+    "09_optimization": ("demos", lambda beside: beside.run_loader(1, None, 3, "sleep"), "threads"),
+    "11_gpu_training": ("two_processes", lambda beside: beside.measure([1024]), "processes"),
+}
+
+
+@pytest.mark.parametrize("lesson", NEEDS)
+def test_a_demo_says_in_a_sentence_which_one_thing_is_missing(lesson, monkeypatch):
+    name, call, lacking = NEEDS[lesson]
+    monkeypatch.setattr(machine, "can", lambda what: what != lacking)
+    with pytest.raises(
+        machine.NotHere, match=f"^This cell needs {lacking}, which this Python does"
+    ):
+        call(beside(lesson, name))
+
+
+def test_files_are_read_warm_alone_where_the_system_cannot_forget_them(monkeypatch):
+    monkeypatch.delattr(os, "preadv")
+    rows = beside("09_optimization", "demos").formats(4)
+    assert [row["cold_ms"] for row in rows] == [None] * 4 and all(row["warm_ms"] for row in rows)
+
+
+def test_without_processes_files_lie_where_they_can_be_mapped(monkeypatch, tmp_path):
+    """In a browser the notebook's folder has files of which no memory can be mapped."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(machine, "can", lambda what: what != "processes")
+    with beside("09_optimization", "demos")._folder() as folder:
+        assert tmp_path not in folder.resolve().parents
 
 
 # ── lessons ──────────────────────────────────────────────────────────────────────────────────
