@@ -5,11 +5,12 @@
     python docs/site/build.py --demos 01 10     # run the demo cells of these lessons only
     python docs/site/build.py --size small      # smaller: seconds a lesson, not a minute
     python docs/site/build.py --no-pdf          # slides as HTML alone
+    python docs/site/build.py --pyodide FOLDER  # lessons in the browser ask no other server
 
 The steps: put the pages together (this file, lessons.py, slides.py, api.py, figures.py, and for
 teachers tracks.py, blueprint.py, lectures.py, exam.py), have Sphinx make HTML of them (conf.py,
-links.py), and search it for solutions and hidden cases. A warning of Sphinx fails the build, so no
-link between pages is broken. Nothing is fetched.
+links.py), put JupyterLite beside them (lite.py), and search all for solutions and hidden cases. A
+warning of Sphinx fails the build, so no link between pages is broken. Nothing is fetched.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from exam import exam_page
 from figures import figures_page
 from lectures import lectures_page
 from lessons import demo_outputs, lesson_page
+from lite import FOLDER, PROGRAM, opening_page, write_lite
 from slides import deck, slides_page, write_deck
 from tqdm import tqdm
 from tracks import PICTURE, overview, tracks_page
@@ -55,6 +57,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--size", choices=("full", "small"), default="full",
                         help="small: demo cells as the course's tests run them")  # fmt: skip
     parser.add_argument("--no-pdf", action="store_true", help="make slides as HTML alone")
+    help_pyodide = "put the Pyodide distribution in this folder beside the lessons in the browser"
+    parser.add_argument("--pyodide", type=Path, metavar="FOLDER", help=help_pyodide)
     parser.add_argument("--jobs", default="auto", help="how many processes Sphinx uses")
     options = parser.parse_args(arguments)
     began = time.monotonic()
@@ -62,6 +66,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         lessons = stage(course, options.output, options.demos, options.size, not options.no_pdf)
         status = run_sphinx(options.output, options.jobs)
+        write_lite(course, lessons, options.output / "html" / FOLDER, options.pyodide)
         found = audit(course, options.output / "html")
     except CourseError as error:
         print(f"make site: {error}", file=sys.stderr)
@@ -116,6 +121,8 @@ def stage(course: Course, output: Path, demos: list[str] | None, size: str, pdf:
     for name, text in made.items():
         (pages / "docs" / f"{name}.md").write_text(text, encoding="utf-8")
     (pages / "docs" / PICTURE).write_text(graph, encoding="utf-8")
+    (pages / FOLDER).mkdir()
+    (pages / FOLDER / "index.md").write_text(opening_page(course, lessons), encoding="utf-8")
     (pages / "index.md").write_text(start_page(course, lessons), encoding="utf-8")
     return lessons
 
@@ -182,7 +189,7 @@ def start_page(course: Course, lessons: list[str]) -> str:
     readme = (course.root / "README.md").read_text(encoding="utf-8")
     address = Address.read(course.root)
     page = Template((HERE / "index.md").read_text(encoding="utf-8")).substitute(
-        buttons=address.badges(lessons[0]),
+        buttons=address.links(lessons[0]).replace(" · ", " ").replace(")", "){.button}"),
         picture=re.search(r"^!\[[^]]*\]\(docs/\S+\)$", readme, re.MULTILINE)[0],
         archive=address.archive,
         lessons=re.search(r"^\| lesson \|.*\n(\|.*\n)+", readme, re.MULTILINE)[0],
@@ -200,7 +207,7 @@ def start_page(course: Course, lessons: list[str]) -> str:
     )
 
 
-_LEARN = ("docs/students", "docs/glossary")
+_LEARN = (f"{FOLDER}/index", "docs/students", "docs/glossary")
 _TEACH = tuple(
     f"docs/{name}"
     for name in (
@@ -228,8 +235,14 @@ def audit(course: Course, html: Path) -> list[str]:
     """Return a sentence for each solution and hidden case that the site shows."""
     plan = Plan.read(course)  # an instructor's private cases included
     given = [name for taken in plan.taken.values() for name in taken.given]
-    # On the site every solution is secret, as it is for those who are at the first lesson.
-    return leaks(html, plan.whole[0], plan.whole, "build/site/html", given)
+    # On the site every solution is secret, as it is for those who are at the first lesson; in the
+    # browser each lesson has its built.py beside it. Wheels and programs are not the course's text.
+    apart = [html / FOLDER / name for name in (*PROGRAM, "files", "pyodide", "wheels")]
+    found = leaks(html, plan.whole[0], plan.whole, "build/site/html", given, skip=apart)
+    for name, taken in plan.taken.items():
+        place = Path(FOLDER, "files", name)
+        found += leaks(html / place, taken.lesson, plan.whole, str(place), taken.given)
+    return found
 
 
 if __name__ == "__main__":

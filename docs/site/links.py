@@ -1,8 +1,4 @@
-"""A Sphinx extension: what in the repository's pages leads out of the site.
-
-Links to files that are no pages of the site lead to the repository, and a picture on another
-server (a badge) becomes its text, so that reading a page asks nobody else for anything.
-"""
+"""A Sphinx extension: links to files that are no pages of the site lead to the repository."""
 
 from __future__ import annotations
 
@@ -12,22 +8,7 @@ from posixpath import normpath
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
-from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
-
-
-class RemotePictures(SphinxTransform):
-    """Replace pictures on other servers by their texts; a link around one becomes a button."""
-
-    default_priority = 5
-
-    def apply(self, **_) -> None:
-        """Replace them on one page."""
-        for picture in list(self.document.findall(nodes.image)):
-            if "://" in picture["uri"] and not picture["uri"].startswith("data:"):
-                if isinstance(picture.parent, nodes.reference):
-                    picture.parent["classes"].append("button")
-                picture.replace_self(nodes.inline("", picture.get("alt", "")))
 
 
 class LinksToRepository(SphinxPostTransform):
@@ -56,9 +37,8 @@ class LinksToRepository(SphinxPostTransform):
 
 
 def setup(app: Sphinx) -> dict:
-    """Connect both to Sphinx."""
+    """Connect it to Sphinx."""
     app.add_config_value("repository", "", "env", str)
     app.add_config_value("repository_root", "", "env", str)
-    app.add_transform(RemotePictures)
     app.add_post_transform(LinksToRepository)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

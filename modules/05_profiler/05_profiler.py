@@ -2111,7 +2111,7 @@ from proflab.lesson.recording import columns
 
 partly = profiled.Partly()  # frozen, unused, used twice, in float64
 partly.used.weight.grad = Tensor(np.ones((256, 256)))
-deep = profile_backward_pass(partly, Tensor(np.ones((4, 256))), None, 0, 1)
+deep = profile_backward_pass(partly, Tensor(np.ones((1024, 256))), None, 0, 1)
 expect(
     "a gradient is counted once, at its dtype, for parameters that were used",
     deep["gradient_memory_mb"],

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from proflab import Tensor, example_input, models, no_grad
-from proflab.lesson import measuring, plot
+from proflab.lesson import machine, measuring, plot
 from proflab.lesson.alt_text import lines_in_words
 from proflab.lesson.demo import demo_size, rounds
 from proflab.lesson.hardware import Cache, Hardware, in_bytes, this_machine
@@ -98,7 +98,8 @@ def measured_roofs(
         if threads == 1:
             copies[", np.copyto"] = np.copyto
         with measuring.on_threads(threads):
-            peak = measure_peak_flops(sizes=demo_size((384, 512, 1024), (128,)))
+            least = (128,) if machine.TICK < machine.COARSE else (512,)
+            peak = measure_peak_flops(sizes=demo_size((384, 512, 1024), least))
         for kind, copy in copies.items():
             side_by_side = measuring.copy_on(threads, copy)
             slope = measure_bandwidth(size, side_by_side, repeats=demo_size(20, 3))

@@ -316,8 +316,8 @@ def chased_ns(following: np.ndarray, reads: int) -> float:
 
 def gathered_ns(following: np.ndarray, reads: int) -> float:
     """Time as many reads at the same places, all known beforehand; return ns a read."""
-    places = np.resize(following, reads)
-    taken, best = np.empty_like(places), float("inf")
+    places = np.resize(following, reads).astype(np.intp)  # np.take's own type of an index
+    taken, best = np.empty_like(following, shape=reads), float("inf")
     for _ in range(5):
         start = time.perf_counter()
         np.take(following, places, out=taken, mode="clip")

@@ -198,8 +198,11 @@ def formats(count: int) -> list[dict[str, Any]]:
 
 @contextlib.contextmanager
 def _folder() -> Iterator[Path]:
-    """Give a folder on the reader's disk: here, or where temporary files go."""
-    here = "." if os.access(".", os.W_OK) else None
+    """Give a folder on the reader's disk: here, or where temporary files go.
+
+    In a browser it is the second, for files beside a notebook cannot be mapped there.
+    """
+    here = "." if os.access(".", os.W_OK) and machine.can("processes") else None
     with tempfile.TemporaryDirectory(prefix=".formats-", dir=here) as folder:
         yield Path(folder)
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from types import FrameType
 
 from proflab.lesson.concepts import is_question
+from proflab.lesson.machine import too_coarse
 from proflab.lesson.outline import Exercise, LessonCell, Outline
 
 _MOST_FRAMES = 4
@@ -76,6 +77,10 @@ def tell(
     what = "".join(traceback.format_exception_only(type(error), error)).strip()
     own = [(frame, line) for frame, line in frames.functions if not _is_given(frame, outline)]
     exercise = _innermost_exercise(own, outline)
+    failing = list(failing)
+    of_clock = isinstance(error, (ZeroDivisionError, ValueError)) and not failing
+    if cell is not None and cell.kind == "demo" and of_clock and (sentence := too_coarse()):
+        return [f"{sentence} ({what})"]
     in_doubt = cell is not None and (cell.rests_on_exercises or bool(own_earlier))
     if exercise is None and not in_doubt:
         return None

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from proflab.lesson.blas import blas_name, blas_threads
+from proflab.lesson.machine import can
 
 _UNITS = {"K": 1024, "M": 1024**2, "G": 1024**3}
 
@@ -148,9 +149,11 @@ def load_and_processors() -> tuple[float, int] | None:
 
     All the machine's processors, for the load is the whole machine's; None where it is not known.
     """
+    if not can("processes"):  # a browser's Python answers with a load that nobody measured
+        return None
     try:
         return os.getloadavg()[0], os.cpu_count() or 1
-    except (AttributeError, OSError):  # Windows, a browser
+    except (AttributeError, OSError):  # Windows
         return None
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from proflab.lesson.blas import blas_threads, with_blas_threads
 from proflab.lesson.demo import demo_size, progress_bar
 from proflab.lesson.hardware import Cache
-from proflab.lesson.machine import TICK, NotHere
+from proflab.lesson.machine import TICK, NotHere, too_coarse
 
 Rates = tuple[float, float, float]
 
@@ -42,11 +42,8 @@ def take_turns(
             for name, measure in measurements.items():
                 try:
                     found[name].append(measure())
-                except ZeroDivisionError:
-                    raise NotHere(
-                        f"This Python's clock advances in steps of {TICK * 1e6:.0f} µs, and what "
-                        "this cell measures takes less."
-                    ) from None
+                except ZeroDivisionError as error:
+                    raise NotHere(too_coarse() or str(error)) from None
     return {name: (min(v), median(v), max(v)) for name, v in found.items()}
 
 

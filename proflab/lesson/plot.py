@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import html
 import io
+import logging
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -94,14 +95,27 @@ class Picture:
         return {"text/html": image, "text/plain": self.alt}
 
 
+def figure_class() -> Any:
+    """Return matplotlib's Figure, without its warning that it looks for fonts.
+
+    In a browser it looks for them in each tab, and a warning stands on red.
+    """
+    log = logging.getLogger("matplotlib.font_manager")
+    log.disabled = True
+    try:
+        from matplotlib.figure import Figure
+    finally:
+        log.disabled = False
+    return Figure
+
+
 @contextmanager
 def canvas(width: float, height: float, alt: str) -> Iterator[tuple[Picture, Any]]:
     """Return an empty picture of so many inches, and its axes, in the course's style."""
     import matplotlib
-    from matplotlib.figure import Figure
 
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(width, height), layout="constrained")
+        figure = figure_class()(figsize=(width, height), layout="constrained")
         yield Picture(figure, alt), figure.add_subplot()
 
 

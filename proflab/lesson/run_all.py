@@ -10,6 +10,7 @@ nothing is installed: there is no kernel.
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,18 @@ class _Hooks:
             or (locked and isinstance(error, Exception))
         ):
             result.error_before_exec = result.error_in_exec = None
+            _show_now(self.shell)
+
+
+def _show_now(shell: Any) -> None:
+    """Show a browser's kernel's error now, for that kernel would call the cell failed to show it.
+
+    Kernels elsewhere have shown it already.
+    """
+    kept = getattr(shell, "_last_traceback", None)
+    if isinstance(kept, dict):
+        print(*kept["traceback"], sep="\n", file=sys.stderr)
+        shell._last_traceback = None
 
 
 def _ended(error: BaseException | None, stub: str, outline: Outline, cell: LessonCell) -> TestRun:

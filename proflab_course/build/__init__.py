@@ -11,7 +11,7 @@ mentions.py    a link for what a track's text mentions and its class never saw
 vary.py        --seed N: other inputs in the hidden cases that may vary
 draw.py        a lesson's own draws: files and races; by_student.py one for each student
 concepts.py    the block of concept questions, and what must not tell of them
-stamp.py       badges, points, Colab's first cell, and the last one
+stamp.py       links, points, Colab's first cell, and the last one
 map_cell.py    the map below the title: what is built, how long it takes
 policy.py      what students may ask AI assistants: said below the title, and to the assistants
 fold.py        demo cells and long given cells are folded

@@ -132,7 +132,7 @@ def track_page(plan: Plan, names: list[str]) -> str:
     head = f"# {track.title}: {hours}\n\n{track.text} What is not in the table"
     head += " is given, as code that you may read."
     if plan.tracks is not None and track.name != plan.tracks.use:
-        head += " These lessons have no badges: the course's own on Binder and Colab are longer."
+        head += " No links open these lessons, for they would open the course's own, longer ones."
     return "\n\n".join([head, "\n".join(table)]) + "\n"
 
 

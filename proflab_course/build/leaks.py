@@ -53,11 +53,12 @@ def leaks(
     place: str,
     given: Collection[str] = (),
     only: str = "*",
+    skip: Collection[Path] = (),
 ) -> list[str]:
     """Return a line for each secret of the course that a lesson's release (`folder`) tells.
 
     lessons: all of the course, as written; given: exercises whose code a track gives in this one.
-    only: the files that are searched.
+    only: the files that are searched; skip: folders that are not.
     """
     secrets = [
         secret
@@ -75,6 +76,8 @@ def leaks(
     }
     found = []
     for path in sorted(path for path in folder.rglob(only) if path.is_file()):
+        if any(path.is_relative_to(left_out) for left_out in skip):
+            continue
         name = f"{place}/{path.relative_to(folder)}"
         text = _normal(_text(path))
         found += [_sentence(name, secret, text, disclosed) for secret in secrets]

@@ -1,4 +1,4 @@
-"""Stamp what the build adds into a lesson: badges, points, the map, Colab's and the last cell.
+"""Stamp what the build adds into a lesson: links, points, the map, Colab's and the last cell.
 
 The course's address stands in pyproject.toml, under [project.urls], and nowhere else.
 """
@@ -56,6 +56,7 @@ _ASKED_ALIAS = """
 # it can show a name that you choose.
 race_alias = None  # such as "Ada"\
 """
+IN_BROWSER = "lite/index.html"  # of the site: the page that leads to the lessons in the browser
 LAST_CELL = "where_am_i"
 _LAST_CELL = """\
 # Where am I? Each exercise, the points so far, and what comes next.
@@ -108,17 +109,21 @@ class Address:
             return f"{self.documentation}/release/{lesson}/{lesson}.html"
         return f"{self.repository}/blob/{self.tag}/release/{lesson}/{lesson}.ipynb"
 
-    def badges(self, lesson: str) -> str:
-        """Return Markdown: one badge that opens the lesson on Binder, one for Colab."""
+    def links(self, lesson: str) -> str:
+        """Return Markdown: links that open the lesson in the browser, on Binder and in Colab.
+
+        They are words, for a picture of another server would tell it who opens the lesson. A course
+        without a site has no lessons in the browser.
+        """
         notebook = f"release/{lesson}/{lesson}.ipynb"
         binder = f"https://mybinder.org/v2/gh/{self.owner_and_name}/{self.tag}"
-        colab = "https://colab.research.google.com"
-        return (
-            f"[![Open on Binder](https://mybinder.org/badge_logo.svg)]"
-            f"({binder}?urlpath=lab/tree/{notebook}) "
-            f"[![Open in Colab]({colab}/assets/colab-badge.svg)]"
-            f"({colab}/github/{self.owner_and_name}/blob/{self.tag}/{notebook})"
-        )
+        colab = "https://colab.research.google.com/github"
+        places = {
+            "in the browser": self.documentation and f"{self.documentation}/{IN_BROWSER}#{lesson}",
+            "on Binder": f"{binder}?urlpath=lab/tree/{notebook}",
+            "in Colab": f"{colab}/{self.owner_and_name}/blob/{self.tag}/{notebook}",
+        }
+        return " · ".join(f"[Open {where}]({to})" for where, to in places.items() if to)
 
 
 def stamp(
@@ -128,12 +133,12 @@ def stamp(
     published: bool = True,
     policy: Policy | None = None,
 ) -> None:
-    """Put badges and glossary under the title, points into headings; fold code; add four cells.
+    """Put links and glossary under the title, points into headings; fold code; add four cells.
 
     The second cell is the map, the third one sets up Colab, the last but one asks for minutes,
     the last one says where the student is.
     place: the lesson's in its course. published: whether the lesson is what the address has; else
-    there are neither badges nor Colab's cell, which would open another one.
+    there are neither links nor Colab's cell, which would open another one.
     policy: on AI assistants, said below the title.
     """
     cells = lesson.notebook.cells
@@ -142,8 +147,8 @@ def stamp(
     written = take_paragraphs(lesson)
     title, _, rest = cells[0].source.partition("\n")
     words = f"A word is new to you? Look into the [glossary]({address.glossary})."
-    badges = address.badges(lesson.name) if published else ""
-    below = [badges, rest.strip(), policy.paragraph if policy else "", words]
+    links = address.links(lesson.name) if published else ""
+    below = [links, rest.strip(), policy.paragraph if policy else "", words]
     stamp_headings(lesson)
     cells[0].source = "\n\n".join(filter(None, [title, *below]))
     set_cell_ids(lesson.notebook)

@@ -25,7 +25,18 @@ import numpy as np
 from proflab import Tensor, example_input, models, nn
 from proflab.lesson import doubles, machine
 from proflab.lesson.alt_text import lines_in_words
-from proflab.lesson.plot import COLOURS, FAINT, INK, QUIET, STYLE, Picture, canvas, on_axis, short
+from proflab.lesson.plot import (
+    COLOURS,
+    FAINT,
+    INK,
+    QUIET,
+    STYLE,
+    Picture,
+    canvas,
+    figure_class,
+    on_axis,
+    short,
+)
 
 Point = tuple[float, float, float, float]
 _Rule = Callable[[list[float]], tuple[float, float]]
@@ -246,7 +257,6 @@ def ms(time: float) -> str:
 def runs(series: dict[str, Sequence[float]], *, title: str) -> Picture:
     """Draw times in ms in the order of the calls, a panel with its own scale for each series."""
     import matplotlib
-    from matplotlib.figure import Figure
 
     said = "; ".join(
         f"{name}: {len(times)} calls from {ms(min(times))} to {ms(max(times))}, "
@@ -255,7 +265,7 @@ def runs(series: dict[str, Sequence[float]], *, title: str) -> Picture:
     )
     with matplotlib.rc_context(STYLE):
         size = 9.6 / max(3, len(series)) * len(series), 2.6
-        figure = Figure(figsize=size, layout="constrained")
+        figure = figure_class()(figsize=size, layout="constrained")
         all_axes = figure.subplots(1, len(series), squeeze=False)[0]
         for axes, (name, times) in zip(all_axes, series.items(), strict=True):
             axes.plot(range(1, len(times) + 1), times, "o", ms=3.5, color=COLOURS[0])

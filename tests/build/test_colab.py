@@ -140,14 +140,24 @@ def test_what_cannot_be_fetched_is_told_in_one_sentence(course, server, tmp_path
     assert ran.stderr.endswith("): check the network and run this cell again.\n")
 
 
-def test_the_badges_stand_under_the_title_and_follow_the_address(course, server):
+def test_the_links_stand_under_the_title_and_follow_the_address(course, server):
     notebook = nbformat.read(course.release(LESSON), as_version=4)
-    title, _, badges, *_ = notebook.cells[0].source.splitlines()
+    title, _, links, *_ = notebook.cells[0].source.splitlines()
     assert title == "# 02 · Volumes"
     page = f"release/{LESSON}/{LESSON}.ipynb"
-    assert f"mybinder.org/v2/gh/someone/mini-course/v0.3.0?urlpath=lab/tree/{page})" in badges
-    assert f"google.com/github/someone/mini-course/blob/v0.3.0/{page})" in badges
+    assert f"mybinder.org/v2/gh/someone/mini-course/v0.3.0?urlpath=lab/tree/{page})" in links
+    assert f"google.com/github/someone/mini-course/blob/v0.3.0/{page})" in links
     assert notebook.cells[2].id == "colab_setup"
+
+
+def test_the_browser_is_where_the_courses_site_is():
+    links = Address("https://github.com/a/b", "v1", "https://a.github.io/b").links(LESSON)
+    assert links.startswith(
+        f"[Open in the browser](https://a.github.io/b/lite/index.html#{LESSON})"
+    )
+    without = Address("https://github.com/a/b", "v1").links(LESSON)
+    assert without.startswith("[Open on Binder](") and "browser" not in without
+    assert "![" not in links  # no picture that another server would have to give
 
 
 def test_the_cell_is_locked_and_tagged(course):

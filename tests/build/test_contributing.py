@@ -248,7 +248,7 @@ def test_one_version_and_one_date_stand_everywhere():
     assert released[0] == (version, str(citation["date-released"]))
     assert citation["version"] == version == proflab.__version__
     assert citation["repository-code"] == project["urls"]["Repository"]
-    # A tag stands in an address: the badges of the README and of each lesson, and Colab's cell.
+    # A tag stands in an address: the links of the README and of each lesson, and Colab's cell.
     pages = [ROOT / "README.md", *ROOT.glob("source/*/*.ipynb"), *ROOT.glob("release/*/*.ipynb")]
     assert len(pages) >= 23
     for page in pages:

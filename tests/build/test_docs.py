@@ -1,4 +1,4 @@
-"""The documents: their commands run, their links lead somewhere, their badges are the course's."""
+"""The documents: their commands run, their links lead somewhere, and open the course's lessons."""
 
 import csv
 import doctest
@@ -223,8 +223,8 @@ def test_links_and_pictures_lead_to_files_of_the_repository(page):
         assert not parts.fragment or parts.fragment in anchors(linked), target
 
 
-def test_the_readme_has_the_badges_of_the_address_in_pyproject():
-    assert Address.read(ROOT).badges(LESSON) in (ROOT / "README.md").read_text()
+def test_the_readme_opens_the_first_lesson_by_the_address_in_pyproject():
+    assert Address.read(ROOT).links(LESSON) in (ROOT / "README.md").read_text()
 
 
 def test_clone_commands_name_the_address_in_pyproject():

@@ -22,7 +22,7 @@ def test_headings_and_title_get_what_the_cells_below_earn(tmp_path):
     assert "## 1 · Rectangles · 10 min · 60 points\n" in text
     assert "## 2 · Circles · 25 min · 40 points\n" in text
     assert "## Reflect · 20 min · 10 points by hand\n" in text
-    assert "colab-badge.svg" in text.split("About 55 min · 100 points and 10 for the essay")[0]
+    assert "[Open in Colab](" in text.split("About 55 min · 100 points and 10 for the essay")[0]
 
 
 def test_a_heading_without_minutes_stays_as_it_is(tmp_path):

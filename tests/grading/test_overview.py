@@ -107,7 +107,7 @@ def test_sections_with_nothing_to_mend_are_folded(pages):
     assert "❌" in pages.before and "A megabyte has two sizes" in pages.before
 
 
-def test_names_of_files_badges_and_optional_errors_are_gone(pages):
+def test_names_of_files_links_to_open_and_optional_errors_are_gone(pages):
     text = text_of(pages.before)
     assert "ipython-input" not in text and "mybinder.org" not in text
     [number] = set(re.findall(r'File "cell \[(\d+)\]", line \d, in helper', text))

@@ -17,6 +17,7 @@ from bs4 import BeautifulSoup
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "docs" / "site"
+PROGRAM = ("build", "doc", "extensions", "lab")  # of JupyterLite
 
 
 def build_site(output: Path, *options: str) -> Path:
@@ -29,10 +30,12 @@ def build_site(output: Path, *options: str) -> Path:
 
 
 def parse(site: Path) -> dict[str, BeautifulSoup]:
-    """Return every page by its path below the site's folder."""
+    """Return every page by its path below the site's folder, but for JupyterLite's own."""
+    found = {str(path.relative_to(site)): path for path in sorted(site.rglob("*.html"))}
     return {
-        str(path.relative_to(site)): BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
-        for path in sorted(site.rglob("*.html"))
+        name: BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+        for name, path in found.items()
+        if not name.startswith(tuple(f"lite/{folder}/" for folder in PROGRAM))
     }
 
 

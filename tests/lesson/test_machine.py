@@ -16,10 +16,11 @@ import numpy as np
 import psutil
 import pytest
 from clones import ROOT
+from lesson_demos import beside
 from nbformat.v4 import new_code_cell
 from run_all import NAME, SOLUTIONS, filled, kinds, released, run_all, shown
 
-from proflab.lesson import machine
+from proflab.lesson import hardware, machine
 
 CHEAP = ("04", "05", "11")
 
@@ -83,6 +84,32 @@ def test_a_clock_of_coarse_steps_is_not_taken():
     assert machine.TICK < 1e-3
 
 
+def test_a_clock_of_long_steps_is_named_with_its_step(monkeypatch):
+    assert machine.too_coarse() == ""
+    for tick, words in ((1e-4, "steps of 0.1 ms"), (1e-3, "steps of 1 ms")):
+        monkeypatch.setattr(machine, "TICK", tick)
+        assert words in machine.too_coarse()
+
+
+def test_a_demo_that_divides_by_no_time_says_that_the_clock_is_too_coarse(tmp_path):
+    folder = released(tmp_path) / NAME
+    notebook = filled(folder, **SOLUTIONS)
+    demo = next(cell for cell in notebook.cells if "demo" in cell.metadata.get("tags", ()))
+    coarse = "from proflab.lesson import machine\nmachine.TICK = 1e-3"
+    divides = "guess_field, area = 1, lambda *_: 1 / 0"
+    at = notebook.cells.index(demo)
+    notebook.cells[at:at] = [new_code_cell(coarse), new_code_cell(divides)]
+    cells = run_all(folder, notebook)
+    said = "This Python's clock advances in steps of 1 ms, and what this cell measures takes less."
+    assert shown(cells["demo_field"]) == f"{said} (ZeroDivisionError: division by zero)"
+
+
+def test_no_load_is_made_up_where_there_are_no_processes(monkeypatch):
+    assert hardware.load_and_processors() is not None
+    monkeypatch.setattr(hardware, "can", lambda what: what != "processes")
+    assert hardware.load_and_processors() is None
+
+
 def test_run_all_goes_on_after_a_cell_that_cannot_run_here(tmp_path):
     folder = released(tmp_path) / NAME
     notebook = filled(folder, **SOLUTIONS)
@@ -91,6 +118,39 @@ def test_run_all_goes_on_after_a_cell_that_cannot_run_here(tmp_path):
     cells = run_all(folder, notebook)
     assert kinds(cells) == {"sail": "NotHere"} and shown(cells["sail"]) == "This cell needs a sail."
     assert "So far 100 of 100 points" in shown(cells["where_am_i"])
+
+
+NEEDS = {  # what a demo calls, and the one thing without which it can show nothing
+    "03_latency": ("demos", lambda beside: beside.first_calls(), "processes"),
+    "05_profiler": ("demos", lambda beside: beside.sampled(int), "threads"),
+    "08_benchmarking": ("demos", lambda beside: beside._sample(float, int, 0.1), "threads"),
+    "09_optimization": ("demos", lambda beside: beside.run_loader(1, None, 3, "sleep"), "threads"),
+    "11_gpu_training": ("two_processes", lambda beside: beside.measure([1024]), "processes"),
+}
+
+
+@pytest.mark.parametrize("lesson", NEEDS)
+def test_a_demo_says_in_a_sentence_which_one_thing_is_missing(lesson, monkeypatch):
+    name, call, lacking = NEEDS[lesson]
+    monkeypatch.setattr(machine, "can", lambda what: what != lacking)
+    with pytest.raises(
+        machine.NotHere, match=f"^This cell needs {lacking}, which this Python does"
+    ):
+        call(beside(lesson, name))
+
+
+def test_files_are_read_warm_alone_where_the_system_cannot_forget_them(monkeypatch):
+    monkeypatch.delattr(os, "preadv")
+    rows = beside("09_optimization", "demos").formats(4)
+    assert [row["cold_ms"] for row in rows] == [None] * 4 and all(row["warm_ms"] for row in rows)
+
+
+def test_without_processes_files_lie_where_they_can_be_mapped(monkeypatch, tmp_path):
+    """In a browser the notebook's folder has files of which no memory can be mapped."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(machine, "can", lambda what: what != "processes")
+    with beside("09_optimization", "demos")._folder() as folder:
+        assert tmp_path not in folder.resolve().parents
 
 
 # ── lessons ──────────────────────────────────────────────────────────────────────────────────
@@ -114,17 +174,24 @@ import bare_python; bare_python.hide()
 import importlib.util, os, subprocess, threading, time, sys
 import numpy as np
 from proflab.lesson import machine
+from proflab.lesson.race.plans import given_cost
+
+try:
+    np.bincount(np.array([1, 2], np.int64))
+except TypeError as error:
+    refused = "according to the rule 'safe'" in str(error)
 print([hasattr(os, "preadv"), sys.modules["psutil"], np.array([1]).dtype.name,
        np.arange(3).dtype.name, np.array([2**40]).dtype.name, int(np.prod([2**16, 2**16])),
        machine.can("threads"),
-       machine.can("processes"), machine.tick_of(time.process_time) > 0.015])
+       machine.can("processes"), machine.tick_of(time.process_time) > 0.015,
+       refused, given_cost("cache", {"n": 8, "lines": 8, "line": 4}) > 0])
 """
     path = os.pathsep.join([str(ROOT / "tests/helpers"), str(ROOT)])
     done = subprocess.run(
         [sys.executable, "-c", see], env=os.environ | {"PYTHONPATH": path}, capture_output=True
     )
     assert done.stdout.decode().split(", ") == (
-        "[False, None, 'int32', 'int32', 'int64', 0, False, False, True]\n".split(", ")
+        "[False, None, 'int32', 'int32', 'int64', 0, False, False, True, True, True]\n".split(", ")
     ), done.stderr
 
 

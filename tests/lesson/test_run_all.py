@@ -1,6 +1,7 @@
 """Run All goes to the end, errors are one sentence, the last cell says where the student is."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import pytest
 from nbclient.exceptions import CellExecutionError
@@ -8,6 +9,7 @@ from nbformat.v4 import new_code_cell
 from run_all import NAME, SOLUTIONS, filled, kinds, released, run_all, shown
 
 from proflab.lesson import guesses
+from proflab.lesson import run_all as hooks
 from proflab.lesson.kernel_record import Record, TestRun
 from proflab.lesson.outline import Exercise, Outline
 from proflab.lesson.progress import MIME, measure
@@ -241,3 +243,13 @@ def test_the_hooks_are_installed_once(folder):
         new_code_cell(twice + count + "type(f.__self__).__module__])", id="count"),
     ]
     assert shown(run_all(folder, notebook)["count"]) == "1"
+
+
+def test_a_browsers_kernel_is_told_that_a_cell_went_well_and_shows_its_sentence(capsys):
+    """pyodide_kernel keeps what is to be shown, and takes what it kept for a failure."""
+    shell = SimpleNamespace(_last_traceback={"ename": "CaseFailed", "traceback": ["one", "two"]})
+    hooks._show_now(shell)
+    assert shell._last_traceback is None and capsys.readouterr().err == "one\ntwo\n"
+    elsewhere = SimpleNamespace(_last_traceback=["shown already"])  # as ipykernel's
+    hooks._show_now(elsewhere)
+    assert elsewhere._last_traceback == ["shown already"] and capsys.readouterr().err == ""

@@ -41,8 +41,8 @@ def test_colab_gives_the_notebook_a_gpu():
         notebook = json.loads((ROOT / step / NAME / f"{NAME}.ipynb").read_text(encoding="utf-8"))
         assert notebook["metadata"]["accelerator"] == "GPU"
         assert notebook["metadata"]["colab"] == {"gpuType": "T4", "provenance": []}
-        badges = "".join(notebook["cells"][0]["source"])
-        assert re.search(rf"colab\.[\w./]*/blob/v[\d.]+/release/{NAME}/{NAME}\.ipynb", badges)
+        links = "".join(notebook["cells"][0]["source"])
+        assert re.search(rf"colab\.[\w./]*/blob/v[\d.]+/release/{NAME}/{NAME}\.ipynb", links)
         assert notebook["cells"][2]["id"] == "colab_setup"
 
 

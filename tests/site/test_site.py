@@ -34,6 +34,7 @@ KINDS = {
     "tables": "docs/architecture.html",
     "API": "docs/api/dispatch.html",
     "figures": "docs/figures.html",
+    "in the browser": "lite/index.html",
     "slides": f"slides/{FIRST}.html",
     "search": "search.html?q=roofline",
 }
@@ -100,11 +101,11 @@ def test_every_document_lesson_and_list_has_a_page(pages):
     assert wanted - {"index.html", "search.html"} <= contents
 
 
-def test_the_start_page_opens_with_a_picture_two_buttons_and_an_example(pages):
+def test_the_start_page_opens_with_a_picture_three_buttons_and_an_example(pages):
     article = pages["index.html"].article
     buttons = [a["href"] for a in article.select("a.button")]
-    badges = re.findall(r"\]\((https://[^)]+)\)", Address.read(ROOT).badges(FIRST))
-    assert buttons == [each for each in badges if "badge" not in each]
+    links = re.findall(r"\]\((https://[^)]+)\)", Address.read(ROOT).links(FIRST))
+    assert buttons == links and len(links) == 3
     assert len(article.select("p > img, figure img")) >= 1
     links = {a["href"] for a in article.select("table a[href]")}
     assert {lesson_page(lesson) for lesson in LESSONS} <= links
@@ -151,6 +152,32 @@ def test_a_lesson_is_shown_as_students_get_it(pages, lesson):
     assert not pages[lesson_page(lesson)].select("div.cell:not(.tag_demo) .cell_output")
     # Colab's cell and the last one do nothing on a page.
     assert "google.colab" not in text and "progress.show()" not in text
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_a_lessons_link_into_the_browser_leads_to_a_page_that_opens_it(pages, site, lesson):
+    title = read_notebook(COURSE.release(lesson), lesson).cells[0].source
+    [link] = re.findall(r"\[Open in the browser\]\(([^)]+)\)", title)
+    name, _, anchor = link.removeprefix(f"{Address.read(ROOT).documentation}/").partition("#")
+    [entry] = pages[name].select(f"[id='{anchor}'] a.button")
+    path, _, query = entry["href"].partition("?path=")
+    assert entry.get_text() == title.splitlines()[0].removeprefix("# ")
+    assert (site / "lite" / path).is_file() and (site / "lite/files" / query).is_file()
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Your work is kept in this browser only.",
+        "What deletes it:",
+        "Download it whenever you stop:",
+        "Hand in the notebook that you have downloaded, under the name that it came with",
+        "On a computer that you share, whoever uses this browser next can read it.",
+    ],
+)
+def test_the_page_before_the_lessons_in_the_browser_says_where_work_is(pages, sentence):
+    text = " ".join(pages["lite/index.html"].article.get_text().split())
+    assert sentence in text and text.index(sentence) < text.index("The lessons¶")
 
 
 @pytest.mark.parametrize("lesson", LESSONS)

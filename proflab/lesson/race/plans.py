@@ -192,10 +192,11 @@ def _triples(plan: Any, n: int) -> np.ndarray:
         plan = np.array(rows)  # only now: numbers in a list may be of any size
     _inside(plan[((plan < 0) | (plan >= n)).any(1)].tolist(), n)
     i, j, k = plan.astype(np.int64).T
-    times = np.bincount((i * n + j) * n + k, minlength=n**3)
+    places = ((i * n + j) * n + k).astype(np.intp)  # bincount takes no wider numbers than a size's
+    times = np.bincount(places, minlength=n**3)
     if times.max() > 1:
-        places = (np.unravel_index(int(at), (n, n, n)) for at in (times.argmax(), times.argmin()))
-        twice, never = (tuple(map(int, place)) for place in places)
+        found = (np.unravel_index(int(at), (n, n, n)) for at in (times.argmax(), times.argmin()))
+        twice, never = (tuple(map(int, place)) for place in found)
         raise Refused(f"every (i, j, k) once: {twice} stands more than once, {never} nowhere")
     return np.stack([i, j, k], 1)
 

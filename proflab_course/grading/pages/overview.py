@@ -37,7 +37,7 @@ from proflab_course.grading.submissions.read_notebook import MAX_CELLS
 HIDDEN_HEAD = "Cases on other input, not shown:"
 _COUNT_OF_HIDDEN = re.compile(r"❌ \d+ cases? on other input failed")
 _FILE = re.compile(r"<ipython-input-(\d{1,6})-[0-9a-f]{1,40}>")
-_BADGES = ("](https://mybinder.org/", "](https://colab.research.google.com/")
+_OPENERS = ("](https://mybinder.org/", "](https://colab.research.google.com/")
 _WAY = "% of the way"  # in the line of a race
 _MOST_TEXT = 200
 ANSWERS = "concept questions"
@@ -272,7 +272,7 @@ def _races(cells: list[NotebookNode]) -> dict[Name, str]:
 
 
 def _cut_at_headings(cell: NotebookNode) -> Iterable[NotebookNode]:
-    """Split a text cell into one cell for each section that begins in it; drop the badges."""
+    """Split a text cell into one cell for each section that begins in it; drop links to Binder."""
     if cell.cell_type != "markdown" or meta(cell):
         return [cell]
     parts: list[list[str]] = [[]]
@@ -281,7 +281,7 @@ def _cut_at_headings(cell: NotebookNode) -> Iterable[NotebookNode]:
         fenced ^= line.lstrip().startswith(("```", "~~~"))
         if line.startswith("## ") and not fenced and any(map(str.strip, parts[-1])):
             parts.append([])
-        if not (line.lstrip().startswith("[![") and any(place in line for place in _BADGES)):
+        if not (line.lstrip().startswith("[") and any(place in line for place in _OPENERS)):
             parts[-1].append(line)
     attached = cell.get("attachments")
     extra: dict[str, Any] = {"attachments": attached} if attached else {}
