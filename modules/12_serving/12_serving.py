@@ -142,8 +142,11 @@ found = kv_bytes(CONFIGS["DeepSeek-V3"], 131_072, 8)
 expect("a latent vector in 8 bits", found, 4_605_345_792)
 expect("the configuration stays as it is", [found, len(CONFIGS["DeepSeek-V3"])], [4_605_345_792, 6])
 published = {"num_hidden_layers": 1, "num_attention_heads": 64, "hidden_size": 2880}
-published |= {"num_key_value_heads": 8, "head_dim": 64}
-expect("a layer whose heads are wider than its share of the model", kv_bytes(published, 1), 2_048)
+published |= {"num_key_value_heads": 8}
+# vary: 72 in 50..128
+expect(
+    "heads wider than their share of the model", kv_bytes(published | {"head_dim": 72}, 1), 2_304
+)
 expect(
     "a window longer than the text keeps it all", kv_bytes(CONFIGS["gpt-oss-120b"], 100), 7_372_800
 )
@@ -942,6 +945,7 @@ found = [each["first_ms"] for each in simulate_serving(requests, 3, slow, chunk=
 expect("chunks of 2 in three slots", found, [17.2, 5.0, 22.8, 12.5, 22.8])
 found = [each["first_ms"] for each in simulate_serving(requests, 3, slow, False, 3)]
 expect("static, with chunks of 3", found, [26.9, 5.0, 32.5, 22.0, 32.5])
+# vary: 3 in 2..6
 expect("chunks of one token", waits("first_ms", [(0, 3, 1), (1, 2, 1)], 1), [9.0, 14.0])
 # vary: 5 in 4..9
 expect(
@@ -1072,6 +1076,7 @@ expect_table(
 expect_table(
     lambda *arguments: [shared_pages(*arguments)[key] for key in ("alone", "shared", "empty")],
     ("a text that is the beginning of another", ([[1, 2, 3, 4], [1, 2]], 2), [3, 2, 0]),
+    # vary: 2048 in 1_901..4_000
     ("one page for the longest text that could come", (apart, 2048), [5, 5, 7337]),
     # vary: 9 in 9..11
     ("tokens may be texts", ([["a"] * 9, ["a"] * 4 + ["b"]], 4), [5, 4, 6]),
@@ -1261,7 +1266,9 @@ expect_table(
     ("drafts that are never right are not worth their time", (0, 0.5, lambda n: 10), [0, 1.0, 1.0]),
     # vary: 0.5 in 0.2..0.8
     ("free drafts: as many as there may be", (0.5, 0, lambda n: 7, 3), [3, 1.875, 1.875]),
+    # vary: 0.6 in 0.4..0.8
     ("a check that costs a little for each token", (0.6, 0.5, lambda n: 8 + n, 8), [2, 1.96, 1.47]),
+    # vary: 0.3 in 0.2..0.4
     ("few are right", (0.3, 2, lambda n: 20 + n / 2, 6), [1, 1.3, 1.3 * 20.5 / 23]),
 )
 ### END HIDDEN TESTS
