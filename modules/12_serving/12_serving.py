@@ -1844,7 +1844,11 @@ expect_table(
     ("in 2.4 ms nobody is served", (2.4,), None),
     ("longer texts, another price", (7.5, 1000, 7.2, 50.0), [5, 7.0, 5000 / 7, 2.8, 0.07]),
     ("1 MB has no room for the weights", (4.2, 500, 3.6, 100.0, 10**6), None),
-    ("texts of one token", (2.0015, 1), [1, 2.001, 1000 / 2.001, 2.001, 0.2001]),
+    (
+        "texts of one token",
+        (2.0015, 1, 3.6, 100.0, 2_010_000),
+        [1, 2.001, 1000 / 2.001, 2.001, 0.2001],
+    ),
     ("no time, no price", [(0.0,), (4.2, 9, 0.0)], ValueError),
     ("no power, no text", [(4.2, 9, 3.6, 0.0), (4.2, 0)], ValueError),
 )
