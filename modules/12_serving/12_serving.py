@@ -252,8 +252,10 @@ def generate(model, tokens):
     >>> [x.shape for x in generate(make_gpt2(9, 6, 8, 1, 2)(), proflab.zeros(1, 4, dtype="int64"))]
     [(1, 6), (1, 2, 9)]
 
-    model: a GPT2; its parts may be called singly: wte, wpe, of each of its blocks ln1, attn.qkv,
-        attn.proj (attn.heads is a number), ln2 and mlp, then ln_f and lm_head.
+    model: a GPT2. model(tokens, cache) with cache = model.new_cache() keeps keys and values by cat.
+        Its parts may be called singly: wte(tokens) + wpe.weight[positions]; in each of its blocks
+        x + attn.proj(mixed), where attn.qkv(ln1(x)) has queries, keys and values, a third each, of
+        attn.heads heads, and then x + mlp(ln2(x)); at the end lm_head(ln_f(x)).
     tokens: int64, (texts, prompt), shorter than model.context.
     Returns two tensors: the texts, each with its likeliest next tokens up to model.context in all,
     and the logits that these were chosen by, (texts, added, words).
@@ -766,10 +768,10 @@ def simulate_serving(requests, slots, step_ms, continuous=True, chunk=None):
     requests: (arrival_ms, prompt, new): tokens to read, to write. slots: the most that run.
     step_ms(pairs): a step's ms by its (cached, new) pairs, in order of admission. chunk: a step's
     most prompt tokens, given out in that order; None: no limit.
-    Before a step (static: only if none runs) arrived requests take free slots, by arrival, then as
-    listed; if none runs, time moves to the next arrival. Each reads its prompt, or its part of the
-    chunk, if any, or else its newest token; it writes one when its prompt ends and in each later
-    step. The last frees the slot.
+    Before a step (not continuous: only if none runs) arrived requests take free slots, by arrival,
+    then as listed; if none runs, time moves to the next arrival. Each reads its prompt, or its part
+    of the chunk, if any, or else its newest token; it writes one when its prompt ends and in each
+    later step. The last frees the slot.
     first_ms, done_ms: from arrival to first, last token. per_token_ms: between them, for each token
     after the first, or 0.0.
 
