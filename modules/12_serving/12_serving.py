@@ -16,11 +16,11 @@
 # %% [markdown]
 # # 12 · What does a token cost?
 #
-# ![The price of a token against its speed, Llama-3-8B on an H100. The faster, the dearer; texts of 8,192 tokens cost seven times as much as those of 1,024.](frontier.png)
+# ![The price of a token against its speed: long texts cost seven times as much as short ones, in fewer bits three times, and the fastest tokens most.](frontier.png)
 #
 # One provider asks two dollars for a million tokens, another one twenty cents.
 # Most of the world's GPU hours now go into such tokens, and you can work out without a GPU what one costs.
-# It costs *bytes*: the weights, which a batch shares, and the keys and values, which nobody shares.
+# A token costs *bytes*: the weights, which a batch shares, and the keys and values, which nobody shares.
 # Grouped heads, batches, pages, drafts, experts and numbers of 4 bits each change one of the two, and that can be counted.
 #
 # **You will be able to**
@@ -186,7 +186,7 @@ plot.bars(kb, unit="KB", title=title, show="{:.3f}".format)
 
 # %% [markdown]
 # Three of these bars are published, as 70.272, 327.680 (a model shaped like Llama-3-70B) and 516.096 KB, in [Insights into DeepSeek-V3](https://arxiv.org/abs/2505.09343), and yours are equal.
-# But the factor beside the third, 7.28×, is 7.34 by its own row, and the abstract's 93.3 % compare 6 bits a number with 16.
+# But the factor beside the third, 7.28×, is 7.34 by its own row, and DeepSeek-V2's 93.3 % compare 6 bits a number with 16.
 # [PagedAttention](https://arxiv.org/abs/2309.06180) gives OPT-13B "800 KB" a token and "1.6 GB" a text of 2,048: these are 800 KiB, and 1.68 GB or 1.56 GiB.
 
 # %% [markdown]
@@ -397,10 +397,11 @@ programs["the engine's cache"] = lambda: gpt2.generate(prompt, 16)
 programs["yours"] = lambda: generate(gpt2, prompt)
 ms = timed.in_order(programs, run_order(list(programs), 8), Timer())
 for name, times in ms.items():
-    gain = "{speedup:.1f} times as fast ({low:.1f} to {high:.1f})"
-    gain = gain.format(**speedup_interval(ms["without a cache"], times))
     rates = [16_000 / each for each in times]
-    noise.tell(f"{name}, {gain}", rates, "tokens a second", interval=confidence_interval)
+    noise.tell(name, rates, "tokens a second", interval=confidence_interval)
+    gain = speedup_interval(ms["without a cache"], times)
+    if name in ("the engine's cache", "yours"):
+        print("    {speedup:.1f} times as fast ({low:.1f} to {high:.1f})".format(**gain))
 
 # %% [markdown]
 # A cache saves more FLOPs than time, because each weight that is read is now used once: so count reading, too.
@@ -672,8 +673,8 @@ for name, bits, *card in machines.PLACES:
     for context in (128, 1024, 8192):
         model = machines.served(name, bits, kv_bytes, max(bits, 16), context)
         found = batch_limits(model, context, hardware, memory).values()
-        columns = "{:>9,.0f}{:>8,.0f}{:>8,}".format(*found)
-        print(f"{name:<14}{hardware.name:<11}{context:>7,}{columns}")
+        label = f"{name:<14}{hardware.name}" if context == 128 else ""
+        print("{:<25}{:>7,}{:>9,.0f}{:>8,.0f}{:>8,}".format(label, context, *found))
 fitted = batch_cost([1, 2, 4], [pass_ms(LLAMA, [(8191, 1)] * n, H100) for n in (1, 2, 4)])
 print(f"lesson 07's half_batch, Llama-3-8B at 8,192 tokens: {fitted['half_batch']:.6f}")
 
@@ -715,21 +716,21 @@ for context, users in ((32, 1), (32, 2), (32, 4), (984, 8)):
 # %% [markdown]
 # With `cat` eight users of long texts gain next to nothing; with room kept, a batch pays again.
 # And no roofline says that two users take more than twice as long as one, and four hardly longer.
-# Look at `linear`: one row is a matrix times a vector; from two rows on numpy's library packs the matrix first.
+# Look at `linear`: one row is a matrix times a vector; from two rows on, numpy's library packs the matrix first.
 #
 # ## 3 · Who waits for whom
 #
 # A server works in *steps*; in each one, every running text gets a token.
 # *Static batching* fills its slots, and admits again when the last of these texts has ended.
-# *Continuous batching* ([Orca](https://www.usenix.org/conference/osdi22/presentation/yu)) admits before every step.
+# [*Continuous batching*](https://www.usenix.org/conference/osdi22/presentation/yu) admits before every step.
 #
 # ![Three requests on two slots. Static: the third waits for both others. Continuous: it takes the first free slot, and holds up the other text.](steps.png)
 #
 # A user feels the *time to first token*, and then the *time per output token*.
-# A long prompt makes everybody wait, so it may be read in *chunks* ([Sarathi](https://arxiv.org/abs/2403.02310)).
-# Let a step take 2 ms, and 1 ms more for each new token: after a prompt of 4 tokens, 6 ms, the first token is there; two more take 3 ms each.
+# A long prompt makes everybody wait, so it may be read in [*chunks*](https://arxiv.org/abs/2403.02310).
+# Let a step take 2 ms, and 1 ms more for each new token: a prompt of 4 tokens takes 6 ms, then the first token is there, and two more take 3 ms each.
 #
-# **Predict.** 12.5 requests a second arrive at 32 slots.
+# **Predict.** Suppose that 12.5 requests a second arrive at 32 slots.
 # Then prompts are cut into chunks of 512.
 # By what factor does the 95th percentile of the time per output token change?
 
@@ -999,8 +1000,8 @@ for name, policy in {"static": (False,), "continuous": (), "chunks of 4": (True,
 demos.gantt(runs, FOUR, toy_ms)
 
 # %% [markdown]
-# The loads are made up: prompts of 200, 500, 1,500 or 4,000 tokens, answers of 20, 60, 200 or 600, each as likely, and exponential gaps.
-# The share that is served in time is called *goodput* ([DistServe](https://arxiv.org/abs/2401.09670)).
+# The loads are made up: prompts of 200, 500, 1,500 or 4,000 tokens, answers of 20, 60, 200 or 600, equally likely, and exponential gaps.
+# The share that is served in time is called [*goodput*](https://arxiv.org/abs/2401.09670).
 # Static batching wins in time per output token, a number that is often printed alone, and serves nobody in time.
 # Chunks cost the first token a little, and spare the others.
 # Where they do not suffice, prefill and decode run on different machines, and caches travel.
@@ -1011,7 +1012,7 @@ demos.gantt(runs, FOUR, toy_ms)
 # ## 4 · Pages
 #
 # A cache that reserves memory for the longest possible text wastes most of it: [20.4 to 38.2 %](https://arxiv.org/abs/2309.06180) was used before vLLM.
-# *Pages* of 16 tokens waste half a page for each text.
+# *Pages* of 16 tokens waste half a page for each text, on average.
 # And a page may be shared if it is full and everything before it is the same, too, for a key depends on all tokens before it.
 # [1, 2, 3] and [1, 2, 9] in pages of 2 take 2 + 2 pages, or 3 if they share the first.
 #
@@ -1112,7 +1113,8 @@ guesses.compare("the share of pages that is saved", guess_saved_share, saved)
 demos.pages([[1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 9], [1, 2, 7, 8]], 2)
 
 # %% [markdown]
-# Large pages waste more *and* share less; and put first in a prompt what is the same.
+# Large pages waste more *and* share less.
+# In a prompt, put first what all requests share.
 #
 # **Optional.** Pages of requests that have ended may stay until others need the room: lesson 07's LRU in a new place.
 
@@ -1181,7 +1183,7 @@ expect("a beginning stays, its ends go", found, [0, 1, 2, 1])
 # ## 5 · Guess, then check
 #
 # A small *draft* model writes k tokens, one after another.
-# The large one reads them all in one pass, keeps those up to the first that it rejects, and adds one of its own ([Leviathan](https://arxiv.org/abs/2211.17192), [Chen](https://arxiv.org/abs/2302.01318)).
+# The large one reads them all in one pass, keeps those up to the first that it [rejects](https://arxiv.org/abs/2211.17192), and adds one of [its own](https://arxiv.org/abs/2302.01318).
 # As long as the weights are the wall, a pass over 5 tokens costs hardly more than a pass over one.
 # If half of the drafts are right and k is 2, a round yields 1 + 0.5 + 0.25 = 1.75 tokens.
 #
@@ -1238,7 +1240,11 @@ def best_draft(accept, draft_ms, verify_ms, most=16):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_best_draft", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
-always, keys = lambda n: 10, ("k", "tokens", "speedup")  # noqa: E731
+def always(n):
+    return 10
+
+
+keys = ("k", "tokens", "speedup")
 expect_table(
     lambda *arguments: [best_draft(*arguments)[key] for key in keys],
     (
@@ -1304,7 +1310,7 @@ title = "Drafts that are right 8 times in 10"
 plot.curves(lines, x="users", y="times as fast", log="x", title=title)
 
 # %% [markdown]
-# Draft for few users, or for long texts: long caches bring the memory wall back, and with it the [free check](https://arxiv.org/abs/2408.11049).
+# Draft for few users, or for long texts: they bring the memory wall back, and with it the [free check](https://arxiv.org/abs/2408.11049).
 # An audit: [DeepSeek-V3](https://arxiv.org/abs/2412.19437) reports that 85 to 90 % of its second tokens are accepted, and 1.8 times the tokens a second.
 # By `best_draft` with most=1 that holds if the extra head costs 2.8 to 5.6 % of a step; it has one layer of 61, and a vocabulary.
 #
@@ -1478,7 +1484,7 @@ for users in (1, 8, 32, 128, 512):
 guesses.compare("weights read, eight users / one", guess_moe_factor, round(read[8] / read[1], 2))
 
 # %% [markdown]
-# Here a batch *raises* the bytes: 4.4 times for eight users, whose experts see 1.1 tokens each.
+# Here a batch *raises* the bytes, 4.4 times for eight users, whose experts see 1.1 tokens each.
 # `batch_limits` puts the compute limit at 3,772 users, 18 times that of a dense model of the active size.
 # DeepSeek says so in words: "the model's high sparsity necessitates an extremely large overall [batch size](https://github.com/deepseek-ai/open-infra-index)".
 # And a name is no count: Mixtral "8x7B" has 46.7 · 10⁹ parameters, not 56, since attention is shared.
@@ -1757,7 +1763,7 @@ for name in ("FP8, one scale", "MXFP8"):
     print(f"beside numbers 100,000 times as large, {name}: the rest is off by {off:.3f}")
 
 # %% nbgrader={"grade": false, "grade_id": "demo_digits", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-# Stores lesson 08's classifier of digits in four ways: images named right, bytes of its weights.
+# Stores lesson 08's classifier of digits in five formats: images named right, bytes of its weights.
 import stored
 from built import quantize
 
@@ -1772,13 +1778,13 @@ print(f"gpt-oss-120b, experts in MXFP4 and the rest in 16 bits: {gib:.2f} GiB")
 # Rounding the scale up avoids that; the floor ["can lead to divergence"](https://arxiv.org/abs/2506.08027) in training.
 # For four bits blocks halve the error, since with one scale nearly every ordinary number becomes 0.
 # Without outliers blocks of 32 do nothing, even for four bits, and NVFP4's finer scale does: a block buys range, a scale with a mantissa accuracy.
-# So look for outliers before you choose a format.
+# So look for outliers, and at what a model gets right: eight bits cost the digits nothing, four bits a point or two.
 # An audit that holds: [gpt-oss-120b](https://arxiv.org/abs/2508.10925) is published as 60.8 GiB.
 #
 # ## 8 · What it costs
 #
 # A price needs a deadline: the larger the batch, the cheaper a token, and the slower each user's.
-# With 4 users in 4 ms the toy writes 1,000 tokens a second; at $3.60 an hour, a million cost $1.
+# With 4 users in 4 ms the toy writes 1,000 tokens a second; at \$3.60 an hour, a million cost \$1.
 #
 # **Predict.** DeepSeek sold a million output tokens at $2.19, and [published its bookkeeping](https://github.com/deepseek-ai/open-infra-index/blob/main/202502OpenSourceWeek/day_6_one_more_thing_deepseekV3R1_inference_system_overview.md). By that, what did the decoding machines cost for a million?
 
@@ -1896,7 +1902,7 @@ demos.frontier(lines, title="Llama-3-8B on an H100: what a token costs, and how 
 
 # %% [markdown]
 # From 5 to 10 ms a step the price of long texts falls by a factor of 8; then memory ends the curve (the ring), and a smaller cache does more than a longer step.
-# Google's [median prompt](https://arxiv.org/abs/2508.15734) takes 0.24 Wh, 864 J: measured, with host, idle machines and cooling, for untold lengths.
+# Google's [median prompt](https://arxiv.org/abs/2508.15734) takes 0.24 Wh, 864 J: measured, with host, idle machines and cooling, for prompts of unknown length.
 # The 0.28 J leave these out, and count the card at full power.
 #
 # ### What to do about it
@@ -2022,8 +2028,8 @@ cost = found["output_cost_per_million"]
 guesses.compare("a million output tokens cost", guess_output_cost, round(cost, 2), "dollars")
 
 # %% [markdown]
-# DeepSeek claims $87,072, $562,027, a margin of 545 % and 226.75 nodes, and all four hold within the rounding of the token counts.
-# A million tokens cost $0.30 to write, on 131 nodes, and $0.06 to read, on 95.
+# DeepSeek claims \$87,072, \$562,027, a margin of 545 % and 226.75 nodes, and all four hold within the rounding of the token counts.
+# A million tokens cost \$0.30 to write, on 131 nodes, and \$0.06 to read, on 95.
 # (The rates may have been computed from the same counts and nodes: agreement shows consistency, not truth.)
 #
 # Is it possible?
@@ -2078,5 +2084,3 @@ guesses.compare("a million output tokens cost", guess_output_cost, round(cost, 2
 # - Throughput, first token, next token: a policy can win one of the three by losing the service.
 # - Pages and prefixes are a cache over caches.
 # - A draft, an expert and a block each move bytes; say which, then believe the factor.
-#
-# **Next.** `proflab assemble` makes one file of all that you wrote.
