@@ -193,6 +193,20 @@ MUTANTS = {
                 "shared = len(full) + own",
                 "shared = sum(math.ceil(len(t) / page) for t in set(map(tuple, sequences)))",
             ),
+            "what all texts have and what is their own are cut into pages apart": (
+                "shared = len(full) + own",
+                "\n".join(
+                    [
+                        "same = 0",
+                        "while same < min(map(len, sequences)) and all(",
+                        "    t[same] == sequences[0][same] for t in sequences",
+                        "):",
+                        "    same += 1",
+                        "shared = -(-same // page)",
+                        "shared += sum(-(-(len(text) - same) // page) for text in sequences)",
+                    ]
+                ),
+            ),
             "only what all texts have is shared": (
                 "shared = len(full) + own",
                 "\n".join(

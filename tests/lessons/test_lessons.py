@@ -156,6 +156,15 @@ def test_docstrings_are_imperatives_and_name_errors_and_what_is_optional(name):
 
 
 @each_lesson
+def test_no_paragraph_has_two_bare_dollar_signs(name):
+    """JupyterLab, Colab and VS Code would show what stands between them as a formula."""
+    for cell in cells_of(name).named("text"):
+        text = re.sub(r"```.*?```|`[^`]*`", "", cell.source, flags=re.DOTALL)
+        for paragraph in text.split("\n\n"):
+            assert len(re.findall(r"(?<!\\)\$", paragraph)) < 2, paragraph
+
+
+@each_lesson
 def test_each_lesson_says_that_arguments_stay_as_they_are(name):
     assert "arguments stay as they are" in text_of(name).lower()
 
