@@ -84,8 +84,11 @@ def expose(lite: Path) -> None:
 
 
 @contextmanager
-def counted(site: Path, sent: list[tuple[str, int]]) -> Iterator[str]:
-    """Serve a folder; yields its address. sent: gets path and bytes of each file that is sent."""
+def counted(site: Path, sent: list[tuple[str, int]], to_all: bool = False) -> Iterator[str]:
+    """Serve a folder; yields its address. sent: gets path and bytes of each file that is sent.
+
+    to_all: also to pages of other servers, as Pyodide's own does.
+    """
 
     class Counting(SimpleHTTPRequestHandler):
         def log_message(self, *_: object) -> None:
@@ -95,6 +98,11 @@ def counted(site: Path, sent: list[tuple[str, int]]) -> Iterator[str]:
             if keyword == "Content-Length" and self.command == "GET":
                 sent.append((self.path, int(value)))
             super().send_header(keyword, value)
+
+        def end_headers(self) -> None:
+            if to_all:
+                self.send_header("Access-Control-Allow-Origin", "*")
+            super().end_headers()
 
         def copyfile(self, source, outputfile) -> None:
             try:

@@ -16,28 +16,31 @@ if not os.environ.get("PROFLAB_PYODIDE"):
 
 import grading_course
 from clones import ROOT
+from lesson_demos import module_at
 from lite_page import LitePage, body_of, counted, expose, printed, solutions
 from site_pages import SITE
 
 from proflab_course.course.layout import Course
 
+PYODIDE = Path(os.environ["PROFLAB_PYODIDE"])
 FIRST, SECOND = "01_parameters", "02_flops"
 TYPED = "linear_parameters"
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    """The folder `lite` of a site that has Pyodide beside its lessons."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(SITE))
-        import lite
-
-    target = tmp_path_factory.mktemp("site") / "lite"
-    folder = Path(os.environ["PROFLAB_PYODIDE"])
-    lite.write_lite(Course(ROOT), [FIRST, SECOND], target, folder)
+def make_site(target, pyodide, address=None):
+    """Write the folder `lite` of a site; address: of Pyodide, where it does not lie beside it."""
+    lite = module_at(SITE / "lite.py")
+    lite.PYODIDE = address or lite.PYODIDE
+    lite.write_lite(Course(ROOT), [FIRST, SECOND], target, pyodide)
     (target / "index.html").write_text(lite.SETTINGS)
     expose(target)
     return target
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """A site that has Pyodide beside its lessons."""
+    return make_site(tmp_path_factory.mktemp("site") / "lite", PYODIDE)
 
 
 @pytest.fixture(scope="module")
@@ -105,3 +108,16 @@ def test_a_later_lesson_uses_the_functions_of_an_earlier_one(solved):
 
 def test_no_other_server_was_asked_for_anything(solved):
     assert solved.asked_elsewhere("minutes_02") == []
+
+
+def test_without_a_distribution_pyodides_address_is_asked_and_no_other(tmp_path):
+    sent = []
+    with counted(PYODIDE, sent, to_all=True) as elsewhere:
+        target = make_site(tmp_path / "lite", None, f"{elsewhere}/")
+        with counted(target, []) as address, LitePage.opened(address, tmp_path) as page:
+            page.open(FIRST)
+            told = printed(page.run("minutes_01", "import proflab\nprint(proflab.__file__)"))
+            assert told.startswith("/lib/python3")
+            asked = page.asked_elsewhere("minutes_01")
+    assert asked and all(each.startswith(f"{elsewhere}/") for each in asked)
+    assert {"/pyodide.asm.wasm", "/pyodide-lock.json"} <= {path for path, _ in sent}
