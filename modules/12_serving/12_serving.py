@@ -64,7 +64,8 @@ CONFIGS = machines.CONFIGS  # what models' configuration files say, by name: ser
 #
 # **Predict.** [DeepSeek-V2](https://arxiv.org/abs/2405.04434) "reduces the KV cache by 93.3 %" against DeepSeek 67B.
 # By how many percent does latent attention alone reduce it?
-# And how long must *one* text of Llama-3.1-8B be for its cache to outweigh the weights?
+#
+# **Predict.** How long must *one* text of Llama-3.1-8B be for its cache to outweigh the weights?
 
 # %% tags=["guess"]
 guess_latent_percent = None  # your guess, in percent
@@ -1013,7 +1014,7 @@ demos.gantt(runs, FOUR, toy_ms)
 #
 # A cache that reserves memory for the longest possible text wastes most of it: [20.4 to 38.2 %](https://arxiv.org/abs/2309.06180) was used before vLLM.
 # *Pages* of 16 tokens waste half a page for each text, on average.
-# And a page may be shared if it is full and everything before it is the same, too, for a key depends on all tokens before it.
+# And a page may be shared if it is full and everything before it is the same, too, since a key depends on all before it.
 # [1, 2, 3] and [1, 2, 9] in pages of 2 take 2 + 2 pages, or 3 if they share the first.
 #
 # ![Three texts in pages of four letters: all share the first page, two of them the second.](pages.png)
@@ -1028,7 +1029,6 @@ guess_saved_share = None  # your guess: a share from 0 to 1
 # <details><summary>Hint: what is a page's name?</summary>
 #
 # When is the beginning of n · page tokens the same as another one?
-# That is a key.
 #
 # </details>
 
@@ -1188,7 +1188,9 @@ expect("a beginning stays, its ends go", found, [0, 1, 2, 1])
 # If half of the drafts are right and k is 2, a round yields 1 + 0.5 + 0.25 = 1.75 tokens.
 #
 # **Predict.** Each drafted token is right with probability 0.8, and a draft costs a tenth of a step of GPT-2 XL on a T4.
-# How many are best for one user, and how many for each of 64, with texts of 64 tokens?
+# How many are best for one user, with a text of 64 tokens?
+#
+# **Predict.** With such drafts, how many are best for each of 64 users?
 
 # %% tags=["guess"]
 guess_best_k = None  # your guess: tokens to draft for one user
@@ -1485,8 +1487,7 @@ guesses.compare("weights read, eight users / one", guess_moe_factor, round(read[
 
 # %% [markdown]
 # Here a batch *raises* the bytes, 4.4 times for eight users, whose experts see 1.1 tokens each.
-# `batch_limits` puts the compute limit at 3,772 users, 18 times that of a dense model of the active size.
-# DeepSeek says so in words: "the model's high sparsity necessitates an extremely large overall [batch size](https://github.com/deepseek-ai/open-infra-index)".
+# `batch_limits` puts the compute limit at 3,772 users, 18 times that of a dense model of the active size: hence DeepSeek's [huge batches](https://github.com/deepseek-ai/open-infra-index).
 # And a name is no count: Mixtral "8x7B" has 46.7 · 10⁹ parameters, not 56, since attention is shared.
 #
 # ## 7 · Eight bits, four bits
@@ -1501,7 +1502,9 @@ guesses.compare("weights read, eight users / one", guess_moe_factor, round(read[
 #
 # **Predict.** One number in 256 is 60 times as large as the rest.
 # Instead of one scale for all, each 32 numbers get their own, as MXFP8 has it.
-# By what factor does the error of FP8 fall, and that of FP4?
+# By what factor does the error of FP8 fall?
+#
+# **Predict.** With the same blocks, by what factor does the error of FP4 fall?
 
 # %% tags=["guess"]
 guess_fp8_factor = None  # your guess: error with one scale / with blocks

@@ -1,7 +1,8 @@
 """Read what a lesson lets its readers guess: the question in the text, and the guess's cell.
 
 A guess's question is the paragraph that begins with `**Predict.**` or `**Guess.**`, in the last
-text above the cell that has one; the comment in that cell says in which unit to answer.
+text above the cell that has one, or the paragraphs, in the order of the cell's guesses; the
+comment in that cell says in which unit to answer.
 """
 
 from __future__ import annotations
@@ -27,16 +28,17 @@ def asked_guesses(notebook: Path) -> list[Question]:
 
 
 def _questions(cells: list[Cell]) -> Iterator[Question]:
-    heading, stem = "", ""
+    heading, stems = "", [""]
     for cell in cells:
         if cell.node.cell_type == "markdown":
             headings = _HEADING.findall(cell.source)
             heading = headings[-1] if headings else heading
-            asked = list(_ASKS.finditer(cell.source))
-            if asked:
-                stem = _paragraph(cell.source[asked[-1].end() :])
+            asked = [_paragraph(cell.source[at.end() :]) for at in _ASKS.finditer(cell.source)]
+            stems = asked or stems
         elif GUESS_TAG in cell.tags:
-            for name, comment in _guesses(cell.source):
+            guesses = list(_guesses(cell.source))
+            each = stems if len(stems) == len(guesses) else [stems[-1]] * len(guesses)
+            for (name, comment), stem in zip(guesses, each, strict=True):
                 yield Question(name, stem or heading, heading, comment)
 
 

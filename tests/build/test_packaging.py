@@ -133,7 +133,7 @@ def test_the_wheel_holds_the_package_and_its_templates_and_nothing_else(tmp_path
     [wheel] = tmp_path.glob("*.whl")
     assert wheel.name == f"proflab-{PROJECT['version']}-py3-none-any.whl"
     held = {Path(n) for n in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in n}
-    kept = (".py", ".pyi", ".typed", ".html", ".css", ".js", ".j2", ".json", ".toml")
+    kept = (".py", ".pyi", ".typed", ".html", ".css", ".js", ".j2", ".json", ".npz", ".toml")
     there = (path for name in PACKAGES for path in (copy / name).rglob("*"))
     files = {path.relative_to(copy) for path in there if path.suffix in kept}
     assert held == files
