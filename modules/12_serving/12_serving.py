@@ -1001,7 +1001,7 @@ for name, policy in {"static": (False,), "continuous": (), "chunks of 4": (True,
 demos.gantt(runs, FOUR, toy_ms)
 
 # %% [markdown]
-# The loads are made up: prompts of 200, 500, 1,500 or 4,000 tokens, answers of 20, 60, 200 or 600, equally likely, and exponential gaps.
+# The loads are made up: prompts of 200, 500, 1,000 or 4,000 tokens, answers of 20, 60, 200 or 600, equally likely, and exponential gaps.
 # The share that is served in time is called [*goodput*](https://arxiv.org/abs/2401.09670).
 # Static batching wins in time per output token, a number that is often printed alone, and serves nobody in time.
 # Chunks cost the first token a little, and spare the others.

@@ -34,7 +34,7 @@ def load(seed: int, per_second: float, count: int = 160) -> list[tuple[float, in
     rng, now, found = random.Random(seed), 0.0, []
     for _ in range(count):
         now += rng.expovariate(per_second / 1000)
-        prompt, answer = rng.choice((200, 500, 1500, 4000)), rng.choice((20, 60, 200, 600))
+        prompt, answer = rng.choice((200, 500, 1000, 4000)), rng.choice((20, 60, 200, 600))
         found.append((now, prompt, answer))
     return found
 
