@@ -187,7 +187,8 @@ class Plan:
             elif lesson.name in self.track.lessons:
                 self.taken[lesson.name] = apply_track(lesson, self.tracks, self.track)
                 times = self.tracks.times[lesson.name]
-                self.beyond_limits[lesson.name] += objective_mistakes(lesson, times)
+                if lesson.name in self.wanted:
+                    self.beyond_limits[lesson.name] += objective_mistakes(lesson, times)
                 drop_promises(self.taken[lesson.name], lesson, times)
         for name in self.wanted:
             lesson = self.taken[name].lesson
