@@ -715,7 +715,7 @@ for context, users in ((32, 1), (32, 2), (32, 4), (984, 8)):
     print(f"    {shown}; linear {ops['linear']:.1f} ms")
 
 # %% [markdown]
-# With `cat` eight users of long texts gain next to nothing; with room kept, a batch pays again.
+# With `cat`, which copies every cache, eight users of long texts gain less than with room kept.
 # And no roofline says that two users take more than twice as long as one, and four hardly longer.
 # Look at `linear`: one row is a matrix times a vector; from two rows on, numpy's library packs the matrix first.
 #
