@@ -97,7 +97,7 @@ def _overview(found: list[_Read], public: Iterable[Track]) -> Iterator[str]:
             f"{sum(each.cases for each in rows):,}",
             f"{sum(len(each.questions) for each in rows)}",
             f"{by_hand:g}",
-            f"{sum(each.points for each in rows):g}",
+            f"{sum(each.points for each in rows):,g}",
         )
         yield f"| {' | '.join(cells)} |"
 

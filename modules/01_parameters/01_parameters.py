@@ -320,7 +320,7 @@ plot.bars(counts, title=f"AlexNet: {total:,} parameters")
 #
 # A block of a Transformer has two parts: *attention*, in which each token looks at the others, and a *feed-forward* part, in which each token is worked on by itself.
 #
-# **Predict.** Which of the two has more parameters, and how many times as many as the other?
+# **Predict.** In a block of GPT-2, which has more parameters, attention or the feed-forward part, and how many times as many?
 
 # %% tags=["guess"]
 guess_feed_forward = None  # your guess: feed-forward over attention, such as 0.5 or 3

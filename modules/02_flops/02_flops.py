@@ -1323,7 +1323,7 @@ expect_raises(
 #
 # The file `counters.json` holds what seven tools printed for six models, with batches of 1 and of 8.
 #
-# **Predict.** One of the seven misses nearly all of GPT-2 small, which is why the largest answer is 123 times the smallest.
+# **Predict.** One of seven tools misses nearly all of GPT-2 small, which is why the largest answer is 123 times the smallest.
 # By what factor do the other six differ, the largest over the smallest?
 
 # %% tags=["guess"]

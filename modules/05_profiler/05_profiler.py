@@ -2346,7 +2346,7 @@ demos.print_architectures(table)
 # %% [markdown]
 # Attention between tokens (all of an attention module but its linear layers) grows with the square of the text's length, everything else with the length itself.
 #
-# **Predict.** At 2,048 tokens it has 31 % of a block's FLOPs.
+# **Predict.** At 2,048 tokens attention has 31 % of a block's FLOPs.
 # What percentage of its time?
 # Think of ops that have next to no FLOPs.
 

@@ -167,7 +167,7 @@ expect_raises(
 # Drawn against the intensity, on logarithmic axes, this is a slope and a ceiling: the *roofline* ([Williams, Waterman and Patterson 2009](https://doi.org/10.1145/1498765.1498785)).
 #
 # **Predict.** A ReLU of float32 numbers reads four bytes, writes four, and does one FLOP.
-# What part of that A100's peak can it reach, in percent?
+# What part of an A100's peak can it reach, in percent?
 
 # %% tags=["guess"]
 guess_relu_peak = None  # your guess, in percent
