@@ -19,7 +19,7 @@ from pathlib import Path
 from lessons import small_picture
 from markupsafe import Markup
 
-from proflab.lesson.names import bound_names, used_names
+from proflab.lesson.names import used_names
 from proflab_course.build.audit_demos import GUESS_TAG
 from proflab_course.build.objectives import stated_objectives
 from proflab_course.build.sections import heading_lines
@@ -28,6 +28,7 @@ from proflab_course.course.layout import Course
 from proflab_course.course.notebook import Cell, read_notebook
 from proflab_course.course.prose import paragraphs, split_sentences
 from proflab_course.grading.pages.markup import Piece, to_html
+from proflab_course.questions.guesses import asking, guesses_in
 from proflab_course.questions.pages import render_page
 
 HERE = Path(__file__).parent
@@ -124,6 +125,7 @@ def _units(course: Course, lesson: str, shown: list[list[dict]]) -> Iterator[_Un
     outputs = iter(shown)
     heading, count = cells[0].source.split("\n")[0].removeprefix("# "), 0
     asked: list[tuple[Slide, set[str]]] = []  # predictions that wait for an answer: their guesses
+    latest: list[tuple[Slide, set[str]]] = []  # those of the last text that has some
     for place, cell in enumerate(cells[1:], start=1):
         if _QUESTION.fullmatch(cell.name):
             yield _Unit((Slide("question", heading, _markdown(cell.source, folder)),))
@@ -133,14 +135,18 @@ def _units(course: Course, lesson: str, shown: list[list[dict]]) -> Iterator[_Un
                 if heading == "Summary":
                     yield _Unit((Slide("summary", heading, _markdown(text, folder)),))
                     break
-                for part in paragraphs(text):
-                    if part.startswith(_ASKS):
-                        body = _markdown(_without_places(part), folder)
-                        asked.append((Slide("predict", heading, body), set()))
-                        if not any(shown):
-                            yield _Unit((asked[-1][0],), 1)
-        elif GUESS_TAG in cell.tags and asked:
-            asked[-1][1].update(bound_names(cell.statements()))
+                new = [
+                    (Slide("predict", heading, _markdown(_without_places(part), folder)), set())
+                    for part in paragraphs(text)
+                    if part.startswith(_ASKS)
+                ]
+                asked, latest = asked + new, new or latest
+                if not any(shown):
+                    yield from (_Unit((slide,), 1) for slide, _ in new)
+        elif GUESS_TAG in cell.tags and latest:
+            names = [name for name, _ in guesses_in(cell.source)]
+            for name, (_, guesses) in zip(names, asking(latest, names), strict=True):
+                guesses.add(name)
         elif cell.role == "demo" and cell.name != LAST_CELL:
             below = cells[place + 1] if place + 1 < len(cells) else None
             body = _shown(next(outputs, []), below, folder)
@@ -167,7 +173,7 @@ def _opening(text: str, folder: str) -> Iterator[_Unit]:
     parts = paragraphs(text)
     title = parts[0].removeprefix("# ")
     picture = next((part for part in parts if part.startswith("![")), "")
-    plain = [part for part in parts[1:] if not part.startswith(("[![", "![", "*", "- "))]
+    plain = [p for p in parts[1:] if not p.startswith(("![", "*", "- ", "[Open "))]
     first = " ".join(split_sentences(plain[0]).split("\n")[:_FIRST]) if plain else ""
     body = _markdown("\n\n".join(filter(None, [picture, first])), folder)
     yield _Unit((Slide("title", title, body),))

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from proflab_course.build.audit_demos import GUESS_TAG
 from proflab_course.course.notebook import Cell, read_notebook
 from proflab_course.questions.pages import Question
+
+T = TypeVar("T")
 
 _ASKS = re.compile(r"\*\*(?:Predict|Guess)\b[^*\n]*\*\*,?\s*(?:in the next cell:\s*)?")
 _COMMENT = re.compile(r"#\s*your guess(?: for [^,\n]*)?[,:]?\s*(.*)")
@@ -36,17 +39,26 @@ def _questions(cells: list[Cell]) -> Iterator[Question]:
             asked = [_paragraph(cell.source[at.end() :]) for at in _ASKS.finditer(cell.source)]
             stems = asked or stems
         elif GUESS_TAG in cell.tags:
-            guesses = list(_guesses(cell.source))
-            each = stems if len(stems) == len(guesses) else [stems[-1]] * len(guesses)
-            for (name, comment), stem in zip(guesses, each, strict=True):
+            guesses = list(guesses_in(cell.source))
+            for (name, comment), stem in zip(guesses, asking(stems, guesses), strict=True):
                 yield Question(name, stem or heading, heading, comment)
+
+
+def asking(questions: Sequence[T], guesses: Sequence) -> Sequence[T]:
+    """Return for each guess of a cell the question above it that asks for it.
+
+    Each has its own, in order, or the last question asks for all.
+    """
+    if len(questions) == len(guesses):
+        return questions
+    return [questions[-1]] * len(guesses)
 
 
 def _paragraph(text: str) -> str:
     return " ".join(text.partition("\n\n")[0].split())
 
 
-def _guesses(source: str) -> Iterator[tuple[str, str]]:
+def guesses_in(source: str) -> Iterator[tuple[str, str]]:
     """Yield each name that a cell asks for, with what its comment says of the answer."""
     lines = source.splitlines()
     for node in ast.parse(source).body:

@@ -1,6 +1,7 @@
 """Decks by themselves: printed pages, wide lines, and words about a notebook's cells."""
 
 import re
+from itertools import pairwise
 
 import pytest
 from site_pages import ROOT, SITE
@@ -45,3 +46,20 @@ def test_a_slide_speaks_of_no_other_cell(slides, lesson):
     for slide in slides.deck(COURSE, lesson, outputs):
         if slide.kind in ("predict", "shown"):
             assert not re.search(r"next cell|(?:cell|picture) (?:above|below)", slide.body)
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_the_first_slide_has_the_lessons_first_words_and_no_links(slides, lesson):
+    title = slides.deck(COURSE, lesson, [])[0].body
+    assert "Open in the browser" not in title and re.search(r"<p>(?!<img).*[.?]", title, re.DOTALL)
+
+
+def test_two_predictions_of_one_text_are_each_followed_by_their_answer(slides):
+    outputs = [[{"text": f"answer {number}"}] for number in range(40)]
+    deck = slides.deck(COURSE, LESSONS[11], outputs)
+    heads = {"latent attention alone": "", "outweigh the weights": ""}
+    for slide, then in pairwise(deck):
+        for words in heads:
+            if slide.kind == "predict" and words in slide.body:
+                heads[words] = then.kind == "shown" and then.body
+    assert all(heads.values()) and len(set(heads.values())) == 2
