@@ -74,7 +74,7 @@ lab: $(READY)  ## JupyterLab, with nbgrader's formgrader under /formgrader/manag
 
 # ── its checks ──────────────────────────────────────────────────────────────────────────────
 
-test: setup  ## lint, generated files in step, all tests: about 22 minutes on two cores
+test: setup  ## lint, generated files in step, all tests: about 20 minutes on two cores
 	@.ci/test $(JOBS)
 
 test-torch:  ## the tests that need torch, in .venv-torch: torch itself is installed there
