@@ -1,6 +1,6 @@
 """Measure the lessons in a browser: what runs there, how soon, and what a visitor's page asks for.
 
-    PROFLAB_PYODIDE=FOLDER python benchmarks/bench_browser.py           # all of it, half an hour
+    PROFLAB_PYODIDE=FOLDER python benchmarks/bench_browser.py           # all of it, ten minutes
     PROFLAB_PYODIDE=FOLDER python benchmarks/bench_browser.py 01 05     # these lessons alone
     PROFLAB_PYODIDE=FOLDER python benchmarks/bench_browser.py --tick 1  # with a clock of 1 ms
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from lite_page import LitePage
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / part) for part in ("docs/site", "tests", "tests/helpers")]
+sys.path[:0] = [str(ROOT / part) for part in ("tests", "tests/helpers")]
 
 VARIABLE = "PROFLAB_PYODIDE"
 _ROW = "{:<20}{:>6}{:>6}{:>14}{:>8}{:>7}{:>6}{:>6}"
@@ -67,11 +67,10 @@ def main() -> None:
 
 def run_lessons(work: Path, pyodide: Path, numbers: list[str], tick: float | None) -> None:
     """Run each solved lesson in a tab of its own, and print what its cells did."""
-    from lite_page import LitePage, counted, expose
+    from lite_page import LitePage, counted
 
     site = work / "solved"
     write_solved(work, site, pyodide, numbers, tick)
-    expose(site)
     lessons = sorted(path.name for path in (site / "files").iterdir())
     print(
         _ROW.format("solved lesson", "cells", "ran", "said why not", "failed", "cases", "hold", "s")
@@ -98,7 +97,7 @@ def write_solved(
     work: Path, site: Path, pyodide: Path, numbers: list[str], tick: float | None
 ) -> None:
     """Write JupyterLite with all lessons as they are written, solutions and hidden cases too."""
-    from lite import SETTINGS, write_lite
+    from lite_page import write_site
 
     from proflab_course.course.layout import Course
 
@@ -117,8 +116,7 @@ def write_solved(
         nbformat.write(notebook, target / f"{lesson.name}.ipynb")
         (target / "lesson.json").write_text(outline_of(lesson.name, cells).text(), "utf-8")
     made = Course(course)
-    write_lite(made, made.lessons("release"), site, pyodide)
-    (site / "index.html").write_text(SETTINGS, encoding="utf-8")
+    write_site(made, made.lessons("release"), site, pyodide)
 
 
 COARSER = """\
@@ -187,16 +185,13 @@ def cases_in(cells: list[dict]) -> int:
 
 def visit(work: Path, pyodide: Path) -> None:
     """Open the first lesson in a browser that was never there; solve it, and have it graded."""
-    from lite import SETTINGS, write_lite
-    from lite_page import LitePage, counted, expose
+    from lite_page import LitePage, counted, write_site
 
     from proflab_course.course.layout import Course
 
     site, sent = work / "site", []
     course = Course(ROOT)
-    write_lite(course, course.lessons("release"), site, pyodide)
-    (site / "index.html").write_text(SETTINGS, encoding="utf-8")
-    expose(site)
+    write_site(course, course.lessons("release"), site, pyodide)
     with counted(site, sent) as address, LitePage.opened(address, folder(work)) as page:
         print(f"\n{FIRST}{'readable, s':>20}{'first cell, s':>15}{'MB':>8}{'files':>7}")
         for name in ("a first visit", "another one"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import proflab
@@ -65,13 +66,9 @@ def steps(
     for count in users:
         cache = filled_cache(model, context, count)
         room, tokens = kept_room(cache), proflab.randint(0, model.vocab_size, (count, 1))
-        found["cat", count] = _bind(by_cat, model, tokens, cache)
-        found["room", count] = _bind(in_room, model, tokens, room)
+        found["cat", count] = partial(by_cat, model, tokens, cache)
+        found["room", count] = partial(in_room, model, tokens, room)
     return found
-
-
-def _bind(step: Callable[..., Tensor], *arguments: Any) -> Callable[[], Tensor]:
-    return lambda: step(*arguments)
 
 
 def filled_cache(model: models.GPT2, context: int, users: int) -> list[dict[str, Tensor]]:

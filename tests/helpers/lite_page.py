@@ -18,10 +18,12 @@ from pathlib import Path
 import nbformat
 from browsing import start_browser
 from clones import ROOT
+from lesson_demos import module_at
 from selenium import webdriver
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 from serving import WAIT
+from site_pages import SITE
 
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import SOLUTION, regions
@@ -73,6 +75,20 @@ _IDLE = """
     return !panel.content.widgets.some(running)
         && panel.sessionContext.session.kernel.status !== 'busy';
 """
+
+
+def write_site(
+    course: Course, lessons: list[str], target: Path, pyodide: Path | None, address: str = ""
+) -> None:
+    """Write the folder `lite` of a site whose notebooks a test can read.
+
+    address: of Pyodide, where it does not lie beside the lessons.
+    """
+    lite = module_at(SITE / "lite.py")
+    lite.PYODIDE = address or lite.PYODIDE
+    lite.write_lite(course, lessons, target, pyodide)
+    (target / "index.html").write_text(lite.SETTINGS, encoding="utf-8")
+    expose(target)
 
 
 def expose(lite: Path) -> None:

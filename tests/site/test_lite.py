@@ -44,7 +44,7 @@ def folder(lite, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def settings(folder):
-    """What JupyterLite reads when a page opens."""
+    """Return what JupyterLite reads when a page opens."""
     return json.loads((folder / "jupyter-lite.json").read_text())["jupyter-config-data"]
 
 

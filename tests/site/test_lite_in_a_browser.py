@@ -16,31 +16,21 @@ if not os.environ.get("PROFLAB_PYODIDE"):
 
 import grading_course
 from clones import ROOT
-from lesson_demos import module_at
-from lite_page import LitePage, body_of, counted, expose, printed, solutions
-from site_pages import SITE
+from lite_page import LitePage, body_of, counted, printed, solutions, write_site
 
 from proflab_course.course.layout import Course
 
 PYODIDE = Path(os.environ["PROFLAB_PYODIDE"])
-FIRST, SECOND = "01_parameters", "02_flops"
+LESSONS = FIRST, SECOND = ["01_parameters", "02_flops"]
 TYPED = "linear_parameters"
-
-
-def make_site(target, pyodide, address=None):
-    """Write the folder `lite` of a site; address: of Pyodide, where it does not lie beside it."""
-    lite = module_at(SITE / "lite.py")
-    lite.PYODIDE = address or lite.PYODIDE
-    lite.write_lite(Course(ROOT), [FIRST, SECOND], target, pyodide)
-    (target / "index.html").write_text(lite.SETTINGS)
-    expose(target)
-    return target
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """A site that has Pyodide beside its lessons."""
-    return make_site(tmp_path_factory.mktemp("site") / "lite", PYODIDE)
+    target = tmp_path_factory.mktemp("site") / "lite"
+    write_site(Course(ROOT), LESSONS, target, PYODIDE)
+    return target
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +103,8 @@ def test_no_other_server_was_asked_for_anything(solved):
 def test_without_a_distribution_pyodides_address_is_asked_and_no_other(tmp_path):
     sent = []
     with counted(PYODIDE, sent, to_all=True) as elsewhere:
-        target = make_site(tmp_path / "lite", None, f"{elsewhere}/")
+        target = tmp_path / "lite"
+        write_site(Course(ROOT), LESSONS, target, None, f"{elsewhere}/")
         with counted(target, []) as address, LitePage.opened(address, tmp_path) as page:
             page.open(FIRST)
             told = printed(page.run("minutes_01", "import proflab\nprint(proflab.__file__)"))
