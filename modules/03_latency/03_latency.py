@@ -933,7 +933,7 @@ def confidence_interval(times_ms, confidence=0.95):
     confidence: above 0 and below 1.
     Returns (low, high), the l-th smallest and the l-th largest time, for the largest l that
     suffices by the exact binomial distribution. Raises ValueError when no l suffices (fewer than 6
-    times at 95 %), and when confidence is out of range.
+    times at 95 %), when confidence is out of range, and for a time that is NaN.
 
     >>> confidence_interval([2.5, 2.9, 2.4, 2.6, 9.0, 2.7, 2.8, 2.3])
     (2.3, 9.0)
@@ -941,6 +941,8 @@ def confidence_interval(times_ms, confidence=0.95):
     ### BEGIN SOLUTION
     if not 0 < confidence < 1:
         raise ValueError(f"a confidence lies between 0 and 1, which {confidence} does not")
+    if any(math.isnan(ms) for ms in times_ms):
+        raise ValueError("NaN is no time: it is neither above nor below the median")
     n, rank, missed = len(times_ms), 0, 1
     while 1 - 2 * missed / 2**n >= confidence:
         rank += 1
@@ -1054,8 +1056,12 @@ expect_table(
     confidence_interval,
     ("5 times, no times", [([3.0, 1.0, 9.0, 2.0, 4.0],), ([],)], ValueError),
     ("a single time", [([1.0], 0.5)], ValueError),
-    ("a confidence of 1, and 95 for 0.95", [([1.0] * 20, 1.0), ([1.0] * 20, 95)], ValueError),
-    ("a confidence of 0, below 0", [([1.0] * 20, 0.0), ([1.0] * 20, -0.5)], ValueError),
+    ("NaN is no time", [([math.nan] + [1.0] * 9,), ([3.0, 1.0] * 4 + [math.nan],)], ValueError),
+    (
+        "a confidence of 1, of 95 for 0.95, of 0, below 0",
+        [([1.0] * 20, 1.0), ([1.0] * 20, 95), ([1.0] * 20, 0.0), ([1.0] * 20, -0.5)],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 # vary: 2.5 in 1.67..3.75, 1.25 in 0.833..1.88
@@ -1073,6 +1079,9 @@ expect_raises(
 )
 expect_raises(
     "a single time gives no interval", lambda: confidence_interval([3.0], 0.1), ValueError
+)
+expect_raises(
+    "NaN has no rank", lambda: confidence_interval([4.0, math.nan, 2.0] * 3, 0.9), ValueError
 )
 ### END HIDDEN TESTS
 
@@ -1143,8 +1152,10 @@ def told_apart(name, times_ms, other, other_ms):
     said = f"{name} {median:.3g} ms, {other} {others:.3g} ms: "
     if low <= other_high and other_low <= high:
         return said + "the intervals overlap, so this rule cannot tell them apart"
-    faster = name if median < others else other
-    return said + f"{faster} is {max(median, others) / min(median, others):.2f} times as fast"
+    faster, shorter = (name, median) if median < others else (other, others)
+    if shorter == 0:
+        return said + f"{faster} is faster, by a factor that a time of 0 does not give"
+    return said + f"{faster} is {max(median, others) / shorter:.2f} times as fast"
 
 
 # %% tags=["guess"]

@@ -1097,6 +1097,8 @@ before |= {"elementwise_flops": 5_000_000, "bytes_read": 20_000_000, "bytes_writ
 inside["self_ms"] = 2.0
 [point] = roofline_points([inside], machine)
 expect("the same row, changed since", point["flops_per_second"], 2.5e9)
+[point] = roofline_points([inside], Hardware(10e9, 1e9))
+expect("the same row on another machine", point["attainable"], 125e6)
 expect("the row stays as it is", inside == before, True)
 ### BEGIN HIDDEN TESTS
 expect("without rows there are no points", roofline_points([], machine), [])

@@ -316,7 +316,11 @@ expect(
 expect_table(
     fit_cost,
     ("a square root alone", ([4, 9], [6, 10], [0.5]), [3.1491712707]),
-    ("as many sizes as powers", ([1, 2], [7, 10], [1, 0]), [3, 4]),
+    (
+        "as many sizes as powers: four",
+        ([1, 2, 3, 4], [7.5, 24, 60.5, 126], [0, 3, 1, 2]),
+        [2, 1.5, 3, 1],
+    ),
     ("a power below 0", ([1, 2, 4], [10, 8, 10], (-1, 1)), [8, 2]),
     ("forty sizes", ([*range(1, 41)], [3 + 0.5 * n for n in range(1, 41)], (0, 1)), [3, 0.5]),
     rel=1e-6,

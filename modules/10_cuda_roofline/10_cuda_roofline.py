@@ -1441,8 +1441,9 @@ expect("four points beside a model", found, [10_000.0, 38_000.0, 92.0], rel=1e-6
 expect("how far off they are", beside["off"], [2.0, -2.0, -2.0, 2.0], abs=1e-6)
 six = energy_model([8, 6, 4, 2, 1, 1], [1, 1, 4, 4, 4, 4], [150, 130, 140, 120, 110, 118])
 expect("six, two of them alike", six["off"], [1.0, -1.0, 0.0, -2.0, -3.0, 5.0], abs=1e-6)
-less = energy_model([2, 1, 4, 8], [1, 8, 2, 4], [9, 3, 5, 4])
-expect("prices below 0", [less["flop"], less["byte"]], [-2300 / 3, -1100 / 3], rel=1e-6)
+less = energy_model([800, 1000, 250, 100], [400, 8000, 10_000, 10_000], [9, 6, 7, 7])
+below = [less["flop"], less["byte"]]
+expect("the same rates, prices below 0", below, [-0.337635851803, -1.97648576334], rel=1e-6)
 expect_table(
     energy_model,
     (
@@ -1912,6 +1913,7 @@ again = [reflect_launch(counts, total), counts]
 expect("the smallest in the middle; the lists stay", again, [2750.0, [4, 1, 2]], rel=1e-6)
 expect("three, not on a line", reflect_launch([20, 0, 40], [4.0, 1.0, 4.5]), 87.5, rel=1e-6)
 expect("every digit", reflect_launch([0, 512], [0.0, 1.0]), 1.953125, rel=1e-6)
+expect("the first counts, other times", reflect_launch([1, 101], [0.5, 0.75]), 2.5, rel=1e-6)
 expect_table(
     reflect_launch,
     ("one count twice", [([7, 7], [1.0, 2.0])], ValueError),

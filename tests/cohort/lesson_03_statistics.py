@@ -193,6 +193,12 @@ MUTANTS = {
         "a tuple": "return tuple(right_statistics(times_ms).values())",
     },
     "confidence_interval": {
+        "NaN is a time like others": """
+            return right_interval([0 if math.isnan(ms) else ms for ms in times_ms], confidence)
+        """,
+        "NaN is left out": """
+            return right_interval([ms for ms in times_ms if not math.isnan(ms)], confidence)
+        """,
         "smallest and largest": """
             right_interval(times_ms, confidence)
             return min(times_ms), max(times_ms)

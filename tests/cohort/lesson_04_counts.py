@@ -255,6 +255,13 @@ MUTANTS = {
         "always float32": """
             return copies_of(optimizer) * count_parameters(model, trainable_only=True) * 4 / MB
         """,
+        "at least float32": """
+            copies = copies_of(optimizer)
+            if trained_mb(model) == 0:
+                return 0.0
+            trained = {id(p): p for p in model.parameters() if p.requires_grad}.values()
+            return copies * sum(max(p.nbytes, 4 * p.numel()) for p in trained) / MB
+        """,
         "an unknown one is nothing": "return COPIES.get(optimizer, 0) * trained_mb(model)",
         "KeyError": "return COPIES[optimizer] * trained_mb(model)",
         "anything that begins with adam": """
@@ -288,6 +295,17 @@ MUTANTS = {
                 model.train(was)
                 return right_training(model, input_shape, optimizer, kept)
             return right_training(model, input_shape, optimizer, activation_mb)
+        """,
+        "put into training, and left so": """
+            if isinstance(model, nn.Module):
+                model.train()
+            return right_training(model, input_shape, optimizer, activation_mb)
+        """,
+        "counted in the model's mode, and left in training": """
+            found = right_training(model, input_shape, optimizer, activation_mb)
+            if isinstance(model, nn.Module):
+                model.train()
+            return found
         """,
         "gradients are missing": """
             found = right_training(model, input_shape, optimizer, activation_mb)

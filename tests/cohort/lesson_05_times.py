@@ -378,6 +378,7 @@ MUTANTS = {
                     "1.96 / error ** 2",
                 ),
                 "rounded down": ("math.ceil(", "math.floor("),
+                "below the error, not at most the error": ("math.ceil(", "1 + math.floor("),
                 "rounded": ("math.ceil(", "round("),
                 "90 of 100 runs": ("1.96", "1.645"),
                 "99 of 100 runs": ("1.96", "2.576"),

@@ -7,6 +7,7 @@ from cohort import lesson_06_kinds as kinds
 from cohort import lesson_06_races as races
 from cohort import lesson_06_slips as slips
 from cohort import lesson_06_stores as stores
+from cohort.kinds import remembers
 from cohort.lesson_06_alternates import ALTERNATES as OTHERS
 from cohort.lesson_06_measured import HELPERS as MEASURED_HELPERS
 from cohort.lesson_06_measured import MUTANTS as MEASURED
@@ -335,3 +336,4 @@ ALTERNATES = OTHERS | stores.ALTERNATES | races.ALTERNATES
 for more in (slips.MUTANTS, kinds.MUTANTS):
     for exercise, codes in more.items():
         MUTANTS[exercise] |= codes
+MUTANTS["roofline_points"] |= remembers("roofline_points")

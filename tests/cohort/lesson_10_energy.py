@@ -1,5 +1,7 @@
 """Lesson 10: an energy model, fitted by other rules, in other units, or to other points."""
 
+from cohort.kinds import remembers
+
 HELPERS = """
 def told_apart(gb_s, gflop_s, watts):
     if not len(gb_s) == len(gflop_s) == len(watts):
@@ -141,6 +143,7 @@ return priced(matrix, watts, fitted(matrix, watts))
         """,
     }
 }
+MUTANTS["energy_model"] |= remembers("energy_model")
 
 ALTERNATES = {
     "energy_model": {
