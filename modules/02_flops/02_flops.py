@@ -968,7 +968,7 @@ with dispatch.hook(tell):
 
 # %% [markdown]
 # So a counter needs the FLOPs of one op, which `op_flops` returns, and a sum.
-# Besides linear layers, convolutions, `@` and einsum it knows *fused attention*: a single op that computes scores, softmax and mix, and so hides two matrix products.
+# Besides linear layers, convolutions, `@` and einsum it knows *fused attention*, one op with two matrix products inside: scores and mix.
 # `as_matmuls` gives their shapes.
 # A product of two stacks of matrices broadcasts its leading dimensions, as numpy does: (3, 1, 4, 5) @ (2, 5, 6) is six products of (4, 5) times (5, 6).
 # A vector on the left is a matrix of one row, and a vector on the right is a matrix of one column.

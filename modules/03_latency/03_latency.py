@@ -506,7 +506,7 @@ demos.spans(samples, "25 samples", log="xy", guess=guess_additions, **look)
 # Two things distort it:
 #
 # - **The first calls are slow.** Libraries start their threads, the system hands out memory, and caches are empty. So you make some calls and throw them away: the *warm-up*. (If users meet a cold model, measure that, and say so.)
-# - **Some calls are disturbed,** and always in the same direction: much can make a call slower, nothing makes it faster than the machine. (An early call can run at a clock that the processor raises for a moment and cannot hold; warm-up calls leave that behind, too.) One such call moves the mean as far as it likes. It hardly moves the median.
+# - **Some calls are disturbed,** and always in the same direction: much can make a call slower, nothing makes it faster than the machine. (One exception: for the first moment a processor runs faster, at a clock that it cannot hold. Warm-up calls leave that behind, too.) One such call moves the mean as far as it likes. It hardly moves the median.
 #
 # ![Twelve calls as bars: two tall grey ones to warm up, then ten timed ones, one of them five times as tall. The median lies at the ordinary bars, the mean above them.](warmup.png)
 
@@ -895,8 +895,14 @@ guesses.compare("pages with a slow answer in 20", guess_slow_pages, 100 * (1 - 0
 # There is an answer that assumes nothing about how the times are distributed.
 # Each time falls below the true median with probability ½, like a coin that shows heads.
 # Now sort n times.
-# The true median lies between the l-th smallest and the l-th largest time, unless fewer than l of the n coins show heads, or fewer than l show tails.
-# How probable that is can be counted:
+# The interval from the l-th smallest to the l-th largest time misses the true median in two cases:
+#
+# | the true median lies | when fewer than l of the n coins show |
+# |---|---|
+# | below the l-th smallest time | heads |
+# | above the l-th largest time | tails |
+#
+# How probable these are can be counted:
 #
 # ![Ten sorted times as dots; the interval from the 2nd to the 9th holds the true median. Below, a bar for each number of heads in ten throws; 2 to 8 are dark.](ranks.png)
 #
@@ -1127,7 +1133,8 @@ demos.promises(held, counted, tries, title="Intervals that promise 95 %")
 # Then look at both intervals.
 # If they do not overlap, the medians differ.
 # If they do overlap, *this rule* cannot tell.
-# That does not make the two equal, because the rule asks for much more than 95 %: two 95 % intervals of means that just touch have [p ≈ 0.006](https://doi.org/10.1198/000313001317097960), so chance alone parts them in 6 of 1,000 experiments.
+# That does not make the two equal: the rule asks for much more than 95 %.
+# Where two 95 % intervals of means just touch, [p ≈ 0.006](https://doi.org/10.1198/000313001317097960): of two equal programs, chance alone separates the intervals in 6 of 1,000 experiments.
 # So it rarely gives a false alarm, but misses most small gains.
 #
 # **Predict.** A change saves 3 %.

@@ -57,7 +57,7 @@ from proflab.lesson import doubles, expect, expect_table, guesses
 # But two tensors can share memory, and no byte counts twice:
 #
 # - A tensor is a window on a piece of memory, which is read once, however many inputs show it: `x * x` reads one tensor.
-# - A result that lies in memory that was read has not been written. An op without any other result is a *view*, and moves nothing.
+# - A result in memory that was read counts as read only. An op that has no other result is a *view*, and moves nothing.
 # - A look-up reads the rows that it picks, not the whole table.
 #
 # These *unique* bytes are the least that has to move; a matrix product really reads its operands several times.
@@ -105,7 +105,8 @@ def op_bytes(call, result):
     [(16, 8)]
 
     call: what a hook gets. result: what call() returned, a Tensor or a tuple of Tensors and None.
-    written: the bytes of the result, without memory that is read. If it is 0, so is read.
+    written: the bytes of the result, without memory that is read. If nothing is written, return
+        (0, 0).
     read: forward, the bytes of call.inputs, but an op in TABLES reads as much of its table as it
         writes. Backward, the bytes of call.grad (like result, one or several) and call.saved.
     """
@@ -463,7 +464,7 @@ demos.print_facts(each_op(op_facts, lambda: layer(Tensor.meta((32, 256))))[0])
 # ![A wide bar for a region of 10 ms, below it two for operations of 3 ms each, and orange between them the region's own 4 ms.](nest.png)
 #
 # A recorder notes a *span* for each of them, its beginning and its end.
-# Which span is inside which, these times say.
+# The times tell which span holds which.
 #
 # <details><summary>Hint 1: sort the spans so that a holder comes before what it holds. What is still running when a span begins?</summary>
 #

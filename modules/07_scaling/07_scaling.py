@@ -1410,7 +1410,7 @@ plot.bars(found, unit="lines fetched", title=title, show="{:,.0f}".format)
 # %% [markdown]
 # Three tiles of 8 × 8 fill 192 of the 256 numbers; three of 16 × 16 do not fit.
 # But a tile need not be a cube, and any order of the multiply-adds is allowed.
-# Find one that fetches fewer lines, for the share of the way from `slow_order`, as in lesson 06, section 7.
+# Find an order that fetches fewer lines; it is scored as in lesson 06, section 7.
 #
 # <details><summary>Hint 1: what is fetched most?</summary>
 #
@@ -1895,7 +1895,7 @@ print(race.measure(slow_path, path, a=(96, 96, 96), b=(96, 96), c=(96, 8), d=(96
 # <details><summary>Hint 2: what costs most now?</summary>
 #
 # Passes over large results.
-# A product sums over columns: which other columns may its factors have?
+# A product sums over columns: append a column to each factor. Which pair adds |x|²?
 #
 # </details>
 
@@ -1904,8 +1904,8 @@ print(race.measure(slow_path, path, a=(96, 96, 96), b=(96, 96), c=(96, 8), d=(96
 def distances(x, y):
     """Return what slow_distances does, (rows, others), at the least cost on DESK.
 
-    x: (rows, width). y: (others, width). Rounding may cost 0.00002 of the largest distance; rows
-    that are close to each other lose digits.
+    x: (rows, width). y: (others, width). Errors up to 0.00002 of the largest distance are allowed:
+    distances of close rows lose digits by cancellation.
 
     >>> distances(proflab.zeros(1, 2), proflab.ones(3, 2))
     Tensor([[2., 2., 2.]])

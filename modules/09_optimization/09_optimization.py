@@ -479,8 +479,9 @@ demos.timeline(seen[-1]["spans"], title="zlib: two threads load, the main progra
 #
 # Turn by turn is a poor plan if some batches are slow: behind each of them, fast ones wait for the same worker.
 # Give them out yourself.
-# `images48` has 48 batches of 20 to 120 ms; with four workers they take 768 ms turn by turn, and at least a quarter of their sum, 507.5 ms.
-# You earn the share of the way to full marks, as in lesson 06.
+# `images48` has 48 batches of 20 to 120 ms, and there are four workers.
+# Turn by turn takes 768 ms; no plan can beat 507.5 ms, a quarter of the sum.
+# Your plan is scored as in lesson 06, section 7.
 
 # %% nbgrader={"grade": false, "grade_id": "loader_programs", "locked": true, "schema_version": 3, "solution": false, "task": false}
 from proflab.lesson import expect_cheaper, race
@@ -498,7 +499,7 @@ def loader_plan(load_ms, workers, room, step_ms):
     """Return which worker loads each batch, so that the epoch ends as early as possible.
 
     load_ms: the ms that each batch takes to load. workers: at least 1. step_ms: those of a step.
-    room: batches that may be begun and not yet taken.
+    room: how many batches may be loading or waiting at once.
     A worker loads its batches in order, one at a time. Batch i is begun when its worker is free and
     batch i - room has been taken. The main program takes the batches in order, each as soon as it
     is loaded and the step before has ended.
@@ -1016,7 +1017,7 @@ for size in (8, 2):
 # Where accumulation is not enough, lesson 04's `checkpointed` keeps only a segment's input, and runs the segment once more on the way back.
 # That costs time, so run again no more than you must.
 # This race is counted as in lesson 06, on a machine with little memory.
-# If each of eight blocks runs again, a step holds 3.0 MB at its peak and costs 7.77 ms.
+# If all eight blocks are recomputed, a step holds 3.0 MB at its peak and costs 7.77 ms.
 # If none does, it costs 5.73 ms and holds 6.7 MB: with 5 MB it is refused.
 #
 # <details><summary>Hint 1: which blocks?</summary>
@@ -1061,8 +1062,8 @@ def slow_recompute(model, x):
 def held_bytes(model, x, again):
     """Return about how many bytes are alive when backward begins, if so many blocks run again.
 
-    A block that runs again keeps its input; another one 9 times as much besides. The weights, x
-    and 5 such tensors that the first backward ops need are always there.
+    A recomputed block keeps its input; any other keeps its input and 9 tensors of that size. The
+    weights, x and 5 such tensors, which the first backward ops need, are always there.
     """
     weights = sum(p.nbytes for p in model.parameters())
     return weights + x.nbytes * (10 * len(list(model)) - 9 * again + 6)
@@ -1803,7 +1804,8 @@ expect(
 # Q, K, V and the result lie in the slow one: `k[0:16].clone()` loads rows, `out[0:16] = rows` stores them, and no other operation may touch them.
 # All else lives in the fast memory, which has as many bytes as q; a program that needs more is refused.
 # The cost is the bytes that pass between the two.
-# A tensor lives from the operation that makes it to the last that reads it, and `scores -= highest` or `scores.exp_()` makes none.
+# Here a causal program may skip the tiles that its rows do not see; lessons 02 and 05 count all pairs.
+# A tensor lives from the operation that makes it to the last that reads it; in-place operations, such as `scores -= highest` or `scores.exp_()`, make no new tensor.
 #
 # **Predict.** Q, K, V and the output of one head, 256 × 32 each, are 32,768 numbers, and lesson 06 counted each once.
 # How many does `slow_tiles` move, with tiles of 16 rows?
@@ -2004,7 +2006,7 @@ race.picture(slow_tiles, through_tiles, "DESK", 267_400, fast=32_768, **head)
 
 # %% [markdown]
 # Larger tiles of *queries* save traffic, since keys and values pass once for each of them.
-# Three tiles fit; two never do, since half of q and the sums for it fill the memory alone.
+# Queries in three tiles fit; in two they cannot: half of q and as large an output leave no byte for a key.
 #
 # ## 7 · The slow script
 #
@@ -2096,7 +2098,7 @@ demos.waterfall(found, title="One training step, and what each fix gave")
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_optimization", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** Ten statements, each of which is there or not.
+# **Mark scheme.** Ten statements: one that is there as a whole earns its point, a part of it earns 0.
 #
 # - *1 point:* Loading: its region's share (`demo_slow`).
 # - *1 point:* Attention: its rows' share, or their bytes and float64.

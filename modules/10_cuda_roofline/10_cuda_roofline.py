@@ -105,6 +105,7 @@ extern "C" __global__ void fma_chains(float *out, float x, float y, int turns) {
 # **Predict.** Each multiprocessor of a T4 can start 64 FMAs in a cycle, and a result takes four cycles.
 # A multiprocessor runs 128 threads with one accumulator each.
 # What share of its peak does it reach?
+# (Unless you record a card of your own, the answer comes from a constructed document.)
 
 # %% tags=["guess"]
 guess_gpu_one_chain = None  # your guess, in percent of the peak
@@ -729,6 +730,7 @@ demos.lines(shares, x="registers a thread", y="occupancy", title=limits["name"])
 #
 # **Predict.** A kernel that nobody has compiled yet goes over 128 MB ten times.
 # How many times as long as the median does its first launch take?
+# (Unless you record a card of your own, the answer comes from a constructed document.)
 
 # %% tags=["guess"]
 guess_gpu_first_launch = None  # your guess: how many times as long?
@@ -899,6 +901,7 @@ record.measure("gemm", loops.gemm)
 # %% [markdown]
 # **Predict.** By its data sheet, a T4 does 65 TFLOP/s in float16 on its tensor cores, and 8.1 in float32.
 # How many times as fast is the best float16 row?
+# (Unless you record a card of your own, the answer comes from a constructed document.)
 
 # %% tags=["guess"]
 guess_gpu_float16 = None  # your guess: how many times as fast?
@@ -1383,7 +1386,7 @@ demos.roofline(roofs, spots, title=record.title("A Transformer's parts"))
 # The simplest model pays so many joules for each FLOP, so many for each byte, and constant watts ([Choi et al. 2013](https://doi.org/10.1109/IPDPS.2013.77)).
 # At 2 pJ (10⁻¹² J) a FLOP, 10 TFLOP/s take 20 W; at 50 pJ a byte, 1 TB/s takes 50 W.
 #
-# **Predict.** For the joules of one byte from memory, how many FLOPs does an A100 compute?
+# **Predict.** For the joules of one byte from memory, how many FLOPs does an A100 compute in float32 on its ordinary cores?
 
 # %% tags=["guess"]
 guess_gpu_byte = None  # your guess: how many FLOPs?
@@ -1499,8 +1502,9 @@ guesses.compare("FLOPs for a byte's joules", guess_gpu_byte, flops["A100-SXM4-40
 demos.lines(drawn, x="FLOPs a byte", y="W", log="x", title=cards.title("Power", *rows), **look)
 
 # %% [markdown]
-# At 5.1 pJ a FLOP and 117 a byte, a byte of an A100 costs 23 FLOPs; of an H200, 21.
-# Bytes take most of the joules up to there, well beyond the ridge at 14: fewer bytes save energy even where they save no time.
+# At 5.1 pJ a FLOP and 117 a byte, a byte of an A100 costs 23 FLOPs in float32 on ordinary cores; tensor cores compute more for the same joules.
+# Up to 23 FLOPs a byte, well beyond the ridge at 14, bytes take more joules than FLOPs (of all joules at the ridge, 47 %; the rest are FLOPs and constant watts): fewer bytes save energy even where they save no time.
+# An H200 gives 21, but mixes two clocks: between 14.25 and 16.25 FLOPs a byte it jumps from 28.9 to 35.8 TFLOP/s.
 # The model is off by 6 of 292 W, just where the knee is round.
 # The MI300X draws its limit, 750 W, all along, and lowers its clock: three numbers fit that, too, and mean nothing.
 #
@@ -1532,6 +1536,7 @@ demos.lines(rates, x="KiB at once", y="GB/s", log="xy", title=record.title("Copi
 #
 # **Predict.** Matrices of n × n are multiplied.
 # From which n on does the GPU win, if the matrices are already on the card?
+# (Unless you record a card of your own, the answer comes from a constructed document.)
 
 # %% tags=["guess"]
 guess_gpu_crossover = None  # your guess: n

@@ -416,7 +416,8 @@ guesses.compare(what, guess_gpu_workers, faster, document=source)
 demos.streams(two, title=record.title("Two runs", *two))
 
 # %% [markdown]
-# At first the card works off its queue, so that loading costs 32 ms and not 44: workers can give 1.28 times.
+# While the host loads for 44 ms, the card still has 12 ms of work: only 32 ms are lost.
+# Without them a step is 1.28 times as fast.
 # And two of six steps are slow for another reason.
 # In step 5 one `cudaMemcpyAsync` takes 40 ms: a copy from pageable memory waits for what was queued before, here probably before the recording began.
 # In step 9 all that the host does takes longer; the trace does not tell why.
@@ -759,6 +760,7 @@ print(f"of {len(shared)} names {sum(off)} differ in CPU time")
 # Each part is compared with an earlier one in pairs, and stays if its interval lies above 1 and the loss falls as before.
 #
 # **Predict.** How much of the logarithm of the total speed-up, from "as written" to "all that helped", does AMP give?
+# (Unless you record a card of your own, the answer comes from a constructed document.)
 
 # %% tags=["guess"]
 guess_gpu_amp_share = None  # your guess, in percent
@@ -1640,6 +1642,7 @@ expect_table(
 # %% [markdown]
 # Each step has a *latency*, whatever it carries, and each byte takes 1/bandwidth.
 # A *tree* takes few steps with whole arrays, a ring many with small parts.
+# (NCCL's trees are pipelined: they send an array in parts, which follow each other through the tree.)
 # (From here on, a MB is 10⁶ bytes and a GB 10⁹.)
 #
 # **Predict.** The gradients of ResNet-18, 46.8 MB, take 3.4 ms on a ring of 8 ranks (10 µs a step, 25 GB/s).
@@ -1962,7 +1965,8 @@ for row in record.rows("trace"):
 
 # %% [markdown]
 # The backward pass is one compiled op, and calls all 404 after its last product.
-# In the other trace `DistributedDataParallel` calls 5 (for one rank: nothing is sent, so compare no times).
+# In the other trace `DistributedDataParallel` calls 5.
+# (That run has one rank, so its all-reduces send nothing; its times do not compare.)
 
 # %% nbgrader={"grade": false, "grade_id": "demo_overlap", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 # Compares your buckets with DDP's own, prints what five sizes expose, and draws one.
@@ -1987,16 +1991,17 @@ for mb in (0.001, 1, 5, 25, 1000):
 demos.overlap(exposed(25e6, *ethernet), layers, title="161 tensors, 25 MB, Ethernet")
 
 # %% [markdown]
-# **Now cut them yourself**, not into equal ones.
+# **Now choose the cuts yourself**; buckets may differ in size.
 # ResNet-18's 62 gradients on 8 ranks, 12 ms of backward: 18.1 ms one by one, 20.3 all at once.
-# The score is the share of the way from `slow_buckets`, as in lesson 06, section 7.
+# Your cuts are scored against `slow_buckets`, as in lesson 06, section 7.
 #
 # <details><summary>Hint 1: which bucket is always exposed?</summary>The last one. What should it hold?</details>
 #
 # <details><summary>Hint 2: the best of all</summary>
 #
 # Let f(j) be the earliest end of the sums of the first j gradients.
-# Their last bucket begins behind some i: what is f(j), by f(i)?
+# Let the last bucket hold gradients i … j − 1.
+# Write f(j) with f(i).
 #
 # </details>
 
@@ -2216,7 +2221,7 @@ anywhere.save()
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_gpu_training", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** Ten statements, each of which is there or not.
+# **Mark scheme.** Ten statements: one that is there as a whole earns its point, a part of it earns 0.
 # The numbers are those of the constructed document; a notebook that ran on a card prints its own.
 #
 # - *1 point:* The document is named: constructed, or card and date.

@@ -8,7 +8,7 @@ def known_to(model, inputs, kinds=("parameters", "buffers")):
     return known
 
 def watched(model, inputs, pack):
-    with proflab.saved_tensors(lambda t: pack(t) or t, lambda t: t):
+    with proflab.saved_tensors(lambda t: (pack(t), t)[1], lambda t: t):
         return model(*inputs)
 
 def whole(model, shape):

@@ -83,9 +83,9 @@ MUTANTS = {
     "ridge_point": {
         "upside down": "positive(peak_flops, bandwidth)\nreturn bandwidth / peak_flops",
         "whole numbers": "positive(peak_flops, bandwidth)\nreturn peak_flops // bandwidth",
-        "in TFLOP and TB": """
+        "in whole TFLOP and TB, at least one of each": """
             positive(peak_flops, bandwidth)
-            return round(peak_flops / 1e12, 3) / round(bandwidth / 1e12, 3)
+            return max(1, round(peak_flops / 1e12)) / max(1, round(bandwidth / 1e12))
         """,
         "as often quoted": "positive(peak_flops, bandwidth)\nreturn 150.0",
         "156 written in": "positive(peak_flops, bandwidth)\nreturn 156.0",
