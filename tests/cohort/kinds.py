@@ -94,7 +94,11 @@ def stops(exercise: str, name: str, most: int = 12) -> dict[str, str]:
 
 def nameless(exercise: str) -> dict[str, str]:
     """Return a mutant whose arguments have other names."""
-    return {"the arguments have other names": _wrapped(exercise, "return right(*args)", args="")}
+    return {
+        "the arguments have other names, and a call by these raises": _wrapped(
+            exercise, "return right(*args)", args=""
+        )
+    }
 
 
 def _wrapped(exercise: str, body: str, before: str = "", args: str = ", **more") -> str:

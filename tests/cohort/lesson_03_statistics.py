@@ -362,7 +362,7 @@ MUTANTS = {
                 return statistics.median(times_ms), statistics.median(times_ms)
             return right_interval(times_ms, confidence)
         """,
-        "0.5ⁿ, which ends at 1,074 times": """
+        "0.5ⁿ, which ends at 1,074 times: raises": """
             if not 0 < confidence < 1:
                 raise ValueError
             n, rank, missed = len(times_ms), 0, 0.0

@@ -122,7 +122,7 @@ MUTANTS = {
             watched(model, inputs, lambda t: kept.add(t.storage))
             return sum(s.nbytes for s in kept - known_to(model, inputs, ("parameters",)))
         """,
-        "a Module is needed": """
+        "a Module is needed: raises": """
             inputs, kept = whole(model, input_shape), set()
             list(model.parameters())
             watched(model, inputs, lambda t: kept.add(t.storage))
@@ -337,7 +337,7 @@ MUTANTS = {
                 raise ValueError
             return right_training(model, input_shape, optimizer)
         """,
-        "counted all the same": """
+        "counted all the same: raises": """
             counted = saved_activations(model, input_shape) / MB
             kept = counted if activation_mb is None else activations(model, None, activation_mb)
             return right_training(model, input_shape, optimizer, kept)

@@ -306,7 +306,7 @@ MUTANTS = {
                 "infinitely many": ("return None", "return math.inf"),
                 "none is enough is an error": ("return None", 'raise ValueError("no n")'),
                 "negative where none is enough": ("if work - moved <= 0:", "if work == moved:"),
-                "divides by 0": ("if work - moved <= 0:", "if work - moved < 0:"),
+                "divides by 0: raises": ("if work - moved <= 0:", "if work - moved < 0:"),
                 "GFLOP/s": ("/ hardware.peak_flops", "/ (hardware.peak_flops / 1e9)"),
                 "peak and bandwidth the wrong way round": (
                     "/ hardware.peak_flops",

@@ -326,7 +326,7 @@ MUTANTS = {
             measured(sizes, latencies_ms, (0, 1))
             return cost_figures(*relative(sizes, latencies_ms, (0, 1)))
         """,
-        "a list": """
+        "a list: raises": """
             measured(sizes, latencies_ms, (0, 1))
             return list(cost_figures(*relative(sizes, latencies_ms, (0, 1))).values())
         """,

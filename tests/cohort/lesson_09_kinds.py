@@ -115,7 +115,7 @@ MUTANTS = {
                 scale = np.float16(scale)
                 return right(gradients, np.float32(1) if np.isinf(scale) else scale)
             """,
-            "65,504 is a limit, not what is rounded to": """
+            "65,504 is a limit, not what is rounded to: raises": """
                 too_large = np.abs(gradients * np.float32(scale)) > 65504
                 return None if too_large.any() else right(CALL)
             """,

@@ -103,7 +103,9 @@ return priced(matrix, watts, [flop, byte, np.mean(watts - matrix[:, :2] @ [flop,
 cost = priced(matrix, watts, fitted(matrix, watts))
 return {name: np.round(each, 2).tolist() for name, each in cost.items()}
 """,
-            "a tuple": "return tuple(priced(matrix, watts, fitted(matrix, watts)).values())",
+            "a tuple: raises": """
+return tuple(priced(matrix, watts, fitted(matrix, watts)).values())
+""",
             "in the order of intensity": """
 order = np.argsort(matrix[:, 0] / matrix[:, 1])
 return priced(matrix[order], watts[order], fitted(matrix, watts))

@@ -125,7 +125,7 @@ MUTANTS = {
                 KEPT[id(document)] = solved_ceilings(document)
             return KEPT[id(document)]
         """,
-        "lists that are missing are an error": """
+        "lists that are missing are an error: raises": """
             for kind in ("fma", "gemm", "stream"):
                 document["rows"][kind]
             return solved_ceilings(document)
