@@ -20,7 +20,7 @@
 #
 # Seven popular tools were asked how much work GPT-2 small does for 128 tokens.
 # They gave six answers, which differ by a factor of up to 123; half of that riddle is a unit.
-# Whoever plans a training run, compares two models or asks why a card reaches a tenth of its data sheet starts from such a number.
+# Anyone who plans a training run, compares two models or asks why a card reaches a tenth of its data sheet starts from such a number.
 # In this lesson you write a counter that is right to the last FLOP, forward and backward, for models that you have never seen.
 # It draws the picture above, and shows what each of the seven left out.
 #

@@ -63,7 +63,7 @@ MB = 1024**2  # bytes, as everywhere in this course
 # `MemoryTracker` is such a meter.
 # `running` lists the trackers that are measuring at the moment, one list for all of them.
 # `start` is there: before it lowers the peak, it tells each tracker in the list how high the peak was.
-# What is missing is `stop`, which reads the meter once more.
+# `stop` is yours to write: it reads the meter once more.
 # (In the tests, `doubles.block(mb)` returns an array of so many MB.)
 #
 # **Guess**, in the next cell: `a` is an array of 8 MB.
@@ -426,7 +426,7 @@ for name, (model, shape) in shown.items():
         guesses.compare("left after the pass of two layers", guess_mlp_left, round(left, 2), "MB")
 
 # %% [markdown]
-# What is left grows with the batch; parameters do not.
+# The memory that is left grows with the batch; the parameters do not.
 # In the two layers 4 MB exist while the ReLU writes its result, and half of them are freed.
 # In deep models, what is kept adds up over the layers, and the temporary results of one layer hardly show.
 #
@@ -1252,7 +1252,7 @@ for name, step in steps.items():
 #
 # ## 7 · Work for memory
 #
-# What is kept can be computed again.
+# Activations need not be kept: they can be computed again.
 # *Checkpointing* ([Chen et al. 2016](https://arxiv.org/abs/1604.06174)) cuts the layers into segments and keeps only each segment's input.
 # When the backward pass reaches a segment, it runs that segment's forward pass once more, from its input, and then has all that it needs.
 #

@@ -953,7 +953,7 @@ diagonal(points)
 #
 # Three nested loops multiply two n × n matrices: for each i, j and k, add A[i, k] · B[k, j] to C[i, j].
 # All six orders of the loops do the same FLOPs on the same numbers, yet some take many times as long.
-# What differs is the *order of the addresses*.
+# They differ in the *order of the addresses*.
 #
 # Memory is one long row of numbers; matrices are stored row by row (*row-major*).
 # Here A begins at address 0, B at n², C at 2 n², so A[i, k] is at i·n + k.
@@ -1317,7 +1317,7 @@ plot.curves(lines, x="KB", y="ns a read", log="xy", title="Reads at random place
 
 # %% [markdown]
 # The interpreter takes the first tens of nanoseconds of a step.
-# What comes on top is memory and, at random places, the look-up of each page's address (the *TLB*, a table of recent ones, is small).
+# The rest is the wait for memory and, at random places, for the look-up of each page's address (the *TLB*, a table of recent ones, is small).
 # *Little's law* connects latency with lesson 06's bandwidth: under way = latency × throughput, as in any queue.
 # A memory of 100 ns that is to deliver 20 GB/s must have 2,000 bytes, 31 lines, in flight; one line at a time gives 0.6 GB/s.
 # Where the cell finds more: no core has so many misses of its own under way, but a stream is *prefetched*.

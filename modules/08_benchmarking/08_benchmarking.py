@@ -51,7 +51,7 @@ from proflab.lesson.demo import demo_size
 # ## 1 · Take turns
 #
 # A machine changes while you measure: it warms up, its clock falls, a neighbour starts a job.
-# Whoever measures all calls of A and then all of B measures that change as well.
+# Anyone who measures all calls of A and then all of B measures that change as well.
 # Suppose that each call takes 1 ms longer than the one before.
 # Two *equal* programs, ten calls each, then differ by 10 ms if they run as AAAA…BBBB.
 # In turns, ABAB…, B always comes one call later, which is 1 ms.
@@ -337,7 +337,7 @@ guesses.compare("experiments of 100 with intervals apart", guess_overlap_power, 
 #
 # A neighbour's job slows down A and B alike, if they run one right after the other.
 # So compare within each round: the ratio before/after of round 1, of round 2, and so on.
-# What disturbs both cancels in the ratio, and lesson 03's interval, taken of the *ratios*, says how large the speed-up is.
+# A disturbance of both cancels in the ratio, and lesson 03's interval, taken of the *ratios*, says how large the speed-up is.
 # With 30 and 24 ms in one round and 50 and 40 ms in a busy one, both ratios are 1.25.
 
 

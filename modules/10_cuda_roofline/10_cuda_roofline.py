@@ -1383,7 +1383,7 @@ demos.roofline(roofs, spots, title=record.title("A Transformer's parts"))
 # ## 7 · What a FLOP costs, and a byte
 #
 # Along the A100's roofline its watts were read, too: 230 where it only moves, 292 at the ridge, 182 where it only computes.
-# The simplest model pays so many joules for each FLOP, so many for each byte, and constant watts ([Choi et al. 2013](https://doi.org/10.1109/IPDPS.2013.77)).
+# The simplest model has three prices: joules for each FLOP, joules for each byte, and constant watts ([Choi et al. 2013](https://doi.org/10.1109/IPDPS.2013.77)).
 # At 2 pJ (10⁻¹² J) a FLOP, 10 TFLOP/s take 20 W; at 50 pJ a byte, 1 TB/s takes 50 W.
 #
 # **Predict.** For the joules of one byte from memory, how many FLOPs does an A100 compute in float32 on its ordinary cores?
@@ -1943,7 +1943,7 @@ expect_raises("no measurement has no slope", lambda: reflect_launch([], []), Val
 # %% [markdown]
 # A speed-up is a statement about two sides.
 # The GPU ran at its peak at most.
-# If the CPU was slower by so many times, there is a largest share of *its* peak at which it can have run.
+# So a published speed-up limits the share of *its* peak at which the CPU can have run.
 
 
 # %% nbgrader={"grade": false, "grade_id": "reflect_speedup", "locked": false, "schema_version": 3, "solution": true, "task": false}

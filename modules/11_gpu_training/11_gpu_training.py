@@ -254,7 +254,7 @@ guesses.compare(what, guess_gpu_idle, idle[0], unit="%", document=source)
 #
 # Where two of them overlap, the one higher up in the table gets the time.
 # A gap from 12 to 20, data from 10 to 18 and a launch from 17 to 20: data gets 6 µs, the launch 2.
-# What is left over, such as Python between two ops, is "other".
+# The rest, such as Python between two ops, is "other".
 # (Section 8 adds a fifth cause.)
 #
 # **Predict.** In the first trace loading takes 44 of a step's 149 ms; in the second, four workers load meanwhile.
@@ -433,7 +433,7 @@ demos.streams(two, title=record.title("Two runs", *two))
 #     card                       |-------------- gemm, 90 --------------||-- clamp, 25 --|
 #
 # Ops contain ops.
-# What an op does itself is its *self* time: 10 of the 40 µs of `conv2d`.
+# An op's time without the ops inside it is its *self* time: 10 of the 40 µs of `conv2d`.
 # The kernel `gemm` belongs to the innermost op that launched it, `cudnn_convolution`.
 # A launch and its kernel carry the same number, the *correlation*.
 #
@@ -1280,7 +1280,7 @@ demos.allocations(record.rows("memory"), title=record.title("Allocated", *record
 
 # %% [markdown]
 # Here the peak ends the backward pass: the blocks of `mm` are gradients, and one compiled op frees nothing before its end.
-# What was there before the step, no checkpoint (lesson 04) lowers.
+# No checkpoint (lesson 04) lowers the memory that was there before the step.
 #
 # **Optional.** An allocation can fail although enough is free, in pieces that are each too small.
 # `torch.cuda.memory._snapshot()["segments"]` lists the pieces.
