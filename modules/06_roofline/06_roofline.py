@@ -1561,8 +1561,7 @@ for name in ("GPT-2", "ResNet-18"):
 # `DESK`, a desktop core, has 100 GFLOP/s and 10 GB/s; `T4`, NVIDIA's card, 8.1 TFLOP/s and 320 GB/s.
 # Both are models without a cache.
 # Your share of the points is log(given / yours) ÷ log(given / full): if 4× is full marks, 2× earns half.
-# Where clock and count differ below, there are three usual reasons: caches, new arrays, threads.
-# Which is it here?
+# Where clock and count differ below, which of three usual reasons is it: caches, new arrays, threads?
 
 # %% nbgrader={"grade": false, "grade_id": "race_programs", "locked": true, "schema_version": 3, "solution": false, "task": false}
 from built import op_facts

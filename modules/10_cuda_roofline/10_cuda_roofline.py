@@ -30,8 +30,8 @@
 # Colab lends one: *Runtime → Change runtime type → T4 GPU*.
 #
 # A GPU multiplies matrices 267 times faster than a CPU, it is said, and launching a kernel costs 1 ms.
-# Anyone can get such numbers: stop the clock before the GPU is done, or give the CPU a slow program.
-# After this lesson you see what is wrong with that, and how fast a card *could* be.
+# Such numbers are easy to get: stop the clock before the GPU is done, or give the CPU a slow program.
+# Here you see what is wrong with that, and how fast a card *could* be.
 #
 # **You will be able to**
 #
@@ -102,10 +102,9 @@ extern "C" __global__ void fma_chains(float *out, float x, float y, int turns) {
 """)
 
 # %% [markdown]
-# **Predict.** Each multiprocessor of a T4 can start 64 FMAs in a cycle, and a result takes four cycles.
+# **Predict** (*constructed*). Each multiprocessor of a T4 can start 64 FMAs in a cycle, and a result takes four cycles.
 # A multiprocessor runs 128 threads with one accumulator each.
 # What share of its peak does it reach?
-# (Unless you record a card of your own, the answer comes from a constructed document.)
 
 # %% tags=["guess"]
 guess_gpu_one_chain = None  # your guess, in percent of the peak
@@ -728,9 +727,8 @@ demos.lines(shares, x="registers a thread", y="occupancy", title=limits["name"])
 # This *warm-up* has to be left out.
 # But a rule that looks at the times chooses the result, so ours only counts.
 #
-# **Predict.** A kernel that nobody has compiled yet goes over 128 MB ten times.
+# **Predict** (*constructed*). A kernel that nobody has compiled yet goes over 128 MB ten times.
 # How many times as long as the median does its first launch take?
-# (Unless you record a card of your own, the answer comes from a constructed document.)
 
 # %% tags=["guess"]
 guess_gpu_first_launch = None  # your guess: how many times as long?
@@ -899,9 +897,8 @@ demos.lines(curves, x="occupancy, %", y="GB/s", **look)
 record.measure("gemm", loops.gemm)
 
 # %% [markdown]
-# **Predict.** By its data sheet, a T4 does 65 TFLOP/s in float16 on its tensor cores, and 8.1 in float32.
+# **Predict** (*constructed*). By its data sheet, a T4 does 65 TFLOP/s in float16 on its tensor cores, and 8.1 in float32.
 # How many times as fast is the best float16 row?
-# (Unless you record a card of your own, the answer comes from a constructed document.)
 
 # %% tags=["guess"]
 guess_gpu_float16 = None  # your guess: how many times as fast?
@@ -1383,10 +1380,10 @@ demos.roofline(roofs, spots, title=record.title("A Transformer's parts"))
 # ## 7 · What a FLOP costs, and a byte
 #
 # Along the A100's roofline its watts were read, too: 230 where it only moves, 292 at the ridge, 182 where it only computes.
-# The simplest model has three prices: joules for each FLOP, joules for each byte, and constant watts ([Choi et al. 2013](https://doi.org/10.1109/IPDPS.2013.77)).
+# The simplest model has three prices: joules a FLOP, joules a byte, constant watts ([Choi et al. 2013](https://doi.org/10.1109/IPDPS.2013.77)).
 # At 2 pJ (10⁻¹² J) a FLOP, 10 TFLOP/s take 20 W; at 50 pJ a byte, 1 TB/s takes 50 W.
 #
-# **Predict.** For the joules of one byte from memory, how many FLOPs does an A100 compute in float32 on its ordinary cores?
+# **Predict.** For the joules of one byte from memory, how many FLOPs does an A100 compute in float32?
 
 # %% tags=["guess"]
 guess_gpu_byte = None  # your guess: how many FLOPs?
@@ -1502,17 +1499,17 @@ guesses.compare("FLOPs for a byte's joules", guess_gpu_byte, flops["A100-SXM4-40
 demos.lines(drawn, x="FLOPs a byte", y="W", log="x", title=cards.title("Power", *rows), **look)
 
 # %% [markdown]
-# At 5.1 pJ a FLOP and 117 a byte, a byte of an A100 costs 23 FLOPs in float32 on ordinary cores; tensor cores compute more for the same joules.
-# Up to 23 FLOPs a byte, well beyond the ridge at 14, bytes take more joules than FLOPs (of all joules at the ridge, 47 %; the rest are FLOPs and constant watts): fewer bytes save energy even where they save no time.
-# An H200 gives 21, but mixes two clocks: between 14.25 and 16.25 FLOPs a byte it jumps from 28.9 to 35.8 TFLOP/s.
+# At 5.1 pJ a FLOP and 117 a byte, a byte of an A100 costs 23 FLOPs (more on tensor cores).
+# Up to there bytes take more joules than FLOPs (47 % of all at the ridge, 14): fewer bytes save energy even where they save no time.
+# An H200 gives 21 from two clocks: at 14.25 FLOPs a byte 28.9 TFLOP/s, at 16.25 already 35.8.
 # The model is off by 6 of 292 W, just where the knee is round.
-# The MI300X draws its limit, 750 W, all along, and lowers its clock: three numbers fit that, too, and mean nothing.
+# The MI300X always draws its limit, 750 W, and lowers its clock: its three prices mean nothing.
 #
 # ## 8 · Is it worth the way?
 #
 # Data reaches the card over a bus.
 # From *pinned* memory, which the operating system does not move, the card fetches it by itself; *pageable* memory is first copied to a pinned buffer.
-# A launch costs some microseconds, however small the work.
+# Any launch costs some microseconds.
 # A *CUDA graph* records many launches and starts them by one call.
 
 # %% nbgrader={"grade": false, "grade_id": "device_ways", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "device"]
@@ -1534,9 +1531,8 @@ demos.lines(rates, x="KiB at once", y="GB/s", log="xy", title=record.title("Copi
 # Below some size the CPU is done before the GPU has begun.
 # Times grow by powers of the size, which are straight on logarithmic axes, so between two measured sizes we draw a straight line through the *logarithms*.
 #
-# **Predict.** Matrices of n × n are multiplied.
+# **Predict** (*constructed*). Matrices of n × n are multiplied.
 # From which n on does the GPU win, if the matrices are already on the card?
-# (Unless you record a card of your own, the answer comes from a constructed document.)
 
 # %% tags=["guess"]
 guess_gpu_crossover = None  # your guess: n

@@ -23,13 +23,13 @@
 # ![Three steps of ResNet-50 on a V100: host, kernels, copies. With the loader in the loop, no kernel runs for a part of each step. With four workers a step takes 127 ms, another, full of short gaps, 163.](timelines.png)
 #
 # **You need no graphics card, and no torch.** All that is graded works on *documents*, files of measurements.
-# Without a card you read those beside this notebook: four of what others measured on V100s, one of a processor, and one of section 4's times that is *constructed*: a script made its numbers from assumptions, and each figure and verdict says so.
+# Without a card you read those beside this notebook: four that others measured on V100s, one of a processor, and one of section 4's times that is *constructed*: a script made its numbers from assumptions.
 # With torch and a card, the same cells measure yours; Colab lends a T4: *Runtime → Change runtime type*.
 #
 # Lists of quick wins promise: mixed precision 1.5–2×, loader workers up to 1.5×, `torch.compile` 1.1–1.5×, pinned memory 1.1×.
 # Multiplied, that is up to 5 times.
 # On your run they may give 1.05, because the card waited for something else.
-# You write functions that read it off traces, and use them in a lab.
+# You write functions that read this off traces, for a lab.
 #
 # **You will be able to**
 #
@@ -418,11 +418,11 @@ demos.streams(two, title=record.title("Two runs", *two))
 # %% [markdown]
 # While the host loads for 44 ms, the card still has 12 ms of work: only 32 ms are lost.
 # Without them a step is 1.28 times as fast.
-# And two of six steps are slow for another reason.
-# In step 5 one `cudaMemcpyAsync` takes 40 ms: a copy from pageable memory waits for what was queued before, here probably before the recording began.
-# In step 9 all that the host does takes longer; the trace does not tell why.
+# Two steps are slow for other reasons.
+# In step 5 one `cudaMemcpyAsync` takes 40 ms: a copy from pageable memory waits for what was queued before, probably before the recording.
+# In step 9 all host work takes longer; the trace does not tell why.
 #
-# An `.item()` is harder to see: *while* the host waits, the card works; then the queue is empty, and the card stands still whatever the host does.
+# An `.item()` is harder to see: *while* the host waits, the card works; then the queue is empty, and the card stands still.
 
 # %% [markdown]
 # ## 3 · Which op is it?
@@ -759,8 +759,7 @@ print(f"of {len(shared)} names {sum(off)} differ in CPU time")
 #
 # Each part is compared with an earlier one in pairs, and stays if its interval lies above 1 and the loss falls as before.
 #
-# **Predict.** How much of the logarithm of the total speed-up, from "as written" to "all that helped", does AMP give?
-# (Unless you record a card of your own, the answer comes from a constructed document.)
+# **Predict** (*constructed*). How much of the logarithm of the total speed-up, from "as written" to "all that helped", does AMP give?
 
 # %% tags=["guess"]
 guess_gpu_amp_share = None  # your guess, in percent
@@ -1642,7 +1641,7 @@ expect_table(
 # %% [markdown]
 # Each step has a *latency*, whatever it carries, and each byte takes 1/bandwidth.
 # A *tree* takes few steps with whole arrays, a ring many with small parts.
-# (NCCL's trees are pipelined: they send an array in parts, which follow each other through the tree.)
+# (NCCL's trees are pipelined: they send parts.)
 # (From here on, a MB is 10⁶ bytes and a GB 10⁹.)
 #
 # **Predict.** The gradients of ResNet-18, 46.8 MB, take 3.4 ms on a ring of 8 ranks (10 µs a step, 25 GB/s).
@@ -1966,7 +1965,7 @@ for row in record.rows("trace"):
 # %% [markdown]
 # The backward pass is one compiled op, and calls all 404 after its last product.
 # In the other trace `DistributedDataParallel` calls 5.
-# (That run has one rank, so its all-reduces send nothing; its times do not compare.)
+# (Its run has one rank and sends nothing, so its times do not compare.)
 
 # %% nbgrader={"grade": false, "grade_id": "demo_overlap", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 # Compares your buckets with DDP's own, prints what five sizes expose, and draws one.
