@@ -172,9 +172,9 @@ class Plan:
         plan.policy = chosen_policy(course.root)
         settings = read_settings(course.root)
         plan.concepts = concepts
-        plan.concept_points = settings.get("concept_points", 0) == 1
-        plan.lock = settings.get("lock", False)
-        plan.varies = seed is not None or settings.get("variants") == "student"
+        plan.concept_points = settings.concept_points == 1
+        plan.lock = settings.lock
+        plan.varies = seed is not None or settings.variants == "student"
         plan._take_and_stamp(published=track in (None, tracks.use if tracks else None))
         return plan
 

@@ -193,7 +193,7 @@ def _concept_grades(course: Course, lesson: str, percent: bool) -> dict[str, Poi
     from proflab_course.grading.records.concepts import concept_points
     from proflab_course.grading.records.gradebook import Book
 
-    if read_settings(course.root).get("concept_points") != 1:
+    if read_settings(course.root).concept_points != 1:
         problem = f"right answers earn nothing here: write concept_points = 1 into {SETTINGS}"
         raise CourseError(f"{problem} first")
     asked = sum(cell.kind == "test" for cell in read_key(course.source(lesson)).questions)
