@@ -8,7 +8,7 @@ import re
 import statistics
 from collections.abc import Iterable
 
-from proflab_course.grading.submissions.timestamp import which_date
+from proflab_course.course.iso_time import EXAMPLE, which_date
 
 # Hand-ins of a whole class within this time, or half of them within much less.
 _ONE_DOWNLOAD = datetime.timedelta(hours=1)
@@ -90,4 +90,4 @@ def read_american_time(text: str) -> tuple[datetime.datetime | None, str]:
 def unclear_time(text: str) -> str:
     """Return the sentence about a time in a roster that cannot be read."""
     problem = f"the roster's time {text!r} is not clear{which_date(text)}"
-    return f"{problem}: write it as 2026-12-03 14:30:00 UTC"
+    return f"{problem}: {EXAMPLE}"

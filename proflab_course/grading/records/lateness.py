@@ -1,34 +1,27 @@
-"""Read extensions from extensions.csv, and compute a penalty for each day of lateness.
+"""Apply a course's dates: what lateness costs, and what is said of a class's hand-ins and of one.
 
-    student,lesson,due,days
-    s1234567,01_parameters,2026-12-08 18:00 Europe/Zurich,
-    s7654321,*,,2
-
-A line gives one student another due date, or days (1, 0.5) after the due date, for one lesson or
-for all (*). The extension is written into nbgrader's gradebook, where formgrader, feedback and
-export find it. If the file exists, extensions in the gradebook that it does not name are removed.
+The dates are those of `course/dates.py`; where they say nothing, those of nbgrader's gradebook
+count. Grading writes them into the gradebook, where formgrader, feedback and export find them.
 """
 
 from __future__ import annotations
 
+import copy
 import datetime
 import math
-import re
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from nbgrader.plugins import LateSubmissionPlugin
 from traitlets import Float
+from traitlets.config import Config
 
-from proflab_course.course.csv_table import read_csv
-from proflab_course.course.layout import Course, CourseError
-from proflab_course.grading.submissions.timestamp import parse_timestamp
+from proflab_course.course.dates import FILE, Dates, Extension, Penalty
+from proflab_course.course.layout import Course
 
-FILE = "extensions.csv"
-_COLUMNS = ("student", "lesson", "due", "days")
 _DAY = 86_400
-
-Extension = datetime.timedelta | datetime.datetime
+_ENOUGH = 5  # hand-ins of which somebody would be late, if lateness were known
 
 
 class PenaltyPerDay(LateSubmissionPlugin):
@@ -47,85 +40,37 @@ class PenaltyPerDay(LateSubmissionPlugin):
         return min(score, score * self.per_day * days) if days > 0 else None
 
 
-@dataclass(frozen=True)
-class _Line:
-    """One line of the file: `lesson` is a lesson's name, or * for all."""
-
-    student: str
-    lesson: str
-    extension: Extension
-    where: str
-
-
-def read_extensions(course: Course, lesson: str) -> dict[str, Extension] | None:
-    """Return each student's extension for a lesson; None where the course has no extensions.csv.
-
-    A line for the lesson overrides one for all. Raises CourseError, with the number of the line,
-    for a line that cannot be read.
-    """
-    lines = _read_lines(course)
-    if lines is None:
-        return None
-    for_all = {line.student: line.extension for line in lines if line.lesson == "*"}
-    return for_all | {line.student: line.extension for line in lines if line.lesson == lesson}
+def with_penalty(config: Config, penalty: Penalty | None) -> Config:
+    """Return nbgrader's settings with the penalty of the course's dates, if these have one."""
+    if penalty is None:
+        return config
+    changed = copy.deepcopy(config)
+    changed.AssignLatePenalties.plugin_class = PenaltyPerDay
+    changed.PenaltyPerDay.per_day = penalty.per_day
+    changed.PenaltyPerDay.free_days = float(penalty.free_days)
+    return changed
 
 
-def unknown_students(course: Course, known: Container[str]) -> list[str]:
-    """Return the lines of the file that name no student of the course, each with that name.
+def rule_of(plugin: Any) -> str:
+    """Return what lateness costs by nbgrader's plugin, in words; "" if it costs nothing."""
+    if isinstance(plugin, PenaltyPerDay):
+        return Penalty(plugin.per_day, plugin.free_days).told if plugin.per_day else ""
+    if type(plugin) is not LateSubmissionPlugin:
+        return f"what {type(plugin).__name__} of jupyter_config.py says"
+    return "all points" if plugin.penalty_method == "zero" else ""
+
+
+def unknown_students(course: Course, dates: Dates, known: Container[str]) -> list[str]:
+    """Return the places of extensions that name no student of the course, each with that name.
 
     known: the students in the gradebook, which has those of a class list. Students with a folder
     in submitted/ are known, too.
     """
     return [
         f"{line.where}: {line.student}"
-        for line in _read_lines(course) or []
+        for line in dates.extensions or ()
         if line.student not in known and not (course.root / "submitted" / line.student).is_dir()
     ]
-
-
-def _read_lines(course: Course) -> list[_Line] | None:
-    """Return the lines of extensions.csv; None where there is no such file."""
-    path = course.root / FILE
-    if not path.exists():
-        return None
-    table = read_csv(path)
-    names = set(table.header)
-    if not {"student", "lesson"} <= names or not {"due", "days"} & names:
-        raise CourseError(f"{FILE} must begin with the line `{','.join(_COLUMNS)}`")
-    lines = []
-    for number, given in table.records():
-        cells = {name: given.get(name, "").strip() for name in _COLUMNS}
-        where = f"{FILE}, line {number}"
-        if not re.fullmatch(r"[^/\0]+", cells["student"]) or cells["student"] in (".", ".."):
-            raise CourseError(f"{where}: {cells['student']!r} is not the name of a student")
-        lesson = _lesson(course, cells["lesson"], where)
-        lines.append(_Line(cells["student"], lesson, _extension(cells, where), where))
-    return lines
-
-
-def _lesson(course: Course, given: str, where: str) -> str:
-    try:
-        return given if given == "*" else course.lesson(given, "source")
-    except CourseError as error:
-        raise CourseError(f"{where}: {error}; write * for all lessons") from None
-
-
-def _extension(cells: dict[str, str], where: str) -> Extension:
-    if bool(cells["due"]) == bool(cells["days"]):
-        raise CourseError(f"{where}: give either a due date or days")
-    if cells["due"]:
-        given = parse_timestamp(cells["due"])
-        if given.at is None:
-            raise CourseError(
-                f"{where}: the due date {cells['due']!r} is not clear; "
-                "write it as 2026-12-03 14:30:00 UTC"
-            )
-        return given.at
-    try:
-        days = float(cells["days"])
-        return datetime.timedelta(days=days)
-    except (ValueError, OverflowError):
-        raise CourseError(f"{where}: {cells['days']!r} is not a number of days") from None
 
 
 def as_timedelta(
@@ -135,3 +80,120 @@ def as_timedelta(
     if due is None:
         return None  # an extension needs a due date to be added to
     return extension - due if isinstance(extension, datetime.datetime) else extension
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """Hold a lesson's due date and a class's hand-ins: times in UTC and without a zone.
+
+    due: None if none is known. in_book: what the gradebook has, as of the last grading.
+    listed: whether the course's own file says it.
+    handed: when each student handed in, None if unknown. extensions: by student.
+    rule: what lateness costs, in words; "" for nothing.
+    """
+
+    dates: Dates
+    due: datetime.datetime | None
+    in_book: datetime.datetime | None
+    listed: bool
+    handed: Mapping[str, datetime.datetime | None]
+    extensions: Mapping[str, Extension]
+    rule: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        dates: Dates,
+        lesson: str,
+        in_book: datetime.datetime | None,
+        handed: Mapping[str, datetime.datetime | None],
+        extensions: Mapping[str, Extension],
+        rule: str = "",
+    ) -> Deadline:
+        """Return a lesson's deadline; in_book: the due date that nbgrader's gradebook has.
+
+        extensions: those in the gradebook; the files' go before them.
+        """
+        due, listed = dates.due.get(lesson, in_book), dates.extensions_of(lesson)
+        mine = dates.penalty(lesson)
+        rule = mine.told if mine else rule
+        given = extensions if listed is None else listed
+        return cls(dates, due, in_book, lesson in dates.due, handed, given, rule)
+
+    def due_of(self, student: str) -> datetime.datetime | None:
+        """Return a student's own due date, with an extension."""
+        extra = as_timedelta(self.extensions.get(student), self.due)
+        return self.due if self.due is None or extra is None else self.due + extra
+
+    @property
+    def told(self) -> list[str]:
+        """Return sentences on the due date, the class, and what looks like a wrong date."""
+        if self.due is None:
+            known = f"{FILE} has none" if self.dates.zone else f"{FILE} may name one"
+            return [f"no due date is known, so nobody is late ({known})"]
+        late = [s for s, at in self.handed.items() if at and at > (self.due_of(s) or at)]
+        timed = sum(at is not None for at in self.handed.values())
+        parts = [f"{len(late)} of {_count(timed, 'hand-in')} late"]
+        if unknown := len(self.handed) - timed:
+            parts.append(f"{unknown} without a time of submission")
+        if more := sum(student in self.extensions for student in self.handed):
+            parts.append(f"{more} with an extension")
+        found = [f"due {self.shown_due}: {', '.join(parts)}"]
+        if self.rule:
+            found.append(f"lateness costs {self.rule}")
+        return [*found, *self._asked(len(late), timed)]
+
+    @property
+    def shown_due(self) -> str:
+        """Return the due date, and where it is from."""
+        if self.due is None:
+            return ""
+        if not self.listed:  # as nbgrader understood it, which reads 03.12.2026 as 12 March
+            return f"{Dates().shown(self.due)}, as nbgrader's gradebook has it"
+        return f"{self.dates.shown(self.due)} ({FILE})"
+
+    def _asked(self, late: int, timed: int) -> list[str]:
+        """Return the question whether a date is right by which all are late, or nobody is."""
+        where = f"it stands in {FILE}"
+        if not self.listed:
+            where = f"nbgrader reads 03.12.2026 as 12 March; write it into {FILE}"
+        mean = f"is this the due date that you mean? ({where})"
+        if timed > 1 and late == timed:
+            return [f"all {timed} hand-ins are late: {mean}"]
+        if timed >= _ENOUGH and not late and self.rule:
+            return [f"none of {timed} hand-ins is late: {mean}"]
+        return []
+
+    @property
+    def outdated(self) -> list[str]:
+        """Return a sentence if the class was graded by another due date."""
+        if self.due == self.in_book:
+            return []
+        was = self.dates.shown(self.in_book) if self.in_book else "none"
+        return [f"graded when the due date was {was}: run `proflab grade` again"]
+
+    def told_to(self, student: str) -> str:
+        """Return sentences for a student's page: the due date, and when the hand-in came."""
+        due, at = self.due_of(student), self.handed.get(student)
+        if due is None:
+            return ""
+        extended = ", with your extension" if due != self.due else ""
+        said = f"Due {self.dates.shown(due)}{extended}."
+        if at is None:
+            return said
+        late = at - due
+        how = f", {_duration(late)} late" if late > datetime.timedelta(0) else ", in time"
+        return f"{said} Handed in {self.dates.shown(at)}{how}."
+
+
+def _duration(time: datetime.timedelta) -> str:
+    """Return a time in its two largest units: "1 day 3 hours", "5 minutes"."""
+    minutes = max(1, round(time.total_seconds() / 60))
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    parts = [(days, "day"), (hours, "hour"), (minutes, "minute")]
+    return " ".join([_count(n, what) for n, what in parts if n][:2])
+
+
+def _count(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
