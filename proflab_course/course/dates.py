@@ -66,7 +66,9 @@ class Penalty:
 
     @property
     def told(self) -> str:
-        """Return the rule in words."""
+        """Return the rule in words; "" where lateness costs nothing."""
+        if not self.per_day:
+            return ""
         days = f"{self.free_days:g} free day{'' if self.free_days == 1 else 's'}"
         after = f" after {days}" if self.free_days else ""
         return f"{100 * self.per_day:g} % of a student's points for each day that has begun{after}"
@@ -128,7 +130,10 @@ class Dates:
         if said.extension is not None:
             own = [_of_entry(course, e, zone, n) for n, e in enumerate(said.extension, 1)]
             listed = [*own, *(listed or ())]
-        return cls(zone, due, penalties, _each_once(listed))
+        lines = _each_once(listed)
+        for line in lines or ():
+            _refuse_early(line, due.get(line.lesson), zone)
+        return cls(zone, due, penalties, lines)
 
     def penalty(self, lesson: str) -> Penalty | None:
         """Return what lateness costs in a lesson; None where the file does not say."""
@@ -263,6 +268,16 @@ def _days(given: float | str, where: str) -> datetime.timedelta:
         what = f"{given} days take time away instead of giving more"
         raise CourseError(f"{where}: {what}: write a number above 0")
     return extension
+
+
+def _refuse_early(
+    line: Line, due: datetime.datetime | None, zone: zoneinfo.ZoneInfo | None
+) -> None:
+    """Raise CourseError for an extension that ends before its lesson is due for all."""
+    end = line.extension
+    if due is not None and isinstance(end, datetime.datetime) and end < due:
+        early = f"{shown_time(end, zone)} is before the due date of {line.lesson}"
+        raise CourseError(f"{line.where}: {early}, {shown_time(due, zone)}: give a later time")
 
 
 def _each_once(lines: list[Line] | None) -> tuple[Line, ...] | None:

@@ -22,6 +22,7 @@ class Row:
     """Hold a row's cells by the names of their columns, and the place of its line."""
 
     where: str
+    line: int
     cells: Mapping[str, str]
 
     def __getitem__(self, column: str) -> str:
@@ -83,7 +84,7 @@ class HandTable:
             if beyond := [cell for cell in typed[len(self.header) :] if cell]:
                 what = f"{beyond[0][:_MOST_SHOWN]!r} stands beyond the last column"
                 raise CourseError(f"{where}: {what}: put a text with a comma into quotes")
-            row = Row(where, dict(zip(self.header, typed, strict=False)))
+            row = Row(where, line, dict(zip(self.header, typed, strict=False)))
             about = tuple(row[name] for name in key)
             if key and about in seen:
                 what = f"{' and '.join(about)} stand" if len(key) > 1 else f"{about[0]} stands"

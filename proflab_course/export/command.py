@@ -126,6 +126,9 @@ def _write(
     if filled.unmarked:
         print("left blank because the essay has no mark yet (--without-essay leaves it out):")
         print("".join(f"  {student}\n" for student in filled.unmarked), end="")
+    if filled.absent:
+        print(f"graded, but without a line in {path.name} (have they left the course?):")
+        print("".join(f"  {student}\n" for student in filled.absent), end="")
     if filled.without:
         print("without a grade, left as they were:")
         print("".join(f"  {name}\n" for name in filled.without), end="")

@@ -479,3 +479,42 @@ def test_minutes_are_computed_where_a_table_has_them_and_typed_where_none_has(tm
     (course.root / "modules/tracks.toml").unlink()
     typed = {s.name: s.minutes for s in sections(Plan.read(course).taken["01_shop"].lesson)}
     assert typed["1"] == 25
+
+
+# ── a course that changes its track ──────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def changed_track(tmp_path, monkeypatch):
+    """A course built in a track of two lessons that now takes one of a single lesson."""
+    course = make_shop(tmp_path)
+    build(course, audit="static")
+    declare_privately(course, 'use = "hour"')
+    monkeypatch.chdir(course.root)
+    return course
+
+
+def test_lessons_of_a_former_track_are_named_and_removed_when_asked_for(changed_track, capsys):
+    assert main(["build", "--audit", "static"]) == 0
+    assert (
+        "note: source/ and release/ have 02_cart, which the track does" in capsys.readouterr().out
+    )
+    assert main(["build", "--audit", "static", "--remove-former"]) == 0
+    assert "source/02_cart and release/02_cart are removed" in capsys.readouterr().out
+    assert changed_track.lessons("source") == changed_track.lessons("release") == ["01_shop"]
+    assert main(["build", "--audit", "static"]) == 0
+    assert "02_cart" not in capsys.readouterr().out
+
+
+def test_a_former_lesson_that_was_handed_in_stays(changed_track, capsys):
+    (changed_track.root / "submitted/anna/02_cart").mkdir(parents=True)
+    assert main(["build", "--audit", "static", "--remove-former"]) == 0
+    assert "note: 02_cart: there are hand-ins, so these lessons stay" in capsys.readouterr().out
+    assert changed_track.source("02_cart").exists()
+
+
+def test_a_lesson_that_a_track_like_the_courses_own_adds_is_not_former(changed_track, capsys):
+    more = '[track.more]\ntitle = "More"\ntext = "Carts."\nhours = 2\nlike = "hour"\n'
+    declare_privately(changed_track, f'use = "hour"\n{more}02_cart = ["cart"]\n')
+    assert main(["build", "--audit", "static"]) == 0
+    assert "the track does not have" not in capsys.readouterr().out

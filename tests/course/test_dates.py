@@ -138,6 +138,10 @@ EXTENSION = '[[extension]]\nstudent = "anna"\nlesson = "01"\n'
             "extension, number 1): keep one of the two",
         ),
         (
+            f'due = {{ 01 = "2026-12-01 18:00" }}\n{EXTENSION}due = "2026-11-08 18:00"',
+            "extension, number 1: 2026-11-08 18:00 Europe/Zurich is before the due date of 01_f",
+        ),
+        (
             "due = 1\ndue = 2\n",
             "private/dates.toml is not TOML (Cannot overwrite a value (at line 3",
         ),

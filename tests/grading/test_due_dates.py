@@ -65,6 +65,12 @@ def test_an_extension_of_the_file_counts_for_one_student(course):
     }
 
 
+def test_an_extension_for_all_lessons_takes_no_time_from_one_that_is_due_later(course):
+    more = f'{PENALTY}[[extension]]\nstudent = "second"\nlesson = "*"\ndue = "2026-02-01 10:00"\n'
+    write_dates(course, "2026-03-01 12:00", more)
+    assert {row.penalty for row in grade(course).values()} == {25}
+
+
 def test_an_unknown_student_of_the_file_is_named_and_the_class_is_graded(course):
     more = '[[extension]]\nstudent = "s9999"\nlesson = "*"\ndays = 2\n'
     write_dates(course, "2026-03-09 10:00", more)

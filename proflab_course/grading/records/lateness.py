@@ -76,10 +76,15 @@ def unknown_students(course: Course, dates: Dates, known: Container[str]) -> lis
 def as_timedelta(
     extension: Extension | None, due: datetime.datetime | None
 ) -> datetime.timedelta | None:
-    """Return an extension as nbgrader stores it: the time after the lesson's due date."""
+    """Return an extension as nbgrader stores it: the time after the lesson's due date.
+
+    One for all lessons that ends before this one is due gives no more time, and takes none.
+    """
     if due is None:
         return None  # an extension needs a due date to be added to
-    return extension - due if isinstance(extension, datetime.datetime) else extension
+    if isinstance(extension, datetime.datetime):
+        return max(extension - due, datetime.timedelta(0))
+    return extension
 
 
 @dataclass(frozen=True)
