@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import datetime
 import functools
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tqdm import tqdm
 
@@ -19,17 +17,14 @@ from proflab_course.collect.lesson_stamps import refuse_other_lesson
 from proflab_course.collect.platforms import PLATFORMS, is_group_name, sort_entries
 from proflab_course.collect.roster import Roster, Student, is_student_id, student_without_roster
 from proflab_course.collect.store import Stored, entry_paths, last_attempts, store
-from proflab_course.collect.times import read_platform_time, unclear_time
+from proflab_course.collect.times import Clock, read_platform_time, unclear_time
 from proflab_course.course.csv_table import harmless
-from proflab_course.course.dates import FILE, Dates
-from proflab_course.course.iso_time import from_clock, has_zone, read_zone
+from proflab_course.course.dates import FILE
+from proflab_course.course.iso_time import has_zone
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.words import few
 from proflab_course.grading.lock import only_grading
 from proflab_course.grading.submissions.timestamp import parse_timestamp, read_timestamp
-
-if TYPE_CHECKING:
-    from proflab_course.grading.records.lateness import Deadline
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,45 +67,6 @@ def run(arguments: argparse.Namespace) -> int:
     refuse_other_lesson(found.attempts, lesson, lessons, source)
     with only_grading(course, lesson):
         return _Collecting(course, lesson, found, roster, zone).run()
-
-
-@dataclass
-class Clock:
-    """The clock by which a platform writes times; zone: None for this machine's.
-
-    used: whether a time without a zone was read by it.
-    """
-
-    dates: Dates
-    zone: datetime.tzinfo | None
-    source: str
-    used: bool = False
-
-    @classmethod
-    def chosen(cls, course: Course, option: str | None) -> Clock:
-        """Return the clock of the option --timezone, else of the course, else of this machine."""
-        dates = Dates.read(course)
-        if option is not None:
-            return cls(dates, read_zone(option, "--timezone"), f"{option} (--timezone)")
-        if dates.zone is not None:
-            return cls(dates, dates.zone, f"{dates.zone.key} ({FILE})")
-        name = datetime.datetime.now().astimezone().tzname()
-        return cls(dates, None, f"{name}, this machine's zone")
-
-    @property
-    def told(self) -> str:
-        """Return what is printed of it."""
-        mend = f": give --timezone, or write zone into {FILE}, if the platform has another"
-        return f"times without a zone were read as {self.source}{'' if self.zone else mend}"
-
-    def in_utc(self, at: datetime.datetime) -> tuple[datetime.datetime, str]:
-        """Return a platform's time in UTC, and what is odd about it."""
-        with contextlib.suppress(OverflowError, ValueError, OSError):  # in the years 1 and 9999
-            if at.tzinfo:
-                return at.astimezone(datetime.UTC).replace(tzinfo=None), ""
-            self.used = True
-            return from_clock(at, self.zone)
-        return at.replace(tzinfo=None), ""
 
 
 class _Collecting:
@@ -282,6 +238,9 @@ class _Collecting:
 
     def _notes(self) -> Iterator[str]:
         """Yield how times and ids were read, and how the class stands to the due date."""
+        from proflab_course.grading.records.gradebook import Book
+        from proflab_course.grading.records.lateness import read_deadline
+
         if self.clock.used:
             yield self.clock.told
         yield from self.roster.notes if self.roster else ()
@@ -290,22 +249,13 @@ class _Collecting:
             for folder in sorted((self.course.root / "submitted").glob(f"*/{self.lesson}"))
         }
         if handed:
-            yield from _deadline(self.course, self.lesson, self.clock.dates, handed).told
+            with Book(self.course.gradebook) as book:
+                yield from read_deadline(book, self.lesson, self.clock.dates, handed).told
 
     def _missing(self) -> list[Student]:
         folder = self.course.root / "submitted"
         students = self.roster.students if self.roster else []
         return [s for s in students if not (folder / s.id / self.lesson).is_dir()]
-
-
-def _deadline(
-    course: Course, lesson: str, dates: Dates, handed: dict[str, datetime.datetime | None]
-) -> Deadline:
-    """Return a lesson's due date, and the hand-ins that lie in submitted/."""
-    from proflab_course.grading.records.gradebook import Book
-
-    with Book(course.gradebook) as book:
-        return book.deadline(lesson, dates, handed)
 
 
 def _write_names(course: Course, students: list[Student]) -> None:

@@ -29,6 +29,10 @@ def _are_numbers(lessons: list[str]) -> bool:
     return all(re.fullmatch(r"\d\d", each, re.ASCII) for each in lessons)
 
 
+def _is_short(regrade: bool | str) -> bool:
+    return len(str(regrade)) <= _MOST_REGRADE
+
+
 @dataclass(frozen=True)
 class Settings:
     """Hold the choices; a default is what an instructor has who chose nothing.
@@ -46,10 +50,7 @@ class Settings:
         Annotated[list[str], Must('a list of numbers such as ["01", "02"]', _are_numbers)] | None
     ) = None
     lock: bool = False
-    regrade: Annotated[
-        bool | str,
-        Must(f"true, false or {_WHERE}", lambda value: len(str(value)) <= _MOST_REGRADE),
-    ] = True
+    regrade: Annotated[bool | str, Must(f"true, false or {_WHERE}", _is_short)] = True
 
 
 @dataclass(frozen=True)

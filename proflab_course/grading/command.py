@@ -219,7 +219,7 @@ def grade_class(
     from traitlets.config.loader import PyFileConfigLoader
 
     from proflab_course.grading.records.gradebook import Book
-    from proflab_course.grading.records.lateness import with_penalty
+    from proflab_course.grading.records.lateness import read_deadline, set_due, with_penalty
     from proflab_course.grading.records.nbgrader_plugin import gives_partial_credit
 
     lesson = course.lesson(lesson, "source")
@@ -243,7 +243,7 @@ def grade_class(
                 remove_parts(course, lesson, work)
             if (changed := book.register(key)) and notes is not None:
                 notes.append(f"{lesson}: {changed}")
-            book.set_due(lesson, dates)
+            set_due(book, lesson, dates)
             known = book.standings(lesson)
             due = [w for w in works if regrade or needs_grading(course, key, w, known)]
             support = course.source(lesson).parent
@@ -260,7 +260,7 @@ def grade_class(
             unchanged = [w.student for w in works if w.student not in fresh]
             book.update_penalties(key, unchanged)
             if works and notes is not None:
-                notes += book.deadline(lesson, dates).told
+                notes += read_deadline(book, lesson, dates).told
             return make_rows(book, key, works, fresh, nowhere)
 
 

@@ -226,6 +226,7 @@ def read_summary(course: Course, lesson: str, public: bool = False, ids: bool = 
     public: without names, ids and hidden cases; ids: without names.
     """
     from proflab_course.grading.records.gradebook import Book
+    from proflab_course.grading.records.lateness import read_deadline
 
     key = read_key(course.source(lesson))
     if not course.gradebook.exists():
@@ -233,7 +234,7 @@ def read_summary(course: Course, lesson: str, public: bool = False, ids: bool = 
     with Book(course.gradebook) as book:
         outcomes, scores = book.outcomes(lesson), book.scores(lesson)
         people = book.people()
-        deadline = book.deadline(lesson, Dates.read(course))
+        deadline = read_deadline(book, lesson, Dates.read(course))
     if not outcomes:
         raise CourseError(f"lesson {lesson} is not graded yet: run `proflab grade {lesson}` first")
     summary = summarise(key, outcomes, scores, list(people), public)

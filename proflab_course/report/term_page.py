@@ -142,6 +142,7 @@ def read_term(course: Course, ids: bool = False, essay: bool = True) -> Term:
     """
     from proflab_course.grading.points import total_points
     from proflab_course.grading.records.gradebook import Book
+    from proflab_course.grading.records.lateness import read_deadline
 
     if not course.gradebook.exists():
         raise CourseError("nothing is graded yet: run `proflab grade LESSON` first")
@@ -168,7 +169,7 @@ def read_term(course: Course, ids: bool = False, essay: bool = True) -> Term:
             weight = most
             if tracks and track and track.weight == "minutes":
                 weight = _minutes(tracks, track, name)
-            deadline = book.deadline(name, dates)
+            deadline = read_deadline(book, name, dates)
             due = deadline.told[0] if deadline.due else ""
             found = TermLesson(name, most, weight, median, len(points), summary.time, due)
             term.lessons.append(found)

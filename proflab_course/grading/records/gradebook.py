@@ -11,7 +11,7 @@ import datetime
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,19 +30,18 @@ from nbgrader.api import (
 from sqlalchemy import Column, Integer, MetaData, String, Table, Text, bindparam, func, select
 from traitlets.config import Config
 
-from proflab_course.course.dates import Dates, Extension
+from proflab_course.course.dates import Extension
 from proflab_course.grading.answer_key import Key
 from proflab_course.grading.grade_notebook import CaseResult, Graded
 from proflab_course.grading.records.changed_cells import FORMER
 from proflab_course.grading.records.clear_errors import clear_errors
 from proflab_course.grading.records.first_rows import FirstRows, Marks, ensure_student
-from proflab_course.grading.records.lateness import Deadline, as_timedelta, rule_of
+from proflab_course.grading.records.lateness import as_timedelta
 from proflab_course.grading.records.new_gradebook import make_tables
 from proflab_course.grading.records.queries import (
     EssayMark,
     Standing,
     read_essays,
-    read_handed,
     read_scores,
     read_standings,
 )
@@ -295,30 +294,6 @@ class Book:
             if penalty is not None:
                 penalty = self.penalties._check_late_penalty(notebook, penalty)
                 notebook.late_submission_penalty = penalty
-
-    def set_due(self, assignment: str, dates: Dates) -> None:
-        """Write a lesson's due date into nbgrader's row, if the course's dates have one."""
-        if assignment in dates.due:
-            with self.transaction() as book:
-                book.find_assignment(assignment).duedate = dates.due[assignment]
-
-    def deadline(
-        self,
-        assignment: str,
-        dates: Dates,
-        handed: Mapping[str, datetime.datetime | None] | None = None,
-    ) -> Deadline:
-        """Return a lesson's due date and its hand-ins.
-
-        handed: when students handed in, where that is not yet in the gradebook.
-        """
-        with clear_errors(self.path), self.gradebook.engine.connect() as connection:
-            due, known = read_handed(connection, assignment)
-        if handed is None:
-            handed = {student: at for student, (at, _) in known.items()}
-        more = {student: extra for student, (_, extra) in known.items() if extra is not None}
-        rule = rule_of(self.penalties.plugin_inst)
-        return Deadline.of(dates, assignment, due, handed, more, rule)
 
     def update_penalties(self, key: Key, students: list[str]) -> None:
         """Compute the penalties of hand-ins that are not graded again.

@@ -11,7 +11,7 @@ import datetime
 import math
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nbgrader.plugins import LateSubmissionPlugin
 from traitlets import Float
@@ -19,6 +19,11 @@ from traitlets.config import Config
 
 from proflab_course.course.dates import FILE, Dates, Extension, Penalty
 from proflab_course.course.layout import Course
+from proflab_course.grading.records.clear_errors import clear_errors
+from proflab_course.grading.records.queries import read_handed
+
+if TYPE_CHECKING:
+    from proflab_course.grading.records.gradebook import Book
 
 _DAY = 86_400
 _ENOUGH = 5  # hand-ins of which somebody would be late, if lateness were known
@@ -189,6 +194,31 @@ class Deadline:
         late = at - due
         how = f", {_duration(late)} late" if late > datetime.timedelta(0) else ", in time"
         return f"{said} Handed in {self.dates.shown(at)}{how}."
+
+
+def set_due(book: Book, lesson: str, dates: Dates) -> None:
+    """Write a lesson's due date into nbgrader's row, if the course's dates have one."""
+    if lesson in dates.due:
+        with book.transaction() as rows:
+            rows.find_assignment(lesson).duedate = dates.due[lesson]
+
+
+def read_deadline(
+    book: Book,
+    lesson: str,
+    dates: Dates,
+    handed: Mapping[str, datetime.datetime | None] | None = None,
+) -> Deadline:
+    """Return a lesson's deadline.
+
+    handed: when students handed in, where that is not yet in the gradebook.
+    """
+    with clear_errors(book.path), book.gradebook.engine.connect() as connection:
+        due, known = read_handed(connection, lesson)
+    if handed is None:
+        handed = {student: at for student, (at, _) in known.items()}
+    more = {student: extra for student, (_, extra) in known.items() if extra is not None}
+    return Deadline.of(dates, lesson, due, handed, more, rule_of(book.penalties.plugin_inst))
 
 
 def _duration(time: datetime.timedelta) -> str:
