@@ -238,8 +238,8 @@ class _Collecting:
 
     def _notes(self) -> Iterator[str]:
         """Yield how times and ids were read, and how the class stands to the due date."""
+        from proflab_course.grading.records.deadline import read_deadline
         from proflab_course.grading.records.gradebook import Book
-        from proflab_course.grading.records.lateness import read_deadline
 
         if self.clock.used:
             yield self.clock.told

@@ -218,8 +218,9 @@ def grade_class(
     """
     from traitlets.config.loader import PyFileConfigLoader
 
+    from proflab_course.grading.records.deadline import read_deadline, set_due
     from proflab_course.grading.records.gradebook import Book
-    from proflab_course.grading.records.lateness import read_deadline, set_due, with_penalty
+    from proflab_course.grading.records.lateness import with_penalty
     from proflab_course.grading.records.nbgrader_plugin import gives_partial_credit
 
     lesson = course.lesson(lesson, "source")

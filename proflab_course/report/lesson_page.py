@@ -225,8 +225,8 @@ def read_summary(course: Course, lesson: str, public: bool = False, ids: bool = 
 
     public: without names, ids and hidden cases; ids: without names.
     """
+    from proflab_course.grading.records.deadline import read_deadline
     from proflab_course.grading.records.gradebook import Book
-    from proflab_course.grading.records.lateness import read_deadline
 
     key = read_key(course.source(lesson))
     if not course.gradebook.exists():

@@ -141,8 +141,8 @@ def read_term(course: Course, ids: bool = False, essay: bool = True) -> Term:
     ids: without the names of students; essay: count the points given by hand.
     """
     from proflab_course.grading.points import total_points
+    from proflab_course.grading.records.deadline import read_deadline
     from proflab_course.grading.records.gradebook import Book
-    from proflab_course.grading.records.lateness import read_deadline
 
     if not course.gradebook.exists():
         raise CourseError("nothing is graded yet: run `proflab grade LESSON` first")

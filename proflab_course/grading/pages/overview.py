@@ -32,7 +32,7 @@ from proflab_course.grading.answer_key import kind_of, meta
 from proflab_course.grading.pages.ask import Ask, ask, root_of
 from proflab_course.grading.pages.board import Name, boards, names_shown
 from proflab_course.grading.pages.inert import readable
-from proflab_course.grading.records.lateness import Deadline
+from proflab_course.grading.records.deadline import Deadline
 from proflab_course.grading.records.queries import (
     TABLES,
     read_aliases,
