@@ -86,6 +86,7 @@ class _Collecting:
         self.rows: list[tuple[str, str, Stored]] = []
         self.all_taken = not found.left_out
         self.untimed: list[str] = []
+        self.any_time = False  # of submission, from the archive or the roster
 
     def run(self) -> int:
         """Store every student's last attempt, and print the fate of all files."""
@@ -184,6 +185,7 @@ class _Collecting:
                 self._refuse(attempt, f"{why}: nobody knows which is the last, remove the others")
             return
         last, earlier = last_attempts(attempts)
+        self.any_time |= last.at is not None
         for attempt in earlier:
             self.not_taken |= dict.fromkeys(entry_paths(attempt), "is an earlier attempt")
         own_times = self.found.platform == "folder"
@@ -219,7 +221,7 @@ class _Collecting:
             print("\non the roster, without a hand-in of this lesson:")
             for student in missing:
                 print(f"  {student.id}  {student.called}".rstrip())
-        if self.found.platform == "Canvas" and not any(a.at for a in self.found.attempts):
+        if self.found.platform == "Canvas" and not self.any_time:
             print(
                 "\nCanvas's archive has no times: lateness needs a roster with a column `submitted`"
             )

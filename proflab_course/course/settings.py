@@ -2,7 +2,7 @@
 
 [course]
 ai = "tutor"       # the policy on AI assistants, of build/policies.toml
-board = "names"    # what a class sees of each other in races: BOARDS
+board = "names"    # what a class sees of each other in races: see Settings
 variants = "student"  # whose numbers hidden cases have: one's own, or those of the class
 concept_points = 1 # a right answer to a concept question is a point beside the 100
 lessons = ["01", "02"]  # those that a class has had, for the inventory; else the track's

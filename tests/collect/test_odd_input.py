@@ -305,12 +305,14 @@ def test_an_id_that_a_spreadsheet_has_rounded_is_named(course, tmp_path, capsys)
         ("Monday, 30 November 2026, 6:00 PM", "2026-11-30 17:00:00 UTC"),
     ],
 )
-def test_the_rosters_times_give_canvas_its_own(course, tmp_path, said, utc):
+def test_the_rosters_times_give_canvas_its_own(course, tmp_path, capsys, said, utc):
     source = archive(tmp_path, {f"leeann_104_98766_{LESSON}.ipynb": solved("ann")})
     assert collect(source) == 0
+    assert "Canvas's archive has no times" in capsys.readouterr().out
     text = f'student_id,canvas_id,name,submitted\n104,104,Ann Lee,"{said}"\n'
     options = ["--roster", str(roster(tmp_path, text)), "--timezone", "Europe/Zurich"]
     assert collect(source, *options) == 0
+    assert "has no times" not in capsys.readouterr().out
     assert stamp(course, "104") == f"{utc}\n"
 
 
