@@ -71,7 +71,7 @@ class Penalty:
             return ""
         days = f"{self.free_days:g} free day{'' if self.free_days == 1 else 's'}"
         after = f" after {days}" if self.free_days else ""
-        return f"{100 * self.per_day:g} % of a student's points for each day that has begun{after}"
+        return f"{100 * self.per_day:g} % of the points for each day that has begun{after}"
 
 
 @dataclass(frozen=True)
@@ -169,11 +169,10 @@ def _by_lesson(course: Course, table: Mapping, key: str = "due") -> Iterator[tup
 
 def _lesson(course: Course, given: str, where: str) -> str:
     """Return a lesson's name; it may be one that the course's track does not have."""
-    names = sorted({*course.lessons(), *course.lessons("source")})
-    meant = [name for name in names if given in (name, name[:2], str(int(name[:2])))]
-    if len(meant) != 1:
-        raise CourseError(f"{where}: there is no lesson {given!r} (there is {', '.join(names)})")
-    return meant[0]
+    try:
+        return course.lesson(given, "modules", "source")
+    except CourseError as error:
+        raise CourseError(f"{where}: {error}") from None
 
 
 def _due(

@@ -238,8 +238,9 @@ def read_summary(course: Course, lesson: str, public: bool = False, ids: bool = 
     if not outcomes:
         raise CourseError(f"lesson {lesson} is not graded yet: run `proflab grade {lesson}` first")
     summary = summarise(key, outcomes, scores, list(people), public)
-    told = deadline.told
-    summary.due = told[:1] if public else [*told, *deadline.outdated]
+    summary.due = [*deadline.told, *deadline.outdated]
+    if public:
+        summary.due = deadline.told[:1] if deadline.due else []
     summary.people = {} if public or ids else people
     asked = Log(course.root).requests().values()
     summary.waiting = sum(r.lesson == lesson and not r.answers for r in asked)

@@ -46,11 +46,9 @@ def test_a_date_is_shown_by_the_courses_clock_with_its_zone(tmp_path):
 def test_a_lesson_has_its_own_penalty_or_that_of_all(tmp_path):
     text = '[penalty]\n"*" = { per_day = 0.1 }\n02 = { per_day = 0.5, free_days = 2 }\n'
     dates = read(tmp_path, ZURICH + text)
-    assert dates.penalty("01_first").told == (
-        "10 % of a student's points for each day that has begun"
-    )
+    assert dates.penalty("01_first").told == ("10 % of the points for each day that has begun")
     assert dates.penalty("02_second").told == (
-        "50 % of a student's points for each day that has begun after 2 free days"
+        "50 % of the points for each day that has begun after 2 free days"
     )
 
 
@@ -105,7 +103,10 @@ EXTENSION = '[[extension]]\nstudent = "anna"\nlesson = "01"\n'
             'due = { 01 = "2026-10-25 02:30" }',
             "due.01: clocks show 2026-10-25 02:30 twice, because",
         ),
-        ('due = { 09 = "2026-12-01 18:00" }', "due.09: there is no lesson '09' (there is 01_first"),
+        (
+            'due = { 09 = "2026-12-01 18:00" }',
+            "due.09: there is no lesson '09' in modules/ or source/ (there is 01_f",
+        ),
         (
             'due = { 01 = "2026-12-01 18:00", 01_first = "2026-12-02 18:00" }',
             "due.01_first: 01 is the same lesson: keep one of the two",

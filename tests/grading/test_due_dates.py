@@ -85,7 +85,7 @@ def test_grading_shows_the_date_its_zone_and_what_lateness_costs(course, capsys,
     out = grading(course, capsys, monkeypatch)
     date = "due 2026-03-01 10:00 Europe/Zurich (private/dates.toml)"
     assert f"note: {date}: 1 of 2 hand-ins late\n" in out
-    assert "note: lateness costs 25 % of a student's points for each day that has begun\n" in out
+    assert "note: lateness costs 25 % of the points for each day that has begun\n" in out
     assert "is this the due date" not in out
 
 
@@ -119,6 +119,13 @@ def test_without_a_date_grading_says_that_nobody_can_be_late(course, capsys, mon
     assert "note: no due date is known, so nobody is late (private/dates.toml may name one)" in out
 
 
+def test_the_page_for_a_class_says_nothing_where_no_date_is_known(course, capsys, monkeypatch):
+    said(course, capsys, monkeypatch, "report", "01", "--public")
+    assert "due date" not in (course.root / f"reports/{LESSON}.public.html").read_text()
+    said(course, capsys, monkeypatch, "report", "01")
+    assert "No due date is known" in (course.root / f"reports/{LESSON}.html").read_text()
+
+
 def test_report_and_term_show_the_date_and_say_if_grading_had_another(course, capsys, monkeypatch):
     write_dates(course, "2026-03-01 10:00")
     grade(course)
@@ -148,7 +155,7 @@ def test_feedback_shows_a_student_the_date_and_when_the_hand_in_came(course):
         for student in ("complete", "second")
     }
     due, came = "Due 2026-03-01 10:00 Europe/Zurich.", "Handed in 2026-03-02 11:00 Europe/Zurich"
-    assert f"{due} {came}, 1 day 1 hour late." in pages["complete"]
+    assert f"{due} {came}, 1 day 1 hour late. Lateness costs 25 % of the" in pages["complete"]
     assert "A late hand-in cost 50 of them." in pages["complete"]
     extended = "Due 2026-03-03 10:00 Europe/Zurich, with your extension."
     assert f"{extended} {came}, in time." in pages["second"]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -100,15 +100,16 @@ class Overview(NbGraderPreprocessor):
         where = resources["nbgrader"]
         lesson, student = where["assignment"], where["student"]
         try:
-            zone = Dates.read(Course(root_of(where["db_url"]))).zone
+            dates = Dates.read(Course(root_of(where["db_url"])))
         except CourseError as error:
             self.log.warning("Pages show due dates in UTC: %s", error)
-            zone = None
+            dates = Dates()
+        graded = replace(dates, due={}, extensions=None)  # as the gradebook has them
         with Gradebook(where["db_url"]) as book, book.engine.connect() as connection:
             due, known = read_handed(connection, lesson)
         at, more = known.get(student, (None, None))
         extensions = {} if more is None else {student: more}
-        return Deadline.of(Dates(zone), lesson, due, {student: at}, extensions).told_to(student)
+        return Deadline.of(graded, lesson, due, {student: at}, extensions).told_to(student)
 
     def _ask(self, resources: dict, lines: list[Line]) -> Ask:
         """Return what the page says of questions; nothing new where the settings are mistaken."""

@@ -122,8 +122,10 @@ class Deadline:
         if at is None:
             return said
         late = at - due
-        how = f", {_duration(late)} late" if late > datetime.timedelta(0) else ", in time"
-        return f"{said} Handed in {self.dates.shown(at)}{how}."
+        if late <= datetime.timedelta(0):
+            return f"{said} Handed in {self.dates.shown(at)}, in time."
+        costs = f" Lateness costs {self.rule}." if self.rule else ""
+        return f"{said} Handed in {self.dates.shown(at)}, {_duration(late)} late.{costs}"
 
 
 def set_due(book: Book, lesson: str, dates: Dates) -> None:
