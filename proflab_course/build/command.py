@@ -88,6 +88,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Build, check, or make a class's tree."""
     course = Course.find()
+    alone = not (arguments.check or arguments.sizes or arguments.track is not None)
+    if arguments.remove_former and not (alone and arguments.output is None):
+        raise CourseError(
+            "--remove-former goes with a build of source/ and release/: give it alone"
+        )
     if arguments.track == "":
         print(tracks_table(course))
         return 0

@@ -506,6 +506,13 @@ def test_lessons_of_a_former_track_are_named_and_removed_when_asked_for(changed_
     assert "02_cart" not in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("other", [["--check"], ["--track", "hour", "-o", "x"], ["--sizes"]])
+def test_nothing_is_removed_beside_an_option_that_changes_nothing(changed_track, capsys, other):
+    assert main(["build", "--remove-former", *other]) == 2
+    assert "--remove-former goes with a build of source/ and" in capsys.readouterr().err
+    assert changed_track.source("02_cart").exists()
+
+
 def test_a_former_lesson_that_was_handed_in_stays(changed_track, capsys):
     (changed_track.root / "submitted/anna/02_cart").mkdir(parents=True)
     assert main(["build", "--audit", "static", "--remove-former"]) == 0
