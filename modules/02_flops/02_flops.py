@@ -20,7 +20,7 @@
 #
 # Seven popular tools were asked how much work GPT-2 small does for 128 tokens.
 # They gave six answers, which differ by a factor of up to 123; half of that riddle is a unit.
-# Whoever plans a training run, compares two models or asks why a card reaches a tenth of its data sheet starts from such a number.
+# Anyone who plans a training run, compares two models or asks why a card reaches a tenth of its data sheet starts from such a number.
 # In this lesson you write a counter that is right to the last FLOP, forward and backward, for models that you have never seen.
 # It draws the picture above, and shows what each of the seven left out.
 #
@@ -176,6 +176,7 @@ batch = linear_flops((32, 128), 64)
 expect("a batch of 32 vectors", batch, 524_288, mistakes={"the batch is left out": 16_384})
 expect("2 texts of 1,024 tokens in GPT-2", linear_flops((2, 1024, 768), 3072), 9_663_676_416)
 shape = [2, 3, 5, 7, 11]
+expect("the same batch, other outputs", linear_flops((32, 128), 10), 81_920)
 rows = linear_flops(shape, out_features=13)
 expect("four leading dimensions, in a list", rows, 60_060, mistakes={"a bias is counted": 62_790})
 expect("the list stays as it is", shape == [2, 3, 5, 7, 11], True)
@@ -281,6 +282,7 @@ def conv2d_output_shape(input_shape, out_channels, kernel_size, stride=1, paddin
 # %% nbgrader={"grade": true, "grade_id": "test_conv2d_output_shape", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 expect("LeNet-5's first", conv2d_output_shape((1, 1, 32, 32), 6, 5), (1, 6, 28, 28))
 expect("ResNet's first", conv2d_output_shape((8, 3, 224, 224), 64, 7, 2, 3), (8, 64, 112, 112))
+expect("its images, one pixel", conv2d_output_shape((8, 3, 224, 224), 9, 1), (8, 9, 224, 224))
 expect("a kernel of 3 × 5", conv2d_output_shape((1, 3, 20, 30), 4, (3, 5)), (1, 4, 18, 26))
 expect("a dilation of 2", conv2d_output_shape((2, 4, 9, 9), 4, 3, dilation=2), (2, 4, 5, 5))
 expect("strides that leave a rest", conv2d_output_shape((1, 1, 10, 11), 1, 3, 4), (1, 1, 2, 3))
@@ -966,7 +968,7 @@ with dispatch.hook(tell):
 
 # %% [markdown]
 # So a counter needs the FLOPs of one op, which `op_flops` returns, and a sum.
-# Besides linear layers, convolutions, `@` and einsum it knows *fused attention*: a single op that computes scores, softmax and mix, and so hides two matrix products.
+# Besides linear layers, convolutions, `@` and einsum it knows *fused attention*, one op with two matrix products inside: scores and mix.
 # `as_matmuls` gives their shapes.
 # A product of two stacks of matrices broadcasts its leading dimensions, as numpy does: (3, 1, 4, 5) @ (2, 5, 6) is six products of (4, 5) times (5, 6).
 # A vector on the left is a matrix of one row, and a vector on the right is a matrix of one column.

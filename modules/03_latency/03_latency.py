@@ -506,7 +506,7 @@ demos.spans(samples, "25 samples", log="xy", guess=guess_additions, **look)
 # Two things distort it:
 #
 # - **The first calls are slow.** Libraries start their threads, the system hands out memory, and caches are empty. So you make some calls and throw them away: the *warm-up*. (If users meet a cold model, measure that, and say so.)
-# - **Some calls are disturbed,** and always in the same direction: much can make a call slower, nothing makes it faster than the machine. (An early call can run at a clock that the processor raises for a moment and cannot hold; warm-up calls leave that behind, too.) One such call moves the mean as far as it likes. It hardly moves the median.
+# - **Some calls are disturbed,** and always in the same direction: much can make a call slower, nothing makes it faster than the machine. (One exception: for the first moment a processor runs faster, at a clock that it cannot hold. Warm-up calls leave that behind, too.) One such call moves the mean as far as it likes. It hardly moves the median.
 #
 # ![Twelve calls as bars: two tall grey ones to warm up, then ten timed ones, one of them five times as tall. The median lies at the ordinary bars, the mean above them.](warmup.png)
 
@@ -895,8 +895,14 @@ guesses.compare("pages with a slow answer in 20", guess_slow_pages, 100 * (1 - 0
 # There is an answer that assumes nothing about how the times are distributed.
 # Each time falls below the true median with probability ½, like a coin that shows heads.
 # Now sort n times.
-# The true median lies between the l-th smallest and the l-th largest time, unless fewer than l of the n coins show heads, or fewer than l show tails.
-# How probable that is can be counted:
+# The interval from the l-th smallest to the l-th largest time misses the true median in two cases:
+#
+# | the true median lies | when fewer than l of the n coins show |
+# |---|---|
+# | below the l-th smallest time | heads |
+# | above the l-th largest time | tails |
+#
+# How probable these are can be counted:
 #
 # ![Ten sorted times as dots; the interval from the 2nd to the 9th holds the true median. Below, a bar for each number of heads in ten throws; 2 to 8 are dark.](ranks.png)
 #
@@ -933,7 +939,7 @@ def confidence_interval(times_ms, confidence=0.95):
     confidence: above 0 and below 1.
     Returns (low, high), the l-th smallest and the l-th largest time, for the largest l that
     suffices by the exact binomial distribution. Raises ValueError when no l suffices (fewer than 6
-    times at 95 %), and when confidence is out of range.
+    times at 95 %), when confidence is out of range, and for a time that is NaN.
 
     >>> confidence_interval([2.5, 2.9, 2.4, 2.6, 9.0, 2.7, 2.8, 2.3])
     (2.3, 9.0)
@@ -941,6 +947,8 @@ def confidence_interval(times_ms, confidence=0.95):
     ### BEGIN SOLUTION
     if not 0 < confidence < 1:
         raise ValueError(f"a confidence lies between 0 and 1, which {confidence} does not")
+    if any(math.isnan(ms) for ms in times_ms):
+        raise ValueError("NaN is no time: it is neither above nor below the median")
     n, rank, missed = len(times_ms), 0, 1
     while 1 - 2 * missed / 2**n >= confidence:
         rank += 1
@@ -1054,8 +1062,12 @@ expect_table(
     confidence_interval,
     ("5 times, no times", [([3.0, 1.0, 9.0, 2.0, 4.0],), ([],)], ValueError),
     ("a single time", [([1.0], 0.5)], ValueError),
-    ("a confidence of 1, and 95 for 0.95", [([1.0] * 20, 1.0), ([1.0] * 20, 95)], ValueError),
-    ("a confidence of 0, below 0", [([1.0] * 20, 0.0), ([1.0] * 20, -0.5)], ValueError),
+    ("NaN is no time", [([math.nan] + [1.0] * 9,), ([3.0, 1.0] * 4 + [math.nan],)], ValueError),
+    (
+        "a confidence of 1, of 95 for 0.95, of 0, below 0",
+        [([1.0] * 20, 1.0), ([1.0] * 20, 95), ([1.0] * 20, 0.0), ([1.0] * 20, -0.5)],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 # vary: 2.5 in 1.67..3.75, 1.25 in 0.833..1.88
@@ -1073,6 +1085,9 @@ expect_raises(
 )
 expect_raises(
     "a single time gives no interval", lambda: confidence_interval([3.0], 0.1), ValueError
+)
+expect_raises(
+    "NaN has no rank", lambda: confidence_interval([4.0, math.nan, 2.0] * 3, 0.9), ValueError
 )
 ### END HIDDEN TESTS
 
@@ -1118,7 +1133,8 @@ demos.promises(held, counted, tries, title="Intervals that promise 95 %")
 # Then look at both intervals.
 # If they do not overlap, the medians differ.
 # If they do overlap, *this rule* cannot tell.
-# That does not make the two equal, because the rule asks for much more than 95 %: two 95 % intervals of means that just touch have [p ≈ 0.006](https://doi.org/10.1198/000313001317097960), so chance alone parts them in 6 of 1,000 experiments.
+# That does not make the two equal: the rule asks for much more than 95 %.
+# Where two 95 % intervals of means just touch, [p ≈ 0.006](https://doi.org/10.1198/000313001317097960): of two equal programs, chance alone separates the intervals in 6 of 1,000 experiments.
 # So it rarely gives a false alarm, but misses most small gains.
 #
 # **Predict.** A change saves 3 %.
@@ -1143,8 +1159,10 @@ def told_apart(name, times_ms, other, other_ms):
     said = f"{name} {median:.3g} ms, {other} {others:.3g} ms: "
     if low <= other_high and other_low <= high:
         return said + "the intervals overlap, so this rule cannot tell them apart"
-    faster = name if median < others else other
-    return said + f"{faster} is {max(median, others) / min(median, others):.2f} times as fast"
+    faster, shorter = (name, median) if median < others else (other, others)
+    if shorter == 0:
+        return said + f"{faster} is faster, by a factor that a time of 0 does not give"
+    return said + f"{faster} is {max(median, others) / shorter:.2f} times as fast"
 
 
 # %% tags=["guess"]

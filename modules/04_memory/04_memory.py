@@ -63,7 +63,7 @@ MB = 1024**2  # bytes, as everywhere in this course
 # `MemoryTracker` is such a meter.
 # `running` lists the trackers that are measuring at the moment, one list for all of them.
 # `start` is there: before it lowers the peak, it tells each tracker in the list how high the peak was.
-# What is missing is `stop`, which reads the meter once more.
+# `stop` is yours to write: it reads the meter once more.
 # (In the tests, `doubles.block(mb)` returns an array of so many MB.)
 #
 # **Guess**, in the next cell: `a` is an array of 8 MB.
@@ -426,7 +426,7 @@ for name, (model, shape) in shown.items():
         guesses.compare("left after the pass of two layers", guess_mlp_left, round(left, 2), "MB")
 
 # %% [markdown]
-# What is left grows with the batch; parameters do not.
+# The memory that is left grows with the batch; the parameters do not.
 # In the two layers 4 MB exist while the ReLU writes its result, and half of them are freed.
 # In deep models, what is kept adds up over the layers, and the temporary results of one layer hardly show.
 #
@@ -706,9 +706,12 @@ expect("all four optimizers", found, [0.0, 2.0, 4.0, 4.0])
 half = nn.Sequential(nn.Linear(511, 1024).requires_grad_(False), nn.Linear(1023, 256))
 frozen = optimizer_memory_mb(half, "adam")
 expect("the first layer is frozen", frozen, 2.0, mistakes={"frozen parameters have a state": 6.0})
-tied = Tensor(np.zeros((7, 11)), True, np.float64)
-twice = optimizer_memory_mb(doubles.OnlyParameters(tied, tied), "momentum")
-expect("each parameter once, in float64", twice, 616 / 1024**2)
+tied, short = (Tensor(np.zeros((7, 11)), True, kind) for kind in (np.float64, np.float16))
+states = [
+    optimizer_memory_mb(doubles.OnlyParameters(tied, tied), "momentum"),
+    optimizer_memory_mb(doubles.OnlyParameters(short), "adam"),
+]
+expect("each parameter once, in float64; in float16", states, [616 / 1024**2, 308 / 1024**2])
 huge = doubles.OnlyParameters(Tensor.meta((2**28, 3), requires_grad=True))
 expect("more than 2³¹ bytes", optimizer_memory_mb(huge, "momentum"), 3072.0)
 nothing = [optimizer_memory_mb(model, "adam") for model in (nn.ReLU(), tied)]
@@ -716,7 +719,8 @@ expect("a ReLU and a bare Tensor have no parameters", nothing, [0.0, 0.0])
 ### BEGIN HIDDEN TESTS
 # vary: 256 in 170..384, 1024 in 682..1_536
 shared = Tensor(np.zeros((256, 1024), np.float32), requires_grad=True)
-mixed = doubles.OnlyParameters(shared, Tensor(np.zeros(2**17), True, np.float64), shared)
+double = Tensor(np.zeros(2**16), True, np.float64)
+mixed = doubles.OnlyParameters(shared, double, shared, Tensor(np.zeros(2**18), True, np.float16))
 expect("each parameter counts once, at its own dtype", optimizer_memory_mb(mixed, "momentum"), 2.0)
 # vary: 1023 in 682..1_534, 768 in 512..1_152
 wide = optimizer_memory_mb(nn.Linear(1023, 768), "adamw")
@@ -795,14 +799,14 @@ total = found["total_mb"]
 expect("Adam", total, 2098.80, abs=0.01, mistakes={"no gradients, or half the state": 1624.10})
 shares = [found[f"{part}_mb"] for part in ("parameter", "gradient", "optimizer")]
 expect("parameters, gradients, state", shares, [124_439_808 / 2**18] * 2 + [124_439_808 / 2**17])
-count = {"saved_activations": lambda model, shape: 686_171_136}  # whatever yours says
+count = {"saved_activations": lambda model, input_shape: 686_171_136}  # whatever yours says
 counted = doubles.using(training_memory, **count)(small, (8, 128), "sgd")
 expect("SGD, counted", counted["total_mb"], (124_439_808 * 8 + 686_171_136) / 1024**2)
 ### BEGIN HIDDEN TESTS
 found = counted["activation_mb"]
 expect("activations are counted where none are given", found, 686_171_136 / 1024**2)
 # vary: 161420800 in 110_000_000..240_000_000
-count = {"saved_activations": lambda model, shape: 161_420_800}
+count = {"saved_activations": lambda model, input_shape: 161_420_800}
 found = doubles.using(training_memory, **count)(resnet, (8, 3, 224, 224), "momentum")["total_mb"]
 expect(
     "momentum: the sum is three copies and the activations",
@@ -820,15 +824,16 @@ expect(
 layer = nn.Sequential(nn.Linear(511, 1024), nn.Dropout(0.5))
 found = training_memory(layer, (64, 511), "adamw", activation_mb=0)
 expect("0 MB of activations, as given", [found["activation_mb"], found["total_mb"]], [0.0, 8.0])
-mask = training_memory(layer, (1024, 511), "sgd")["activation_mb"]
-expect("a model in training keeps a mask", mask, 1.0)
+masks = [training_memory(layer.train(on), (1024, 511), "sgd") for on in (True, False)]
+kept = [found["activation_mb"] for found in masks]
+expect("a model in training keeps a mask, in eval none", kept, [1.0, 0.0])
 half = nn.Sequential(*layer.requires_grad_(False), nn.Linear(1024, 512, bias=False))
 found = training_memory(half, (512, 511), "momentum")
 keys = ["parameter_mb", "gradient_mb", "optimizer_mb", "activation_mb", "total_mb"]
 expect("only the last layer is trained", [found[key] for key in keys], [4.0, 2.0, 2.0, 2.0, 10.0])
 expect("no shape is used", training_memory(half, None, "sgd", 0.5)["total_mb"], 6.5)
-kept = [p.requires_grad for p in half.parameters()]
-expect("the model stays as it is", kept, [False, False, True])
+as_it_was = [layer.training, *[p.requires_grad for p in half.parameters()]]
+expect("the model stays as it is, in eval, too", as_it_was, [False, False, False, True])
 ### BEGIN HIDDEN TESTS
 # vary: 1024 in 682..1_536, 256 in 170..384
 tuned = nn.Sequential(nn.Linear(511, 1024), nn.ReLU(), nn.Linear(1024, 256, bias=False))
@@ -841,6 +846,8 @@ noisy = nn.Sequential(nn.Linear(511, 2048), nn.Dropout(0.5))
 # vary: 1024 in 682..1_536
 found = training_memory(noisy, (1024, 511), "sgd")["activation_mb"]
 expect("in training a mask of bytes is kept", found, 2.0)
+training_memory(noisy.eval(), (2, 511), "sgd")
+expect("the model stays in eval", noisy.training, False)
 # vary: 0.5 in 0.333..0.75
 found = training_memory(tuned, None, "sgd", 0.5)["total_mb"]
 expect("activations that are given need no shape", found, 4.5)
@@ -1245,7 +1252,7 @@ for name, step in steps.items():
 #
 # ## 7 · Work for memory
 #
-# What is kept can be computed again.
+# Activations need not be kept: they can be computed again.
 # *Checkpointing* ([Chen et al. 2016](https://arxiv.org/abs/1604.06174)) cuts the layers into segments and keeps only each segment's input.
 # When the backward pass reaches a segment, it runs that segment's forward pass once more, from its input, and then has all that it needs.
 #

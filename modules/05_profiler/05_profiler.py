@@ -57,7 +57,7 @@ from proflab.lesson import doubles, expect, expect_table, guesses
 # But two tensors can share memory, and no byte counts twice:
 #
 # - A tensor is a window on a piece of memory, which is read once, however many inputs show it: `x * x` reads one tensor.
-# - A result that lies in memory that was read has not been written. An op without any other result is a *view*, and moves nothing.
+# - A result in memory that was read counts as read only. An op that has no other result is a *view*, and moves nothing.
 # - A look-up reads the rows that it picks, not the whole table.
 #
 # These *unique* bytes are the least that has to move; a matrix product really reads its operands several times.
@@ -105,7 +105,8 @@ def op_bytes(call, result):
     [(16, 8)]
 
     call: what a hook gets. result: what call() returned, a Tensor or a tuple of Tensors and None.
-    written: the bytes of the result, without memory that is read. If it is 0, so is read.
+    written: the bytes of the result, without memory that is read. If nothing is written, return
+        (0, 0).
     read: forward, the bytes of call.inputs, but an op in TABLES reads as much of its table as it
         writes. Backward, the bytes of call.grad (like result, one or several) and call.saved.
     """
@@ -463,7 +464,7 @@ demos.print_facts(each_op(op_facts, lambda: layer(Tensor.meta((32, 256))))[0])
 # ![A wide bar for a region of 10 ms, below it two for operations of 3 ms each, and orange between them the region's own 4 ms.](nest.png)
 #
 # A recorder notes a *span* for each of them, its beginning and its end.
-# Which span is inside which, these times say.
+# The times tell which span holds which.
 #
 # <details><summary>Hint 1: sort the spans so that a holder comes before what it holds. What is still running when a span begins?</summary>
 #
@@ -560,7 +561,7 @@ expect_table(
     ("that begin together", ([(0, 2), (0, 6), (0, 3)],), [2.0, 3.0, 1.0]),
     ("that end together; no time", ([(0, 6), (2, 6), (6, 6)],), [2.0, 4.0, 0.0]),
     ("times before 0, in ns", ([(-5, 10**9), (0, 123_457)],), [999_876_548.0, 123_457.0]),
-    ("fractions", ([(0, 1), (0.125, 0.25)],), [0.875, 0.125]),
+    ("fractions", ([(0, 1), (0, 1 / 7)],), [6 / 7, 1 / 7]),
 )
 expect("the spans stay as they are", five, [(2, 5), (12, 19), (0, 20), (6, 7), (1, 11)])
 ### BEGIN HIDDEN TESTS
@@ -1413,7 +1414,7 @@ stats = pstats.Stats()
 stats.stats = {
     ("/a/train.py", 12, "step"): (5, 5, 0.25, 4.0, {}),
     ("~", 0, "<built-in matmul>"): (40, 40, 3.0, 3.0, {}),
-    ("/b/train.py", 12, "step"): (1, 1, 0.5, 0.6254, {}),
+    ("/b/train.py", 12, "step"): (1, 1, 0.5, 0.625437, {}),
     ("/lib/decoder.py", 332, "decode"): (7, 90, 0.5, 0.75, {}),
 }
 expect(
@@ -1421,12 +1422,12 @@ expect(
     hot_functions(stats, 2),
     [
         {"function": "<built-in matmul>", "calls": 40, "tottime": 3.0, "cumtime": 3.0},
-        {"function": "train.py:12(step)", "calls": 1, "tottime": 0.5, "cumtime": 0.6254},
+        {"function": "train.py:12(step)", "calls": 1, "tottime": 0.5, "cumtime": 0.625437},
     ],
 )
 expect("equal ones in order", hot_functions(stats, 3)[2]["function"], "decoder.py:332(decode)")
 expect(
-    "by cumtime", column(hot_functions(stats, 5, "cumtime"), "cumtime"), [4.0, 3.0, 0.75, 0.6254]
+    "by cumtime", column(hot_functions(stats, 5, "cumtime"), "cumtime"), [4.0, 3.0, 0.75, 0.625437]
 )
 expect(
     "by calls",
@@ -1583,6 +1584,8 @@ turns = clock.run(profiling_overhead, slower, lambda: [slower(0), clock.advance(
 expect("by turns, on a machine that gets slower", turns, 156 / 105, rel=1e-6)
 pair = doubles.Model(clock, ms=[8.0]), doubles.Model(clock, ms=[9.0])
 expect("one round", clock.run(profiling_overhead, *pair, 1), 1.125, rel=1e-6)
+again = clock.run(profiling_overhead, pair[0], doubles.Model(clock, ms=[22.0]), 1)
+expect("the same program, another profiler", again, 2.75, rel=1e-6)
 ### BEGIN HIDDEN TESTS
 scripted = doubles.Clock()
 # vary: 100 in 66..150
@@ -1673,6 +1676,12 @@ expect_table(
     ("1 % within a tenth of a point", (0.01, 0.001), 38_032),
     ("one half, within 3 points", (0.5, 0.03), 1068),
     ("what is not in it is as hard to tell", (0.95, 0.01), 1825),
+    (
+        "256 hit the error exactly, and are enough",
+        (0.5, 0.06125),
+        256,
+        {"257 are not the least": 257},
+    ),
     ("roughly: one is enough", (0.01, 0.5), 1),
 )
 ### BEGIN HIDDEN TESTS
@@ -2218,10 +2227,16 @@ expect(
     figures,
     [[2_080, 1024 / 7, 1024 / 3, 0.007], [0, 48 / 7, 16.0, 0.007], [427, 2.0, 14 / 3, 0.007]],
 )
+again = before(compare_architectures, given, {"words": (2, 7), "a": (2, 4), "b": (16, 64)})
 expect(
-    "keys",
-    " ".join(sorted(compared[0])),
-    "flops gflops_per_second latency_ms name parameters peak_memory_mb",
+    "keys; the same models with another input",
+    [" ".join(sorted(compared[0])), *columns(again, "flops")],
+    [
+        "flops gflops_per_second latency_ms name parameters peak_memory_mb",
+        [1_024_000],
+        [8_000],
+        [14_000],
+    ],
 )
 expect("the modes stay", [given["a"].training, words.training], [True, False])
 a, b = {"a": nn.ReLU()}, {"b": nn.ReLU()}
@@ -2271,7 +2286,9 @@ class Profiler(OpRecorder):
     """Lessons 01 to 05 in one object; `with Profiler() as profiler:` records what runs inside."""
 
     count_parameters, count_flops = staticmethod(count_parameters), staticmethod(count_flops)
-    measure_memory = staticmethod(lambda model, shape: measure_memory(as_model(model), shape))
+    measure_memory = staticmethod(
+        lambda model, input_shape: measure_memory(as_model(model), input_shape)
+    )
 
     def __init__(self, hardware=SUPPOSED):
         super().__init__()

@@ -712,7 +712,7 @@ demos.ranges(peaks, unit="FLOP/s", title="Products of matrices: best of each rou
 #
 # - **Untouched memory.** `np.empty` and `np.zeros` only reserve addresses; the system finds memory when a page is first written. Until then all pages are one and the same page of zeros, which is in the cache. So write to both arrays before you measure.
 # - **Bytes counted once.** A copy moves each byte twice, in and out.
-# - **Bytes that nobody counts.** To write a number, a processor first reads the 64 bytes around it (*write allocate*): a plain copy of n bytes moves 3 n on the bus. *Non-temporal stores* avoid that. The C library, which does numpy's copies, switches to them above a hidden size (192 MB an array on one machine), and then a copy is faster than any addition. numpy's arithmetic writes plainly, so the slope for its operations is measured with `np.multiply(source, 1, out=destination)`, and the copy's slope is a second one. We count 2 n for both, as [STREAM](https://www.cs.virginia.edu/stream/ref.html) does.
+# - **Bytes that nobody counts.** To write a number, a processor first reads the 64 bytes around it (*write allocate*): a plain copy of n bytes moves 3 n on the bus. *Non-temporal stores* avoid that. The C library makes numpy's copies. For large arrays it switches to these stores, and then a copy is faster than any addition. numpy's arithmetic writes plainly, so the slope for its operations is measured with `np.multiply(source, 1, out=destination)`, and the copy's slope is a second one. We count 2 n for both, as [STREAM](https://www.cs.virginia.edu/stream/ref.html) does.
 # - **One core.** numpy's copies and elementwise operations run on one thread, which may not saturate the memory. Then there are two slopes, and a picture must say which it shows.
 #
 # **Predict.** How many times faster is a copy that stays in a cache than one in main memory?
@@ -733,7 +733,7 @@ def measure_bandwidth(working_set, copy=np.copyto, repeats=20):
 
     working_set: bytes of source and destination together, a multiple of 16; half for each.
     copy: called as copy(destination, source), with one-dimensional arrays of the same size and
-        dtype. Both have been written before, with numbers that are not all 0.
+        dtype. Fill both before the first copy, with numbers that are not all 0.
     repeats: int, at least 1. One copy is not timed; then `repeats` are, one by one.
     Raises ValueError for a working_set below 16.
 
@@ -1097,6 +1097,8 @@ before |= {"elementwise_flops": 5_000_000, "bytes_read": 20_000_000, "bytes_writ
 inside["self_ms"] = 2.0
 [point] = roofline_points([inside], machine)
 expect("the same row, changed since", point["flops_per_second"], 2.5e9)
+[point] = roofline_points([inside], Hardware(10e9, 1e9))
+expect("the same row on another machine", point["attainable"], 125e6)
 expect("the row stays as it is", inside == before, True)
 ### BEGIN HIDDEN TESTS
 expect("without rows there are no points", roofline_points([], machine), [])
@@ -1555,11 +1557,11 @@ for name in ("GPT-2", "ResNet-18"):
 #
 # Write three slow functions again, so that they return the same.
 # No clock decides: your function is *traced*, run without data while each operation is noted.
-# An operation costs the longer of FLOPs / peak and bytes / bandwidth on a declared machine, and 5 µs.
+# On a declared machine, an operation costs max(FLOPs / peak, bytes / bandwidth) + 5 µs.
 # `DESK`, a desktop core, has 100 GFLOP/s and 10 GB/s; `T4`, NVIDIA's card, 8.1 TFLOP/s and 320 GB/s.
 # Both are models without a cache.
-# You earn the share of the way to full marks, in logarithms: twice as fast earns half where four times is all.
-# Where clock and count differ below, ask why.
+# Your share of the points is log(given / yours) ÷ log(given / full): if 4× is full marks, 2× earns half.
+# Where clock and count differ below, which of three usual reasons is it: caches, new arrays, threads?
 
 # %% nbgrader={"grade": false, "grade_id": "race_programs", "locked": true, "schema_version": 3, "solution": false, "task": false}
 from built import op_facts

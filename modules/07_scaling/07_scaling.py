@@ -316,7 +316,11 @@ expect(
 expect_table(
     fit_cost,
     ("a square root alone", ([4, 9], [6, 10], [0.5]), [3.1491712707]),
-    ("as many sizes as powers", ([1, 2], [7, 10], [1, 0]), [3, 4]),
+    (
+        "as many sizes as powers: four",
+        ([1, 2, 3, 4], [7.5, 24, 60.5, 126], [0, 3, 1, 2]),
+        [2, 1.5, 3, 1],
+    ),
     ("a power below 0", ([1, 2, 4], [10, 8, 10], (-1, 1)), [8, 2]),
     ("forty sizes", ([*range(1, 41)], [3 + 0.5 * n for n in range(1, 41)], (0, 1)), [3, 0.5]),
     rel=1e-6,
@@ -949,7 +953,7 @@ diagonal(points)
 #
 # Three nested loops multiply two n × n matrices: for each i, j and k, add A[i, k] · B[k, j] to C[i, j].
 # All six orders of the loops do the same FLOPs on the same numbers, yet some take many times as long.
-# What differs is the *order of the addresses*.
+# They differ in the *order of the addresses*.
 #
 # Memory is one long row of numbers; matrices are stored row by row (*row-major*).
 # Here A begins at address 0, B at n², C at 2 n², so A[i, k] is at i·n + k.
@@ -1313,7 +1317,7 @@ plot.curves(lines, x="KB", y="ns a read", log="xy", title="Reads at random place
 
 # %% [markdown]
 # The interpreter takes the first tens of nanoseconds of a step.
-# What comes on top is memory and, at random places, the look-up of each page's address (the *TLB*, a table of recent ones, is small).
+# The rest is the wait for memory and, at random places, for the look-up of each page's address (the *TLB*, a table of recent ones, is small).
 # *Little's law* connects latency with lesson 06's bandwidth: under way = latency × throughput, as in any queue.
 # A memory of 100 ns that is to deliver 20 GB/s must have 2,000 bytes, 31 lines, in flight; one line at a time gives 0.6 GB/s.
 # Where the cell finds more: no core has so many misses of its own under way, but a stream is *prefetched*.
@@ -1406,7 +1410,7 @@ plot.bars(found, unit="lines fetched", title=title, show="{:,.0f}".format)
 # %% [markdown]
 # Three tiles of 8 × 8 fill 192 of the 256 numbers; three of 16 × 16 do not fit.
 # But a tile need not be a cube, and any order of the multiply-adds is allowed.
-# Find one that fetches fewer lines, for the share of the way from `slow_order`, as in lesson 06, section 7.
+# Find an order that fetches fewer lines; it is scored as in lesson 06, section 7.
 #
 # <details><summary>Hint 1: what is fetched most?</summary>
 #
@@ -1891,7 +1895,7 @@ print(race.measure(slow_path, path, a=(96, 96, 96), b=(96, 96), c=(96, 8), d=(96
 # <details><summary>Hint 2: what costs most now?</summary>
 #
 # Passes over large results.
-# A product sums over columns: which other columns may its factors have?
+# A product sums over columns: append a column to each factor. Which pair adds |x|²?
 #
 # </details>
 
@@ -1900,8 +1904,8 @@ print(race.measure(slow_path, path, a=(96, 96, 96), b=(96, 96), c=(96, 8), d=(96
 def distances(x, y):
     """Return what slow_distances does, (rows, others), at the least cost on DESK.
 
-    x: (rows, width). y: (others, width). Rounding may cost 0.00002 of the largest distance; rows
-    that are close to each other lose digits.
+    x: (rows, width). y: (others, width). Errors up to 0.00002 of the largest distance are allowed:
+    distances of close rows lose digits by cancellation.
 
     >>> distances(proflab.zeros(1, 2), proflab.ones(3, 2))
     Tensor([[2., 2., 2.]])

@@ -51,7 +51,7 @@ from proflab.lesson.demo import demo_size
 # ## 1 · Take turns
 #
 # A machine changes while you measure: it warms up, its clock falls, a neighbour starts a job.
-# Whoever measures all calls of A and then all of B measures that change as well.
+# Anyone who measures all calls of A and then all of B measures that change as well.
 # Suppose that each call takes 1 ms longer than the one before.
 # Two *equal* programs, ten calls each, then differ by 10 ms if they run as AAAA…BBBB.
 # In turns, ABAB…, B always comes one call later, which is 1 ms.
@@ -198,7 +198,7 @@ def rank_test(a, b):
         p: of all choices of len(a) of the times, the share whose u is at least as far from
             len(a) * len(b) / 2 as this u is; with ties, by mid-ranks
         smaller: 1 - u / (len(a) * len(b)), the share of pairs in which a's time is smaller
-    Raises ValueError for an empty list and for more than 20 times on a side.
+    Raises ValueError for an empty list, for more than 20 times on a side, and for NaN.
 
     >>> rank_test([1, 3], [2, 4])
     {'u': 1.0, 'p': 0.6666666666666666, 'smaller': 0.75}
@@ -208,6 +208,8 @@ def rank_test(a, b):
     if not (1 <= n <= 20 and 1 <= m <= 20):
         raise ValueError(f"each side needs 1 to 20 times, not {n} and {m}")
     pooled = [*a, *b]
+    if any(math.isnan(ms) for ms in pooled):
+        raise ValueError("NaN is no time: it has no rank")
     doubled = [sum((y < x) + (y <= x) for y in pooled) + 1 for x in pooled]
     ways = [{0: 1}] + [{} for _ in range(n)]
     for rank in doubled:
@@ -292,6 +294,7 @@ expect_table(
     rank_test,
     ("nothing to compare", [([1, 2], []), ([], [1, 2]), ([], [])], ValueError),
     ("more than 20", [(list(range(21)), [1]), ([1], list(range(21)))], ValueError),
+    ("NaN on either side", [([1, math.nan], [3, 4]), ([1, 2], [math.nan, 4])], ValueError),
 )
 ### BEGIN HIDDEN TESTS
 expect_table(
@@ -301,6 +304,7 @@ expect_table(
     ("20 and one", ([0.5] * 20, [1.0]), {"u": 0.0, "p": 1 / 21, "smaller": 1.0}),
     ("21 times are too many on either side", ([2.0], [1.0] * 21), ValueError),
     ("an empty list has no ranks", ([], [2.5]), ValueError),
+    ("NaN has no rank", ([2.0, 1.0, math.nan], [3.0]), ValueError),
 )
 ### END HIDDEN TESTS
 
@@ -333,7 +337,7 @@ guesses.compare("experiments of 100 with intervals apart", guess_overlap_power, 
 #
 # A neighbour's job slows down A and B alike, if they run one right after the other.
 # So compare within each round: the ratio before/after of round 1, of round 2, and so on.
-# What disturbs both cancels in the ratio, and lesson 03's interval, taken of the *ratios*, says how large the speed-up is.
+# A disturbance of both cancels in the ratio, and lesson 03's interval, taken of the *ratios*, says how large the speed-up is.
 # With 30 and 24 ms in one round and 50 and 40 ms in a busy one, both ratios are 1.25.
 
 
@@ -345,14 +349,14 @@ def speedup_interval(before, after, confidence=0.95):
     confidence: above 0 and below 1.
     The dict's keys: speedup, the median of the ratios before / after (above 1: after is faster),
     and low, high, the confidence_interval of these ratios.
-    Raises ValueError for lists of different lengths, for a time that is not above 0, and where
-    confidence_interval does: for too few pairs, and for a confidence out of range.
+    Raises ValueError for lists of different lengths, for a time that is not above 0, as NaN is not,
+    and where confidence_interval does: for too few pairs, and for a confidence out of range.
 
     >>> speedup_interval([2, 4, 6, 8, 10, 12], [2] * 6)
     {'speedup': 3.5, 'low': 1.0, 'high': 6.0}
     """
     ### BEGIN SOLUTION
-    if len(before) != len(after) or any(ms <= 0 for ms in [*before, *after]):
+    if len(before) != len(after) or not all(ms > 0 for ms in [*before, *after]):
         raise ValueError("before and after need as many times, all above 0")
     ratios = [old / new for old, new in zip(before, after, strict=True)]
     low, high = confidence_interval(ratios, confidence)
@@ -425,8 +429,10 @@ expect_table(
     ("too few pairs", [([2.0] * 5, [1.0] * 5), ([], [])], ValueError),
     ("a time is missing", [([2.0] * 7, [1.0] * 6), ([2.0] * 6, [1.0] * 8)], ValueError),
     (
-        "a time of 0, or below",
+        "a time of 0, or below, or NaN",
         [
+            ([math.nan] + [2.0] * 6, seven),
+            ([2.0] * 7, [math.nan] * 7),
             ([2.0] * 6, [1.0] * 5 + [0]),
             ([0] + [2.0] * 6, [1.0] * 7),
             ([-2.0] * 6, [-1.0] * 6),
@@ -446,6 +452,7 @@ expect_table(
     ("five pairs, 90 %", ([5.0] * 5, [4.0] * 5, 0.9), {"speedup": 1.25, "low": 1.25, "high": 1.25}),
     ("as many times on both sides", ([2.0] * 9, [1.0] * 8), ValueError),
     ("no time is 0", ([2.0, 0.0] + [2.0] * 6, [1.0] * 8), ValueError),
+    ("NaN is not above 0", ([2.0] * 8, [1.0, math.nan] * 4), ValueError),
     ("no rounds before", ([], [1.0] * 6), ValueError),
 )
 ### END HIDDEN TESTS
@@ -513,13 +520,14 @@ def gate(before, after, tolerance, comparisons=1):
     By the interval of speedup_interval at 1 - 0.05 / comparisons: "same" where it lies within
     1 / (1 + tolerance) and 1 + tolerance, both included; else "faster" where all of it is above 1,
     "slower" where all of it is below 1; else "unclear".
-    Raises ValueError for a tolerance or comparisons out of range, and where speedup_interval does.
+    Raises ValueError for a tolerance or comparisons out of range, as NaN is, and where
+    speedup_interval does.
 
     >>> gate([4.0] * 6, [3.0] * 6, tolerance=0.1)
     'faster'
     """
     ### BEGIN SOLUTION
-    if tolerance < 0 or comparisons < 1:
+    if not (tolerance >= 0 and comparisons >= 1):
         raise ValueError(f"no gate has the tolerance {tolerance} and {comparisons} comparisons")
     found = speedup_interval(before, after, 1 - 0.05 / comparisons)
     if 1 / (1 + tolerance) <= found["low"] and found["high"] <= 1 + tolerance:
@@ -602,9 +610,13 @@ ten = [4.0] * 10
 expect_table(
     gate,
     ("too few rounds", [(ten, ten, 0.05, 40), (ten[:5], ten[:5], 0.1)], ValueError),
-    ("a tolerance below 0", (ten, ten, -0.1), ValueError),
+    ("a tolerance below 0, or NaN", [(ten, ten, -0.1), (ten, [3.0] * 10, math.nan)], ValueError),
     ("fewer than one comparison", [(ten, ten, 0.1, 0), (ten, ten, 0.1, -4)], ValueError),
-    ("times that are no pairs", [([1.0] * 7, [1.0] * 8, 0.1), ([0] * 6, [1] * 6, 0.1)], ValueError),
+    (
+        "times that are no pairs, of 0, NaN",
+        [([1.0] * 7, ten, 0.1), ([0] * 10, ten, 0.1), (ten, [*ten[1:], math.nan], 0.1)],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 # vary: 3.0 in 2.5..3.4, 4.0 in 3.9..6.0
@@ -625,6 +637,7 @@ expect_table(
     gate,
     ("six rounds are too few for three", ([3.0] * 6, [2.0] * 6, 0.05, 3), ValueError),
     ("as many times on both sides", ([1.0] * 9, [1.0] * 8, 0.1), ValueError),
+    ("NaN is no time", ([math.nan] * 9, [1.0] * 9, 0.1), ValueError),
 )
 ### END HIDDEN TESTS
 
@@ -671,8 +684,8 @@ def runs_interval(runs, confidence=0.95):
     runs: a list of lists of times, one list for each run of the program; they may differ in length.
     confidence: above 0 and below 1.
     Takes the median of each run, and of these the confidence_interval.
-    Raises ValueError for a run without times, and where confidence_interval does: below 6 runs at
-    95 %, while at a lower confidence fewer may be enough.
+    Raises ValueError for a run without times, for NaN in a run, and where confidence_interval does:
+    below 6 runs at 95 %, while at a lower confidence fewer may be enough.
 
     >>> runs_interval([[2, 9, 3], [4], [5], [1], [6], [7]])
     (1, 7)
@@ -680,6 +693,8 @@ def runs_interval(runs, confidence=0.95):
     ### BEGIN SOLUTION
     if any(len(run) == 0 for run in runs):
         raise ValueError("each run needs at least one time")
+    if any(math.isnan(ms) for run in runs for ms in run):
+        raise ValueError("NaN is no time: a run that has one has no median")
     return confidence_interval([statistics.median(run) for run in runs], confidence)
     ### END SOLUTION
 
@@ -724,7 +739,11 @@ expect_table(
         [([[1.0, 2.0] * 50] * 5,), (runs[:5], 0.95)],
         ValueError,
     ),
-    ("a run without times", [([*runs, []],), ([[], *runs],)], ValueError),
+    (
+        "a run without times, a run with NaN",
+        [([*runs, []],), ([[], *runs],), ([[math.nan, 2.0, 3.0], *runs],), ([*runs, [math.nan]],)],
+        ValueError,
+    ),
     ("no runs", ([],), ValueError),
     ("100 % sure, or not at all", [(runs, 1), (runs, 0.0)], ValueError),
 )
@@ -742,6 +761,7 @@ expect_table(
     # vary: 1.0 in 0.667..1.0, 4.0 in 2.67..6.0
     ("two runs, 50 %", ([[1.0, 4.0], [3.0]], 0.5), (2.5, 3.0)),
     ("three runs are too few, however long they are", ([[1.0] * 200] * 3,), ValueError),
+    ("a run with NaN has no median", ([[1.0, math.nan, 1.0], *[[2.0]] * 7],), ValueError),
     ("an empty run is no run", ([[], [1.0], [2.0], [3.0], [4.0], [5.0], [6.0]],), ValueError),
 )
 ### END HIDDEN TESTS
@@ -779,7 +799,7 @@ def percentile_interval(times, percent, confidence=0.95):
     Each time is below the true percentile with probability percent / 100. Returns the l-th and the
     h-th smallest time: l is the largest rank, h the smallest, with which the percentile lies below
     the l-th with a probability of at most (1 - confidence) / 2, and above the h-th likewise.
-    Raises ValueError where there is no such rank, and for a number out of range.
+    Raises ValueError where there is no such rank, for a number out of range, and for NaN.
 
     >>> percentile_interval(range(1, 21), 50)
     (6, 15)
@@ -787,6 +807,8 @@ def percentile_interval(times, percent, confidence=0.95):
     ### BEGIN SOLUTION
     if not 0 < percent < 100 or not 0 < confidence < 1:
         raise ValueError("percent and confidence lie between 0 and 100, and between 0 and 1")
+    if any(math.isnan(time) for time in times):
+        raise ValueError("NaN is no time: it has no rank")
     n, tail, share = len(times), (1 - confidence) / 2, percent / 100
     odds = [
         math.exp(
@@ -821,8 +843,8 @@ expect_table(
         ValueError,
     ),
     (
-        "p100, p0; 100 % sure, or not at all",
-        [(ranked, 100), (ranked, 0), (ranked, 50, 1.0), (ranked, 50, 0)],
+        "p100, p0; 100 % sure, or not at all; NaN",
+        [(ranked, 100), (ranked, 0), (ranked, 50, 1.0), (ranked, 50, 0), ([math.nan, *ranked], 50)],
         ValueError,
     ),
 )
@@ -895,15 +917,17 @@ def response_times(arrivals_ms, service_ms):
     One server takes them in their order, one at a time; a request waits until those before it are
     answered, and an idle server waits for the next request.
     Raises ValueError for no requests, lists of different lengths, arrivals that fall, and a service
-    time that is not above 0.
+    time that is not above 0, as NaN is not.
 
     >>> response_times([0, 4, 30], [10, 10, 10])
     [10, 16, 10]
     """
     ### BEGIN SOLUTION
-    if not len(arrivals_ms) or len(arrivals_ms) != len(service_ms) or min(service_ms) <= 0:
-        raise ValueError("each request needs an arrival and a service time above 0")
-    if list(arrivals_ms) != sorted(arrivals_ms):
+    if not len(arrivals_ms) or len(arrivals_ms) != len(service_ms):
+        raise ValueError("each request needs an arrival and a service time")
+    if not all(service > 0 for service in service_ms):
+        raise ValueError("the server works on each request for more than 0 ms")
+    if not all(a <= b for a, b in zip(arrivals_ms, arrivals_ms[1:], strict=False)):
         raise ValueError("arrivals must not fall")
     waits, free = [], -math.inf
     for arrival, service in zip(arrivals_ms, service_ms, strict=True):
@@ -980,7 +1004,16 @@ expect_table(
     ("no requests", ([], []), ValueError),
     ("one is missing", [([0, 1], [3]), ([0], [1, 2])], ValueError),
     ("arrivals that fall", [([0, 5, 4], [1, 1, 1]), ([0, -1], [1, 1])], ValueError),
-    ("no work, or less", [([0, 5], [1, 0]), ([0, 5], [-1, 1])], ValueError),
+    (
+        "no work, or less, or NaN",
+        [
+            ([0, 5], [1, 0]),
+            ([0, 5], [-1, 1]),
+            ([0, 5], [1, math.nan]),
+            ([0, 5], [math.nan, 1]),
+        ],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 expect_table(
@@ -1718,7 +1751,7 @@ expect_table(
         ValueError,
     ),
 )
-found = audit_memory(parameters=llama, rows=rows[:3], gb=1024**3)
+found = audit_memory(llama, rows=rows[:3], gb=1024**3)
 expect(
     "in GB of 1024³ bytes",
     [row["floor_gb"] for row in found],
@@ -1775,7 +1808,7 @@ print("the bare weights of LLaMA-13B: {:.1f} and {:.1f} GB of 10⁹ bytes".forma
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_benchmarking", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** Ten statements, each of which is there or not.
+# **Mark scheme.** Ten statements: one that is there as a whole earns its point, a part of it earns 0.
 # Open the link.
 #
 # - *1 point:* The link opens, and holds the table quoted.

@@ -127,12 +127,11 @@ step = [
 ]
 found = diagnose(step, machine)
 expect(
-    "the order",
-    [each["name"] for each in found],
-    ["loading", "gelu", "linear"],
-    mistakes={"the largest share first": ["linear", "loading", "gelu"]},
+    "shares, in the order of the best",
+    columns(found, "name", "share"),
+    [["loading", 0.4], ["gelu", 0.1], ["linear", 0.5]],
+    mistakes={"the largest share first": [["linear", 0.5], ["loading", 0.4], ["gelu", 0.1]]},
 )
-expect("shares", [each["share"] for each in found], [0.4, 0.1, 0.5])
 expect(
     "best",
     [each["best"] for each in found],
@@ -142,6 +141,9 @@ expect(
         "without the bytes": [100 / 60, 100 / 90.08, 100 / 95],
     },
 )
+many = [row("region", f"part {n}", 1.0) for n in range(39)]
+many = diagnose([row("relu", "m", 1.0, bytes_written=20_000_000), *many], machine)
+expect("forty names, one at its roof", [len(many), many[-1]["best"]], [40, 1.0])
 twice = [
     row("add", "m", self_ms=4.0, ms=9.0),
     row("relu", "m", 3.0, bytes_read=5_000_000, bytes_written=5_000_000),
@@ -325,6 +327,7 @@ def simulate_loader(load_ms, step_ms, workers, prefetch=2):
 
 # %% nbgrader={"grade": true, "grade_id": "test_simulate_loader", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 even, tiny = [30] * 8, [0.0101237, 0.0202003, 0.0100001]
+late = [60] * 90 + [900] + [60] * 9
 expect_table(
     simulate_loader,
     ("one batch, one worker", ([30], 10, 1), {"total_ms": 40.0, "wait_ms": 30.0}),
@@ -337,7 +340,7 @@ expect_table(
     ),
     ("two workers", (even, 10, 2), {"total_ms": 140.0, "wait_ms": 60.0}),
     ("three workers", (even, 10, 3), {"total_ms": 110.0, "wait_ms": 30.0}),
-    ("four workers", (even, 10, 4), {"total_ms": 110.0, "wait_ms": 30.0}),
+    ("twelve workers, a slow batch late", (late, 5, 12), {"total_ms": 1370.0, "wait_ms": 870.0}),
     ("slow steps", ([10, 10, 10], 50, 1), {"total_ms": 160.0, "wait_ms": 10.0}),
     ("far below 1 ms", (tiny, 0.0050009, 1), {"total_ms": 0.045325, "wait_ms": 0.0303223}),
     rel=1e-9,
@@ -374,10 +377,14 @@ expect_table(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_simulate_loader_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-uneven = [8] * 8 + [60] + [8] * 7
+uneven, long = [8] * 8 + [60] + [8] * 7, [8] * 40 + [400] + [8] * 7
 expect_table(
     simulate_loader,
-    ("one slow batch, one in advance", (uneven, 10, 2, 1), {"total_ms": 208.0, "wait_ms": 48.0}),
+    (
+        "a slower batch, sixteen in advance",
+        (long, 10, 2, 16),
+        {"total_ms": 640.0, "wait_ms": 160.0},
+    ),
     ("two in advance, by default", (uneven, 10, 2), {"total_ms": 188.0, "wait_ms": 28.0}),
     ("four in advance", (uneven, 10, 2, 4), {"total_ms": 172.0, "wait_ms": 12.0}),
     (
@@ -389,7 +396,7 @@ expect_table(
     ("other steps, the same batches", (uneven, 45, 2), {"total_ms": 728.0, "wait_ms": 8.0}),
 )
 named = simulate_loader(prefetch=1, workers=2, step_ms=10, load_ms=uneven)
-expect("by name", named, {"total_ms": 208.0, "wait_ms": 48.0})
+expect("one in advance, by name", named, {"total_ms": 208.0, "wait_ms": 48.0})
 expect("the list stays as it is", uneven, [8] * 8 + [60] + [8] * 7)
 ### BEGIN HIDDEN TESTS
 expect_table(
@@ -472,8 +479,9 @@ demos.timeline(seen[-1]["spans"], title="zlib: two threads load, the main progra
 #
 # Turn by turn is a poor plan if some batches are slow: behind each of them, fast ones wait for the same worker.
 # Give them out yourself.
-# `images48` has 48 batches of 20 to 120 ms; with four workers they take 768 ms turn by turn, and at least a quarter of their sum, 507.5 ms.
-# You earn the share of the way to full marks, as in lesson 06.
+# `images48` has 48 batches of 20 to 120 ms, and there are four workers.
+# Turn by turn takes 768 ms; no plan can beat 507.5 ms, a quarter of the sum.
+# Your plan is scored as in lesson 06, section 7.
 
 # %% nbgrader={"grade": false, "grade_id": "loader_programs", "locked": true, "schema_version": 3, "solution": false, "task": false}
 from proflab.lesson import expect_cheaper, race
@@ -491,7 +499,7 @@ def loader_plan(load_ms, workers, room, step_ms):
     """Return which worker loads each batch, so that the epoch ends as early as possible.
 
     load_ms: the ms that each batch takes to load. workers: at least 1. step_ms: those of a step.
-    room: batches that may be begun and not yet taken.
+    room: how many batches may be loading or waiting at once.
     A worker loads its batches in order, one at a time. Batch i is begun when its worker is free and
     batch i - room has been taken. The main program takes the batches in order, each as soon as it
     is loaded and the step before has ended.
@@ -1009,7 +1017,7 @@ for size in (8, 2):
 # Where accumulation is not enough, lesson 04's `checkpointed` keeps only a segment's input, and runs the segment once more on the way back.
 # That costs time, so run again no more than you must.
 # This race is counted as in lesson 06, on a machine with little memory.
-# If each of eight blocks runs again, a step holds 3.0 MB at its peak and costs 7.77 ms.
+# If all eight blocks are recomputed, a step holds 3.0 MB at its peak and costs 7.77 ms.
 # If none does, it costs 5.73 ms and holds 6.7 MB: with 5 MB it is refused.
 #
 # <details><summary>Hint 1: which blocks?</summary>
@@ -1054,8 +1062,8 @@ def slow_recompute(model, x):
 def held_bytes(model, x, again):
     """Return about how many bytes are alive when backward begins, if so many blocks run again.
 
-    A block that runs again keeps its input; another one 9 times as much besides. The weights, x
-    and 5 such tensors that the first backward ops need are always there.
+    A recomputed block keeps its input; any other keeps its input and 9 tensors of that size. The
+    weights, x and 5 such tensors, which the first backward ops need, are always there.
     """
     weights = sum(p.nbytes for p in model.parameters())
     return weights + x.nbytes * (10 * len(list(model)) - 9 * again + 6)
@@ -1391,6 +1399,11 @@ expect_table(
     ("a square reads twice, but is one user", (graph_of("r: x", "s: r r"),), [["r", "s"]]),
     ("what they share comes from outside", (graph_of("y: x x", "z: x"),), [["y"], ["z"]]),
     ("w, from outside, counts for nothing", (graph_of("a: x", "b: w a"),), [["a", "b"]]),
+    (
+        "only the last of four inputs may be joined",
+        (graph_of("p: x", "q: p", "r: p", "s: x w p q"),),
+        [["p"], ["q", "s"], ["r"]],
+    ),
     ("names in no order of the alphabet", (stays,), [["one", "another"]]),
 )
 expect("a chain of forty", [len(group) for group in fuse(long)], [40])
@@ -1791,7 +1804,8 @@ expect(
 # Q, K, V and the result lie in the slow one: `k[0:16].clone()` loads rows, `out[0:16] = rows` stores them, and no other operation may touch them.
 # All else lives in the fast memory, which has as many bytes as q; a program that needs more is refused.
 # The cost is the bytes that pass between the two.
-# A tensor lives from the operation that makes it to the last that reads it, and `scores -= highest` or `scores.exp_()` makes none.
+# Here a causal program may skip the tiles that its rows do not see; lessons 02 and 05 count all pairs.
+# A tensor lives from the operation that makes it to the last that reads it; in-place operations, such as `scores -= highest` or `scores.exp_()`, make no new tensor.
 #
 # **Predict.** Q, K, V and the output of one head, 256 × 32 each, are 32,768 numbers, and lesson 06 counted each once.
 # How many does `slow_tiles` move, with tiles of 16 rows?
@@ -1992,7 +2006,7 @@ race.picture(slow_tiles, through_tiles, "DESK", 267_400, fast=32_768, **head)
 
 # %% [markdown]
 # Larger tiles of *queries* save traffic, since keys and values pass once for each of them.
-# Three tiles fit; two never do, since half of q and the sums for it fill the memory alone.
+# Queries in three tiles fit; in two they cannot: half of q and as large an output leave no byte for a key.
 #
 # ## 7 · The slow script
 #
@@ -2084,7 +2098,7 @@ demos.waterfall(found, title="One training step, and what each fix gave")
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_optimization", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** Ten statements, each of which is there or not.
+# **Mark scheme.** Ten statements: one that is there as a whole earns its point, a part of it earns 0.
 #
 # - *1 point:* Loading: its region's share (`demo_slow`).
 # - *1 point:* Attention: its rows' share, or their bytes and float64.

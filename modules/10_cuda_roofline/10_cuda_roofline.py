@@ -30,8 +30,8 @@
 # Colab lends one: *Runtime → Change runtime type → T4 GPU*.
 #
 # A GPU multiplies matrices 267 times faster than a CPU, it is said, and launching a kernel costs 1 ms.
-# Anyone can get such numbers: stop the clock before the GPU is done, or give the CPU a slow program.
-# After this lesson you see what is wrong with that, and how fast a card *could* be.
+# Such numbers are easy to get: stop the clock before the GPU is done, or give the CPU a slow program.
+# Here you see what is wrong with that, and how fast a card *could* be.
 #
 # **You will be able to**
 #
@@ -102,7 +102,7 @@ extern "C" __global__ void fma_chains(float *out, float x, float y, int turns) {
 """)
 
 # %% [markdown]
-# **Predict.** Each multiprocessor of a T4 can start 64 FMAs in a cycle, and a result takes four cycles.
+# **Predict** (*constructed*). Each multiprocessor of a T4 can start 64 FMAs in a cycle, and a result takes four cycles.
 # A multiprocessor runs 128 threads with one accumulator each.
 # What share of its peak does it reach?
 
@@ -727,7 +727,7 @@ demos.lines(shares, x="registers a thread", y="occupancy", title=limits["name"])
 # This *warm-up* has to be left out.
 # But a rule that looks at the times chooses the result, so ours only counts.
 #
-# **Predict.** A kernel that nobody has compiled yet goes over 128 MB ten times.
+# **Predict** (*constructed*). A kernel that nobody has compiled yet goes over 128 MB ten times.
 # How many times as long as the median does its first launch take?
 
 # %% tags=["guess"]
@@ -897,7 +897,7 @@ demos.lines(curves, x="occupancy, %", y="GB/s", **look)
 record.measure("gemm", loops.gemm)
 
 # %% [markdown]
-# **Predict.** By its data sheet, a T4 does 65 TFLOP/s in float16 on its tensor cores, and 8.1 in float32.
+# **Predict** (*constructed*). By its data sheet, a T4 does 65 TFLOP/s in float16 on its tensor cores, and 8.1 in float32.
 # How many times as fast is the best float16 row?
 
 # %% tags=["guess"]
@@ -1380,10 +1380,10 @@ demos.roofline(roofs, spots, title=record.title("A Transformer's parts"))
 # ## 7 · What a FLOP costs, and a byte
 #
 # Along the A100's roofline its watts were read, too: 230 where it only moves, 292 at the ridge, 182 where it only computes.
-# The simplest model pays so many joules for each FLOP, so many for each byte, and constant watts ([Choi et al. 2013](https://doi.org/10.1109/IPDPS.2013.77)).
+# The simplest model has three prices: joules a FLOP, joules a byte, constant watts ([Choi et al. 2013](https://doi.org/10.1109/IPDPS.2013.77)).
 # At 2 pJ (10⁻¹² J) a FLOP, 10 TFLOP/s take 20 W; at 50 pJ a byte, 1 TB/s takes 50 W.
 #
-# **Predict.** For the joules of one byte from memory, how many FLOPs does an A100 compute?
+# **Predict.** For the joules of one byte from memory, how many FLOPs does an A100 compute in float32?
 
 # %% tags=["guess"]
 guess_gpu_byte = None  # your guess: how many FLOPs?
@@ -1441,8 +1441,9 @@ expect("four points beside a model", found, [10_000.0, 38_000.0, 92.0], rel=1e-6
 expect("how far off they are", beside["off"], [2.0, -2.0, -2.0, 2.0], abs=1e-6)
 six = energy_model([8, 6, 4, 2, 1, 1], [1, 1, 4, 4, 4, 4], [150, 130, 140, 120, 110, 118])
 expect("six, two of them alike", six["off"], [1.0, -1.0, 0.0, -2.0, -3.0, 5.0], abs=1e-6)
-less = energy_model([2, 1, 4, 8], [1, 8, 2, 4], [9, 3, 5, 4])
-expect("prices below 0", [less["flop"], less["byte"]], [-2300 / 3, -1100 / 3], rel=1e-6)
+less = energy_model([800, 1000, 250, 100], [400, 8000, 10_000, 10_000], [9, 6, 7, 7])
+below = [less["flop"], less["byte"]]
+expect("the same rates, prices below 0", below, [-0.337635851803, -1.97648576334], rel=1e-6)
 expect_table(
     energy_model,
     (
@@ -1498,16 +1499,17 @@ guesses.compare("FLOPs for a byte's joules", guess_gpu_byte, flops["A100-SXM4-40
 demos.lines(drawn, x="FLOPs a byte", y="W", log="x", title=cards.title("Power", *rows), **look)
 
 # %% [markdown]
-# At 5.1 pJ a FLOP and 117 a byte, a byte of an A100 costs 23 FLOPs; of an H200, 21.
-# Bytes take most of the joules up to there, well beyond the ridge at 14: fewer bytes save energy even where they save no time.
+# At 5.1 pJ a FLOP and 117 a byte, a byte of an A100 costs 23 FLOPs (more on tensor cores).
+# Up to there bytes take more joules than FLOPs (47 % of all at the ridge, 14): fewer bytes save energy even where they save no time.
+# An H200 gives 21 from two clocks: at 14.25 FLOPs a byte 28.9 TFLOP/s, at 16.25 already 35.8.
 # The model is off by 6 of 292 W, just where the knee is round.
-# The MI300X draws its limit, 750 W, all along, and lowers its clock: three numbers fit that, too, and mean nothing.
+# The MI300X always draws its limit, 750 W, and lowers its clock: its three prices mean nothing.
 #
 # ## 8 · Is it worth the way?
 #
 # Data reaches the card over a bus.
 # From *pinned* memory, which the operating system does not move, the card fetches it by itself; *pageable* memory is first copied to a pinned buffer.
-# A launch costs some microseconds, however small the work.
+# Any launch costs some microseconds.
 # A *CUDA graph* records many launches and starts them by one call.
 
 # %% nbgrader={"grade": false, "grade_id": "device_ways", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "device"]
@@ -1529,7 +1531,7 @@ demos.lines(rates, x="KiB at once", y="GB/s", log="xy", title=record.title("Copi
 # Below some size the CPU is done before the GPU has begun.
 # Times grow by powers of the size, which are straight on logarithmic axes, so between two measured sizes we draw a straight line through the *logarithms*.
 #
-# **Predict.** Matrices of n × n are multiplied.
+# **Predict** (*constructed*). Matrices of n × n are multiplied.
 # From which n on does the GPU win, if the matrices are already on the card?
 
 # %% tags=["guess"]
@@ -1912,6 +1914,7 @@ again = [reflect_launch(counts, total), counts]
 expect("the smallest in the middle; the lists stay", again, [2750.0, [4, 1, 2]], rel=1e-6)
 expect("three, not on a line", reflect_launch([20, 0, 40], [4.0, 1.0, 4.5]), 87.5, rel=1e-6)
 expect("every digit", reflect_launch([0, 512], [0.0, 1.0]), 1.953125, rel=1e-6)
+expect("the first counts, other times", reflect_launch([1, 101], [0.5, 0.75]), 2.5, rel=1e-6)
 expect_table(
     reflect_launch,
     ("one count twice", [([7, 7], [1.0, 2.0])], ValueError),
@@ -1936,7 +1939,7 @@ expect_raises("no measurement has no slope", lambda: reflect_launch([], []), Val
 # %% [markdown]
 # A speed-up is a statement about two sides.
 # The GPU ran at its peak at most.
-# If the CPU was slower by so many times, there is a largest share of *its* peak at which it can have run.
+# So a published speed-up limits the share of *its* peak at which the CPU can have run.
 
 
 # %% nbgrader={"grade": false, "grade_id": "reflect_speedup", "locked": false, "schema_version": 3, "solution": true, "task": false}

@@ -64,7 +64,7 @@ print(counting.table_of(slow, make_model))
 
 # %% [markdown]
 # The table has a row for each line, the most expensive one first.
-# Its last column but one names the *wall*: what most of the line's time goes to.
+# Its column `wall` says what most of the line's time goes to.
 #
 # | wall | what helps |
 # |---|---|
@@ -193,9 +193,10 @@ def work_log(log):
 
     For each step call log.step(program=step_1, change="all texts at once", guess_ms=9.5,
     because="640 times `linear`, 5 µs each, are the largest cost"); for one that you did not keep,
-    add rejected="…", with the reason. Kept steps fall in cost, and at least one is not kept. At the
-    end call log.stop("…"): it names one of the two largest costs that are left, and what the cost
-    is above the floor, in ms or times the floor. Returns nothing.
+    add rejected="…", with the reason. Each kept step must cost less than the
+    one before; note at least one idea that you rejected. At the end call log.stop("…"): it names
+    one of the two largest costs that are left, and what the cost is above the floor, in ms or times
+    the floor. Returns nothing.
     """
 
     ### BEGIN SOLUTION

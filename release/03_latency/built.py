@@ -100,7 +100,7 @@ def count_parameters(model, trainable_only=False):
         once: it counts once. Different tensors all count, even if they hold equal numbers.
         A bare Tensor is accepted, too; it has no .parameters(), and its count is 0.
     trainable_only: True leaves out frozen parameters, those whose requires_grad is False.
-    Leave the model as it is, and store nothing: it may have changed at the next call.
+    Do not change the model, and do not keep results: it may have changed before the next call.
     Raises ValueError for anything else without .parameters().
 
     >>> count_parameters(nn.Linear(3, 2))

@@ -205,7 +205,7 @@ def count_parameters(model, trainable_only=False):
         once: it counts once. Different tensors all count, even if they hold equal numbers.
         A bare Tensor is accepted, too; it has no .parameters(), and its count is 0.
     trainable_only: True leaves out frozen parameters, those whose requires_grad is False.
-    Leave the model as it is, and store nothing: it may have changed at the next call.
+    Do not change the model, and do not keep results: it may have changed before the next call.
     Raises ValueError for anything else without .parameters().
 
     >>> count_parameters(nn.Linear(3, 2))
@@ -776,13 +776,15 @@ def confidence_interval(times_ms, confidence=0.95):
     confidence: above 0 and below 1.
     Returns (low, high), the l-th smallest and the l-th largest time, for the largest l that
     suffices by the exact binomial distribution. Raises ValueError when no l suffices (fewer than 6
-    times at 95 %), and when confidence is out of range.
+    times at 95 %), when confidence is out of range, and for a time that is NaN.
 
     >>> confidence_interval([2.5, 2.9, 2.4, 2.6, 9.0, 2.7, 2.8, 2.3])
     (2.3, 9.0)
     """
     if not 0 < confidence < 1:
         raise ValueError(f"a confidence lies between 0 and 1, which {confidence} does not")
+    if any(math.isnan(ms) for ms in times_ms):
+        raise ValueError("NaN is no time: it is neither above nor below the median")
     n, rank, missed = len(times_ms), 0, 1
     while 1 - 2 * missed / 2**n >= confidence:
         rank += 1
@@ -809,8 +811,10 @@ def told_apart(name, times_ms, other, other_ms):
     said = f"{name} {median:.3g} ms, {other} {others:.3g} ms: "
     if low <= other_high and other_low <= high:
         return said + "the intervals overlap, so this rule cannot tell them apart"
-    faster = name if median < others else other
-    return said + f"{faster} is {max(median, others) / min(median, others):.2f} times as fast"
+    faster, shorter = (name, median) if median < others else (other, others)
+    if shorter == 0:
+        return said + f"{faster} is faster, by a factor that a time of 0 does not give"
+    return said + f"{faster} is {max(median, others) / shorter:.2f} times as fast"
 
 
 def measurement_warnings(times_ms, resolution_ms):
@@ -1200,7 +1204,8 @@ def op_bytes(call, result):
     [(16, 8)]
 
     call: what a hook gets. result: what call() returned, a Tensor or a tuple of Tensors and None.
-    written: the bytes of the result, without memory that is read. If it is 0, so is read.
+    written: the bytes of the result, without memory that is read. If nothing is written, return
+        (0, 0).
     read: forward, the bytes of call.inputs, but an op in TABLES reads as much of its table as it
         writes. Backward, the bytes of call.grad (like result, one or several) and call.saved.
     """
@@ -1622,7 +1627,9 @@ class Profiler(OpRecorder):
     """Lessons 01 to 05 in one object; `with Profiler() as profiler:` records what runs inside."""
 
     count_parameters, count_flops = staticmethod(count_parameters), staticmethod(count_flops)
-    measure_memory = staticmethod(lambda model, shape: measure_memory(as_model(model), shape))
+    measure_memory = staticmethod(
+        lambda model, input_shape: measure_memory(as_model(model), input_shape)
+    )
 
     def __init__(self, hardware=SUPPOSED):
         super().__init__()
@@ -1788,7 +1795,7 @@ def measure_bandwidth(working_set, copy=np.copyto, repeats=20):
 
     working_set: bytes of source and destination together, a multiple of 16; half for each.
     copy: called as copy(destination, source), with one-dimensional arrays of the same size and
-        dtype. Both have been written before, with numbers that are not all 0.
+        dtype. Fill both before the first copy, with numbers that are not all 0.
     repeats: int, at least 1. One copy is not timed; then `repeats` are, one by one.
     Raises ValueError for a working_set below 16.
 
@@ -2351,8 +2358,8 @@ def path(a, b, c, d):
 def distances(x, y):
     """Return what slow_distances does, (rows, others), at the least cost on DESK.
 
-    x: (rows, width). y: (others, width). Rounding may cost 0.00002 of the largest distance; rows
-    that are close to each other lose digits.
+    x: (rows, width). y: (others, width). Errors up to 0.00002 of the largest distance are allowed:
+    distances of close rows lose digits by cancellation.
 
     >>> distances(proflab.zeros(1, 2), proflab.ones(3, 2))
     Tensor([[2., 2., 2.]])

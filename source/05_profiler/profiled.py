@@ -296,8 +296,9 @@ class Before:
     def _self_times(self, spans: list[tuple[int, int]]) -> list[float]:
         return [float(end - start) for start, end in spans]
 
-    def _add_row(self, rows: Any, *ended: Any) -> None:
-        _add_row(rows, *ended[-3:])  # before start, earlier releases had the number of rows
+    def _add_row(self, rows: Any, start: Any, end: Any, facts: Any, *older: Any) -> None:
+        # Earlier releases had the number of rows before start.
+        _add_row(rows, *(start, end, facts, *older)[-3:])
 
     def _record(self, call: Any, rows: Any) -> Any:
         start, result = time.perf_counter_ns(), call()

@@ -257,7 +257,7 @@ def count_parameters(model, trainable_only=False):
         once: it counts once. Different tensors all count, even if they hold equal numbers.
         A bare Tensor is accepted, too; it has no .parameters(), and its count is 0.
     trainable_only: True leaves out frozen parameters, those whose requires_grad is False.
-    Leave the model as it is, and store nothing: it may have changed at the next call.
+    Do not change the model, and do not keep results: it may have changed before the next call.
     Raises ValueError for anything else without .parameters().
 
     >>> count_parameters(nn.Linear(3, 2))
@@ -828,13 +828,15 @@ def confidence_interval(times_ms, confidence=0.95):
     confidence: above 0 and below 1.
     Returns (low, high), the l-th smallest and the l-th largest time, for the largest l that
     suffices by the exact binomial distribution. Raises ValueError when no l suffices (fewer than 6
-    times at 95 %), and when confidence is out of range.
+    times at 95 %), when confidence is out of range, and for a time that is NaN.
 
     >>> confidence_interval([2.5, 2.9, 2.4, 2.6, 9.0, 2.7, 2.8, 2.3])
     (2.3, 9.0)
     """
     if not 0 < confidence < 1:
         raise ValueError(f"a confidence lies between 0 and 1, which {confidence} does not")
+    if any(math.isnan(ms) for ms in times_ms):
+        raise ValueError("NaN is no time: it is neither above nor below the median")
     n, rank, missed = len(times_ms), 0, 1
     while 1 - 2 * missed / 2**n >= confidence:
         rank += 1
@@ -861,8 +863,10 @@ def told_apart(name, times_ms, other, other_ms):
     said = f"{name} {median:.3g} ms, {other} {others:.3g} ms: "
     if low <= other_high and other_low <= high:
         return said + "the intervals overlap, so this rule cannot tell them apart"
-    faster = name if median < others else other
-    return said + f"{faster} is {max(median, others) / min(median, others):.2f} times as fast"
+    faster, shorter = (name, median) if median < others else (other, others)
+    if shorter == 0:
+        return said + f"{faster} is faster, by a factor that a time of 0 does not give"
+    return said + f"{faster} is {max(median, others) / shorter:.2f} times as fast"
 
 
 def measurement_warnings(times_ms, resolution_ms):
@@ -1252,7 +1256,8 @@ def op_bytes(call, result):
     [(16, 8)]
 
     call: what a hook gets. result: what call() returned, a Tensor or a tuple of Tensors and None.
-    written: the bytes of the result, without memory that is read. If it is 0, so is read.
+    written: the bytes of the result, without memory that is read. If nothing is written, return
+        (0, 0).
     read: forward, the bytes of call.inputs, but an op in TABLES reads as much of its table as it
         writes. Backward, the bytes of call.grad (like result, one or several) and call.saved.
     """
@@ -1674,7 +1679,9 @@ class Profiler(OpRecorder):
     """Lessons 01 to 05 in one object; `with Profiler() as profiler:` records what runs inside."""
 
     count_parameters, count_flops = staticmethod(count_parameters), staticmethod(count_flops)
-    measure_memory = staticmethod(lambda model, shape: measure_memory(as_model(model), shape))
+    measure_memory = staticmethod(
+        lambda model, input_shape: measure_memory(as_model(model), input_shape)
+    )
 
     def __init__(self, hardware=SUPPOSED):
         super().__init__()
@@ -1840,7 +1847,7 @@ def measure_bandwidth(working_set, copy=np.copyto, repeats=20):
 
     working_set: bytes of source and destination together, a multiple of 16; half for each.
     copy: called as copy(destination, source), with one-dimensional arrays of the same size and
-        dtype. Both have been written before, with numbers that are not all 0.
+        dtype. Fill both before the first copy, with numbers that are not all 0.
     repeats: int, at least 1. One copy is not timed; then `repeats` are, one by one.
     Raises ValueError for a working_set below 16.
 
@@ -2403,8 +2410,8 @@ def path(a, b, c, d):
 def distances(x, y):
     """Return what slow_distances does, (rows, others), at the least cost on DESK.
 
-    x: (rows, width). y: (others, width). Rounding may cost 0.00002 of the largest distance; rows
-    that are close to each other lose digits.
+    x: (rows, width). y: (others, width). Errors up to 0.00002 of the largest distance are allowed:
+    distances of close rows lose digits by cancellation.
 
     >>> distances(proflab.zeros(1, 2), proflab.ones(3, 2))
     Tensor([[2., 2., 2.]])
@@ -2460,7 +2467,7 @@ def rank_test(a, b):
         p: of all choices of len(a) of the times, the share whose u is at least as far from
             len(a) * len(b) / 2 as this u is; with ties, by mid-ranks
         smaller: 1 - u / (len(a) * len(b)), the share of pairs in which a's time is smaller
-    Raises ValueError for an empty list and for more than 20 times on a side.
+    Raises ValueError for an empty list, for more than 20 times on a side, and for NaN.
 
     >>> rank_test([1, 3], [2, 4])
     {'u': 1.0, 'p': 0.6666666666666666, 'smaller': 0.75}
@@ -2469,6 +2476,8 @@ def rank_test(a, b):
     if not (1 <= n <= 20 and 1 <= m <= 20):
         raise ValueError(f"each side needs 1 to 20 times, not {n} and {m}")
     pooled = [*a, *b]
+    if any(math.isnan(ms) for ms in pooled):
+        raise ValueError("NaN is no time: it has no rank")
     doubled = [sum((y < x) + (y <= x) for y in pooled) + 1 for x in pooled]
     ways = [{0: 1}] + [{} for _ in range(n)]
     for rank in doubled:
@@ -2488,13 +2497,13 @@ def speedup_interval(before, after, confidence=0.95):
     confidence: above 0 and below 1.
     The dict's keys: speedup, the median of the ratios before / after (above 1: after is faster),
     and low, high, the confidence_interval of these ratios.
-    Raises ValueError for lists of different lengths, for a time that is not above 0, and where
-    confidence_interval does: for too few pairs, and for a confidence out of range.
+    Raises ValueError for lists of different lengths, for a time that is not above 0, as NaN is not,
+    and where confidence_interval does: for too few pairs, and for a confidence out of range.
 
     >>> speedup_interval([2, 4, 6, 8, 10, 12], [2] * 6)
     {'speedup': 3.5, 'low': 1.0, 'high': 6.0}
     """
-    if len(before) != len(after) or any(ms <= 0 for ms in [*before, *after]):
+    if len(before) != len(after) or not all(ms > 0 for ms in [*before, *after]):
         raise ValueError("before and after need as many times, all above 0")
     ratios = [old / new for old, new in zip(before, after, strict=True)]
     low, high = confidence_interval(ratios, confidence)
@@ -2510,12 +2519,13 @@ def gate(before, after, tolerance, comparisons=1):
     By the interval of speedup_interval at 1 - 0.05 / comparisons: "same" where it lies within
     1 / (1 + tolerance) and 1 + tolerance, both included; else "faster" where all of it is above 1,
     "slower" where all of it is below 1; else "unclear".
-    Raises ValueError for a tolerance or comparisons out of range, and where speedup_interval does.
+    Raises ValueError for a tolerance or comparisons out of range, as NaN is, and where
+    speedup_interval does.
 
     >>> gate([4.0] * 6, [3.0] * 6, tolerance=0.1)
     'faster'
     """
-    if tolerance < 0 or comparisons < 1:
+    if not (tolerance >= 0 and comparisons >= 1):
         raise ValueError(f"no gate has the tolerance {tolerance} and {comparisons} comparisons")
     found = speedup_interval(before, after, 1 - 0.05 / comparisons)
     if 1 / (1 + tolerance) <= found["low"] and found["high"] <= 1 + tolerance:
@@ -2531,14 +2541,16 @@ def runs_interval(runs, confidence=0.95):
     runs: a list of lists of times, one list for each run of the program; they may differ in length.
     confidence: above 0 and below 1.
     Takes the median of each run, and of these the confidence_interval.
-    Raises ValueError for a run without times, and where confidence_interval does: below 6 runs at
-    95 %, while at a lower confidence fewer may be enough.
+    Raises ValueError for a run without times, for NaN in a run, and where confidence_interval does:
+    below 6 runs at 95 %, while at a lower confidence fewer may be enough.
 
     >>> runs_interval([[2, 9, 3], [4], [5], [1], [6], [7]])
     (1, 7)
     """
     if any(len(run) == 0 for run in runs):
         raise ValueError("each run needs at least one time")
+    if any(math.isnan(ms) for run in runs for ms in run):
+        raise ValueError("NaN is no time: a run that has one has no median")
     return confidence_interval([statistics.median(run) for run in runs], confidence)
 
 
@@ -2549,13 +2561,15 @@ def percentile_interval(times, percent, confidence=0.95):
     Each time is below the true percentile with probability percent / 100. Returns the l-th and the
     h-th smallest time: l is the largest rank, h the smallest, with which the percentile lies below
     the l-th with a probability of at most (1 - confidence) / 2, and above the h-th likewise.
-    Raises ValueError where there is no such rank, and for a number out of range.
+    Raises ValueError where there is no such rank, for a number out of range, and for NaN.
 
     >>> percentile_interval(range(1, 21), 50)
     (6, 15)
     """
     if not 0 < percent < 100 or not 0 < confidence < 1:
         raise ValueError("percent and confidence lie between 0 and 100, and between 0 and 1")
+    if any(math.isnan(time) for time in times):
+        raise ValueError("NaN is no time: it has no rank")
     n, tail, share = len(times), (1 - confidence) / 2, percent / 100
     odds = [
         math.exp(
@@ -2584,14 +2598,16 @@ def response_times(arrivals_ms, service_ms):
     One server takes them in their order, one at a time; a request waits until those before it are
     answered, and an idle server waits for the next request.
     Raises ValueError for no requests, lists of different lengths, arrivals that fall, and a service
-    time that is not above 0.
+    time that is not above 0, as NaN is not.
 
     >>> response_times([0, 4, 30], [10, 10, 10])
     [10, 16, 10]
     """
-    if not len(arrivals_ms) or len(arrivals_ms) != len(service_ms) or min(service_ms) <= 0:
-        raise ValueError("each request needs an arrival and a service time above 0")
-    if list(arrivals_ms) != sorted(arrivals_ms):
+    if not len(arrivals_ms) or len(arrivals_ms) != len(service_ms):
+        raise ValueError("each request needs an arrival and a service time")
+    if not all(service > 0 for service in service_ms):
+        raise ValueError("the server works on each request for more than 0 ms")
+    if not all(a <= b for a, b in zip(arrivals_ms, arrivals_ms[1:], strict=False)):
         raise ValueError("arrivals must not fall")
     waits, free = [], -math.inf
     for arrival, service in zip(arrivals_ms, service_ms, strict=True):
@@ -2826,7 +2842,7 @@ def loader_plan(load_ms, workers, room, step_ms):
     """Return which worker loads each batch, so that the epoch ends as early as possible.
 
     load_ms: the ms that each batch takes to load. workers: at least 1. step_ms: those of a step.
-    room: batches that may be begun and not yet taken.
+    room: how many batches may be loading or waiting at once.
     A worker loads its batches in order, one at a time. Batch i is begun when its worker is free and
     batch i - room has been taken. The main program takes the batches in order, each as soon as it
     is loaded and the step before has ended.
@@ -2942,8 +2958,8 @@ def slow_recompute(model, x):
 def held_bytes(model, x, again):
     """Return about how many bytes are alive when backward begins, if so many blocks run again.
 
-    A block that runs again keeps its input; another one 9 times as much besides. The weights, x
-    and 5 such tensors that the first backward ops need are always there.
+    A recomputed block keeps its input; any other keeps its input and 9 tensors of that size. The
+    weights, x and 5 such tensors, which the first backward ops need, are always there.
     """
     weights = sum(p.nbytes for p in model.parameters())
     return weights + x.nbytes * (10 * len(list(model)) - 9 * again + 6)

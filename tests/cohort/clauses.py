@@ -26,7 +26,6 @@ _ENDLESS = "a solution that forgets it may run for ever"
 EXCUSED = {  # changed limits that no visible case needs to notice, each with its reason
     ("batch_cost", "price < 0"): "no fit finds a price of exactly 0",
     ("speedup_steps", "min(times) <= 0 or times[0] == times[-1]"): _NOTHING,
-    ("response_times", "len(arrivals_ms) != len(service_ms) or min(service_ms) <= 0"): _NOTHING,
     ("accumulate", "min(sizes) < 1"): _NOTHING,
     ("simulate_serving", "not len(requests) or (chunk is not None and chunk < 1)"): _ENDLESS,
     ("simulate_serving", "not len(requests) or slots < 1"): _ENDLESS,

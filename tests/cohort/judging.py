@@ -42,7 +42,7 @@ def _process() -> IO[str]:
 
 
 def judged(what: str, lesson: str, *arguments: Any) -> list:
-    """Return what run.py's `what`, or `variants.NAME`, finds in a fork of the solved `lesson_NN`.
+    """Return what run.py's `what`, or `MODULE.NAME`, finds in a fork of the solved `lesson_NN`.
 
     Raises RuntimeError if it raises: then the entry's own code is at fault.
     """
@@ -62,13 +62,14 @@ class _Notebook:
 
 
 def _serve(channel: IO[str]) -> None:
-    from cohort import run, variants
+    from cohort import replaced, run, variants
 
+    modules = {"replaced": replaced, "run": run, "variants": variants}
     for line in channel:
         what, lesson, *arguments = json.loads(line)
         module, _, name = what.rpartition(".")
         solved = run.solved(lesson)
-        find = getattr({"run": run, "variants": variants}[module or "run"], name)
+        find = getattr(modules[module or "run"], name)
         print(_in_fork(find, solved, *arguments), file=channel, flush=True)
 
 

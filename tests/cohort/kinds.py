@@ -51,6 +51,9 @@ def rounded(exercise: str) -> dict[str, str]:
     return found
 
 
+_KEEPS = "import copy as _copy\nkept = {}"
+
+
 def remembers(exercise: str) -> dict[str, str]:
     """Return a mutant that keeps its results by the first argument alone."""
     body = """
@@ -59,7 +62,7 @@ def remembers(exercise: str) -> dict[str, str]:
         kept[key] = right(*args, **more)
     return _copy.deepcopy(kept[key])
     """
-    return {"results are kept by the first argument alone": _wrapped(exercise, body, "kept = {}")}
+    return {"results are kept by the first argument alone": _wrapped(exercise, body, _KEEPS)}
 
 
 def spoils(exercise: str, names: Iterable[str]) -> dict[str, str]:
@@ -91,7 +94,11 @@ def stops(exercise: str, name: str, most: int = 12) -> dict[str, str]:
 
 def nameless(exercise: str) -> dict[str, str]:
     """Return a mutant whose arguments have other names."""
-    return {"the arguments have other names": _wrapped(exercise, "return right(*args)", args="")}
+    return {
+        "the arguments have other names, and a call by these raises": _wrapped(
+            exercise, "return right(*args)", args=""
+        )
+    }
 
 
 def _wrapped(exercise: str, body: str, before: str = "", args: str = ", **more") -> str:

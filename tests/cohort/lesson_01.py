@@ -141,7 +141,7 @@ MUTANTS = {
             h, w = checked(in_channels, out_channels, kernel_size, groups)
             return out_channels * (in_channels // groups * (h + w) + bias)
         """,
-        "a list is no pair": """
+        "a list is no pair: raises": """
             checked(in_channels, out_channels, kernel_size, groups)
             h, w = kernel_size if isinstance(kernel_size, tuple) else (kernel_size, kernel_size)
             return out_channels * (in_channels // groups * h * w + bias)

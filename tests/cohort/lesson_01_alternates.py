@@ -128,6 +128,18 @@ ALTERNATES = {
         """,
     },
     "count_parameters": {
+        "by all names, with duplicates, where there are names": """
+            if isinstance(model, Tensor):
+                return 0
+            if hasattr(model, "named_parameters"):
+                named = model.named_parameters(remove_duplicate=False)
+                tensors = {id(p): p for _, p in named}.values()
+            elif hasattr(model, "parameters"):
+                tensors = {id(p): p for p in model.parameters(recurse=True)}.values()
+            else:
+                raise ValueError("no model")
+            return sum(p.numel() for p in tensors if p.requires_grad or not trainable_only)
+        """,
         "a set of tensors": """
             if isinstance(model, Tensor):
                 return 0

@@ -77,7 +77,7 @@ MUTANTS["op_flops"] |= {
             raise ValueError("a list")
         return solved_op_flops(op, shapes, attributes)
     """,
-    "attributes are taken out": """
+    "attributes are taken out: raises": """
         found = solved_op_flops(op, shapes, attributes)
         attributes.clear()
         return found

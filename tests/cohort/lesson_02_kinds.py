@@ -1,5 +1,7 @@
 """Lesson 02: results of the wrong type, sizes that nobody tried, answers kept from another call."""
 
+from cohort.kinds import remembers
+
 COUNTS = (
     "matmul_flops",
     "linear_flops",
@@ -300,3 +302,5 @@ OTHERS = {
 MUTANTS = {
     name: WRAPPED.get(name, {}) | OTHERS.get(name, {}) for name in (*COUNTS, "conv2d_output_shape")
 }
+MUTANTS["linear_flops"] |= remembers("linear_flops")
+MUTANTS["conv2d_output_shape"] |= remembers("conv2d_output_shape")

@@ -99,7 +99,7 @@ MUTANTS = {
                 calls *= 2
             return calls
         """,
-        "each call must be long enough": """
+        "each call must be long enough: raises": """
             long_enough(min_time_ms)
             fn()
             calls = 1
@@ -136,7 +136,7 @@ MUTANTS = {
                 calls *= 2
             return calls
         """,
-        "process_time": """
+        "process_time: raises": """
             long_enough(min_time_ms)
             fn()
             calls = 1

@@ -91,7 +91,7 @@ MUTANTS = {
                         raise RuntimeError("not running")
                     self.elapsed_ms = 1000 * (time.perf_counter() - Timer.began)
         """,
-        "a global start": """
+        "a global start: raises": """
             STARTED = None
             class Timer(RightTimer):
                 def start(self):
@@ -130,7 +130,7 @@ MUTANTS = {
         "twice when the body raises": _timer(
             __exit__="self.stop()\nif error[0] is not None:\n    self.elapsed_ms *= 2"
         ),
-        "with yields nothing": _timer(__enter__="self.start()"),
+        "with yields nothing: raises": _timer(__enter__="self.start()"),
         "with does not start": _timer(__enter__="return self"),
         "elapsed_ms has to be called": """
             class Timer(RightTimer):
@@ -139,10 +139,10 @@ MUTANTS = {
                     took = self.elapsed_ms
                     self.elapsed_ms = lambda: took
         """,
-        "it can be used once": _timer(
+        "it can be used once: raises": _timer(
             start="if self.elapsed_ms:\n    raise RuntimeError('used')\nRightTimer.start(self)"
         ),
-        "a start at 0 is none": _timer(
+        "a start at 0 is none: raises": _timer(
             stop="if not self.began:\n    raise RuntimeError('start')\nRightTimer.stop(self)"
         ),
         "a start at 0 is none, silently": _timer(
@@ -202,7 +202,7 @@ MUTANTS = {
         """,
         "time.time": "return min(map(abs, steps(samples, 'time_ns')))",
         "time.time, with its sign": "return min(steps(samples, 'time_ns'))",
-        "process_time": "return min(steps(samples, 'process_time_ns'))",
+        "process_time: raises": "return min(steps(samples, 'process_time_ns'))",
         "what Python says of the clock": """
             if samples < 1:
                 raise ValueError("samples")

@@ -193,6 +193,12 @@ MUTANTS = {
         "a tuple": "return tuple(right_statistics(times_ms).values())",
     },
     "confidence_interval": {
+        "NaN is a time like others": """
+            return right_interval([0 if math.isnan(ms) else ms for ms in times_ms], confidence)
+        """,
+        "NaN is left out": """
+            return right_interval([ms for ms in times_ms if not math.isnan(ms)], confidence)
+        """,
         "smallest and largest": """
             right_interval(times_ms, confidence)
             return min(times_ms), max(times_ms)
@@ -356,7 +362,7 @@ MUTANTS = {
                 return statistics.median(times_ms), statistics.median(times_ms)
             return right_interval(times_ms, confidence)
         """,
-        "0.5ⁿ, which ends at 1,074 times": """
+        "0.5ⁿ, which ends at 1,074 times: raises": """
             if not 0 < confidence < 1:
                 raise ValueError
             n, rank, missed = len(times_ms), 0, 0.0

@@ -52,6 +52,8 @@ ALTERNATES = {
             if confidence <= 0 or confidence >= 1:
                 raise ValueError("confidence")
             n, times = len(times_ms), sorted(times_ms)
+            if any(ms != ms for ms in times):
+                raise ValueError("NaN")
             for rank in range(n // 2, 0, -1):
                 held = sum(math.comb(n, heads) for heads in range(rank, n - rank + 1))
                 if held / 2**n >= confidence:
@@ -61,8 +63,8 @@ ALTERNATES = {
         "fractions": """
             from fractions import Fraction
             n = len(times_ms)
-            if not 0 < confidence < 1:
-                raise ValueError("confidence")
+            if not 0 < confidence < 1 or np.isnan(times_ms).any():
+                raise ValueError("confidence, or NaN")
             below = [Fraction(0)]
             for k in range(n):
                 below.append(below[-1] + Fraction(math.comb(n, k), 2**n))
@@ -74,8 +76,8 @@ ALTERNATES = {
         """,
         "by tails, with logarithms": """
             n = len(times_ms)
-            if not 0 < confidence < 1:
-                raise ValueError("confidence")
+            if not 0 < confidence < 1 or sum(times_ms) != sum(times_ms):
+                raise ValueError("confidence, or NaN")
             def chance(k):
                 both = math.lgamma(k + 1) + math.lgamma(n - k + 1)
                 return math.exp(math.lgamma(n + 1) - both - n * math.log(2))
@@ -89,8 +91,8 @@ ALTERNATES = {
             return ordered[rank - 1], ordered[-rank]
         """,
         "the distribution by folding": """
-            if not 0 < confidence < 1:
-                raise ValueError("confidence")
+            if not 0 < confidence < 1 or any(map(math.isnan, times_ms)):
+                raise ValueError("confidence, or NaN")
             n, chances = len(times_ms), np.ones(1)
             for _ in range(n):
                 chances = np.convolve(chances, [0.5, 0.5])

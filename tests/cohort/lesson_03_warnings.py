@@ -162,7 +162,7 @@ MUTANTS = {
                 raise ValueError("too few for thirds")
             return right_warnings(times_ms, resolution_ms)
         """,
-        "thirds of nothing": """
+        "thirds of nothing: raises": """
             some(times_ms)
             n = len(times_ms) // 3
             statistics.median(times_ms[:n])

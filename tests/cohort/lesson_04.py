@@ -360,7 +360,7 @@ MUTANTS = {
             tracemalloc.start()
             return right_measure(model, input_shape)
     """,
-        "one input only": """
+        "one input only: raises": """
             parameters, inputs = parameter_memory_mb(model), real_inputs(model, input_shape)
             current, peak = passed(model, inputs[:1])
             return row(parameters, current, parameters + peak)

@@ -199,6 +199,15 @@ ALTERNATES = {
             result["total_mb"] = np.sum(list(result.values()))
             return result
         """,
+        "given functions are called by the names of their arguments": """
+            if activation_mb is None:
+                counted = saved_activations(model=model, input_shape=input_shape)
+                activation_mb = counted / 2**20
+            if activation_mb < 0:
+                raise ValueError("negative")
+            state = optimizer_memory_mb(model=model, optimizer=optimizer)
+            return parts(parameter_memory_mb(model=model), trained_mb(model), state, activation_mb)
+        """,
         "by parts": """
             kept = activations(model, input_shape, activation_mb)
             state = optimizer_memory_mb(model, optimizer)

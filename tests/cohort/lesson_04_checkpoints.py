@@ -27,7 +27,7 @@ right_recomputed, right_checkpointed = recomputed_gradients, checkpointed
 
 MUTANTS = {
     "recomputed_gradients": {
-        "nothing is recorded": """
+        "nothing is recorded: raises": """
             y = run(x)
             wanted = [t for t in (x, *parameters) if t.requires_grad]
             found = iter(autograd.grad(y, wanted, grad) if wanted else ())
@@ -44,7 +44,7 @@ MUTANTS = {
                 y.backward(grad)
             return [t.grad for t in (x, *parameters)]
         """,
-        ".grad is cleared": """
+        ".grad is cleared: raises": """
             for t in (x, *parameters):
                 t.grad = None
             return right_recomputed(run, x, parameters, grad)
@@ -88,7 +88,7 @@ MUTANTS = {
             run(x)
             return right_recomputed(run, x, parameters, grad)
         """,
-        "something must require one": """
+        "something must require one: raises": """
             with proflab.enable_grad():
                 y = run(x)
             wanted = [t for t in (x, *parameters) if t.requires_grad]
@@ -177,7 +177,7 @@ MUTANTS = {
                 return x
             return run
         """,
-        "only the first layer's parameters": """
+        "only the first layer's parameters: raises": """
             several(layers, every)
             def run(x):
                 for segment in cut(layers, every):
@@ -185,7 +185,7 @@ MUTANTS = {
                 return x
             return run
         """,
-        "only matrices are parameters": """
+        "only matrices are parameters: raises": """
             several(layers, every)
             def run(x):
                 for segment in cut(layers, every):
@@ -203,7 +203,7 @@ MUTANTS = {
                 return x
             return run
         """,
-        "the last segment again and again": """
+        "the last segment again and again: raises": """
             several(layers, every)
             steps = []
             for segment in cut(layers, every):
@@ -234,7 +234,7 @@ MUTANTS = {
             *first, last = cut(layers, every)
             return lambda x: last(in_segments(first)(x))
         """,
-        "the input requires a gradient": """
+        "the input requires a gradient: raises": """
             several(layers, every)
             run = in_segments(cut(layers, every))
             def forward(x):
@@ -242,7 +242,7 @@ MUTANTS = {
                 return run(x)
             return forward
         """,
-        "copies of the layers": """
+        "copies of the layers: raises": """
             import copy
             several(layers, every)
             return in_segments(cut(copy.deepcopy(list(layers)), every))

@@ -8,7 +8,7 @@ def known_to(model, inputs, kinds=("parameters", "buffers")):
     return known
 
 def watched(model, inputs, pack):
-    with proflab.saved_tensors(lambda t: pack(t) or t, lambda t: t):
+    with proflab.saved_tensors(lambda t: (pack(t), t)[1], lambda t: t):
         return model(*inputs)
 
 def whole(model, shape):
@@ -122,7 +122,7 @@ MUTANTS = {
             watched(model, inputs, lambda t: kept.add(t.storage))
             return sum(s.nbytes for s in kept - known_to(model, inputs, ("parameters",)))
         """,
-        "a Module is needed": """
+        "a Module is needed: raises": """
             inputs, kept = whole(model, input_shape), set()
             list(model.parameters())
             watched(model, inputs, lambda t: kept.add(t.storage))
@@ -255,6 +255,13 @@ MUTANTS = {
         "always float32": """
             return copies_of(optimizer) * count_parameters(model, trainable_only=True) * 4 / MB
         """,
+        "at least float32": """
+            copies = copies_of(optimizer)
+            if trained_mb(model) == 0:
+                return 0.0
+            trained = {id(p): p for p in model.parameters() if p.requires_grad}.values()
+            return copies * sum(max(p.nbytes, 4 * p.numel()) for p in trained) / MB
+        """,
         "an unknown one is nothing": "return COPIES.get(optimizer, 0) * trained_mb(model)",
         "KeyError": "return COPIES[optimizer] * trained_mb(model)",
         "anything that begins with adam": """
@@ -289,6 +296,17 @@ MUTANTS = {
                 return right_training(model, input_shape, optimizer, kept)
             return right_training(model, input_shape, optimizer, activation_mb)
         """,
+        "put into training, and left so": """
+            if isinstance(model, nn.Module):
+                model.train()
+            return right_training(model, input_shape, optimizer, activation_mb)
+        """,
+        "counted in the model's mode, and left in training": """
+            found = right_training(model, input_shape, optimizer, activation_mb)
+            if isinstance(model, nn.Module):
+                model.train()
+            return found
+        """,
         "gradients are missing": """
             found = right_training(model, input_shape, optimizer, activation_mb)
             return parts(found["parameter_mb"], 0.0, found["optimizer_mb"], found["activation_mb"])
@@ -319,7 +337,7 @@ MUTANTS = {
                 raise ValueError
             return right_training(model, input_shape, optimizer)
         """,
-        "counted all the same": """
+        "counted all the same: raises": """
             counted = saved_activations(model, input_shape) / MB
             kept = counted if activation_mb is None else activations(model, None, activation_mb)
             return right_training(model, input_shape, optimizer, kept)

@@ -54,7 +54,7 @@ MUTANTS = {
         """,
     },
     "checkpointed": {
-        "layers are taken off the list": """
+        "layers are taken off the list: raises": """
             several(layers, every)
             segments = []
             while len(layers):

@@ -218,7 +218,7 @@ MUTANTS = {
                         print(f"{row['label']} {row['rss_mb']:.0f} {row['delta_mb']:.0f}")
                     return rows
         """,
-        "nothing is returned": """
+        "nothing is returned: raises": """
             class MemoryProfiler(RightProfiler):
                 def report(self):
                     super().report()

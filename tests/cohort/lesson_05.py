@@ -12,6 +12,7 @@ from cohort import (
     lesson_05_training,
 )
 from cohort import lesson_05_slips as slips
+from cohort.kinds import remembers
 from cohort.lesson_05_alternates import ALTERNATES  # noqa: F401
 
 HELPERS = """
@@ -289,3 +290,4 @@ MUTANTS = {
 }
 for exercise, codes in slips.MUTANTS.items():
     MUTANTS[exercise] |= codes
+MUTANTS["profiling_overhead"] |= remembers("profiling_overhead")

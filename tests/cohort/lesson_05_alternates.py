@@ -118,6 +118,18 @@ ALTERNATES = {
             add_row(rows, len(rows[:first]), start, end, op_facts(call, result))
             return result
         """,
+        "given functions are called by the names of their arguments": """
+            start = time.perf_counter_ns()
+            rows.depth += 1
+            try:
+                result = call()
+            finally:
+                end = time.perf_counter_ns()
+                rows.depth -= 1
+            facts = op_facts(result=result, call=call)
+            add_row(facts=facts, end=end, start=start, rows=rows)
+            return result
+        """,
         "monotonic_ns": """
             rows.depth += 1
             begun = time.monotonic_ns()

@@ -171,11 +171,11 @@ MUTANTS = {
             parts = [p for p in call.module_path.split(".") if not p.isdigit()]
             return changed(call, result, module=".".join(parts))
         """,
-        "many results are not thought of": """
+        "many results are not thought of: raises": """
             output = result if call.phase == "forward" else call.grad
             return changed(call, result, output_shape=output.shape)
         """,
-        "of many gradients the first, also None": """
+        "of many gradients the first, also None: raises": """
             output = result if call.phase == "forward" else call.grad
             output = output[0] if isinstance(output, (tuple, list)) else output
             return changed(call, result, output_shape=output.shape)

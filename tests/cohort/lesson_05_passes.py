@@ -30,7 +30,7 @@ MUTANTS = {
             return right_bottleneck(flops // 2, max(bytes_moved, 1), hardware)
         """,
         "always memory": "return right_bottleneck(flops, bytes_moved, hardware) and 'memory'",
-        "divides by the bytes": """
+        "divides by the bytes: raises": """
             if hardware is None:
                 return right_bottleneck(flops, bytes_moved, hardware)
             right_bottleneck(flops, bytes_moved, hardware)
@@ -212,12 +212,12 @@ MUTANTS = {
             except NotImplementedError:
                 return {}
         """,
-        "the input's shape is enough": """
+        "the input's shape is enough: raises": """
             return right_forward(
                 model, example_input(model, x.shape), hardware, warmup, iterations
             )
         """,
-        "bottleneck is missing": """
+        "bottleneck is missing: raises": """
             found = right_forward(model, x, hardware, warmup, iterations)
             del found["bottleneck"]
             return found
@@ -248,7 +248,7 @@ MUTANTS = {
             found = right_layer(layer, input_shape, hardware)
             return found | {"latency_ms": 0.0}
         """,
-        "an empty dict": "right_layer(layer, input_shape, hardware)\nreturn {}",
+        "an empty dict: raises": "right_layer(layer, input_shape, hardware)\nreturn {}",
         "the bias is forgotten": """
             found = right_layer(layer, input_shape, hardware)
             return found | {"parameters": layer.weight.numel()}

@@ -48,7 +48,7 @@ MUTANTS = {
                 best[row_name(row)] = row if old is None or row[key] > old[key] else old
             return tops(list(best.values()), n, key, total=sum(row[key] for row in rows))
         """,
-        "divides by 0": """
+        "divides by 0: raises": """
             key = checked(rows, n, by)
             sum(row[key] for row in rows) / sum(row[key] for row in rows)
             return tops(rows, n, key)
@@ -148,8 +148,8 @@ MUTANTS = {
         "the op for a category": """
             return traced(rows, cat=lambda row, e: row["op"])
         """,
-        "a list": "return right_trace(rows)['traceEvents']",
-        "JSON already": "return json.dumps(right_trace(rows))",
+        "a list: raises": "return right_trace(rows)['traceEvents']",
+        "JSON already: raises": "return json.dumps(right_trace(rows))",
         "regions are left out": """
             ops = [row for row in rows if row["op"] != "region"]
             return right_trace(ops) if ops or not rows else {"traceEvents": []}

@@ -204,7 +204,7 @@ MUTANTS = {
             return found | {"parameters": count_parameters(model, trainable_only=True)}
         """,
         "timed on meta": "return on_meta_too(model, x, hardware, warmup, iterations)",
-        "all on meta but the memory": """
+        "all on meta but the memory: raises": """
             found = right_forward(model, without_data(x), hardware, warmup, iterations)
             runs = Still(model) if isinstance(model, Tensor) else model
             return found | {"peak_memory_mb": measure_memory(runs, x)["peak_memory_mb"]}

@@ -306,7 +306,7 @@ MUTANTS = {
                 "infinitely many": ("return None", "return math.inf"),
                 "none is enough is an error": ("return None", 'raise ValueError("no n")'),
                 "negative where none is enough": ("if work - moved <= 0:", "if work == moved:"),
-                "divides by 0": ("if work - moved <= 0:", "if work - moved < 0:"),
+                "divides by 0: raises": ("if work - moved <= 0:", "if work - moved < 0:"),
                 "GFLOP/s": ("/ hardware.peak_flops", "/ (hardware.peak_flops / 1e9)"),
                 "peak and bandwidth the wrong way round": (
                     "/ hardware.peak_flops",
@@ -378,6 +378,7 @@ MUTANTS = {
                     "1.96 / error ** 2",
                 ),
                 "rounded down": ("math.ceil(", "math.floor("),
+                "below the error, not at most the error": ("math.ceil(", "1 + math.floor("),
                 "rounded": ("math.ceil(", "round("),
                 "90 of 100 runs": ("1.96", "1.645"),
                 "99 of 100 runs": ("1.96", "2.576"),

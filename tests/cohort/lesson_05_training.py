@@ -39,7 +39,7 @@ MUTANTS = {
                 gradients_of(model, x)
             return found
         """,
-        "gradients are thrown away": """
+        "gradients are thrown away: raises": """
             found = right_backward(model, x, hardware, warmup, iterations)
             for p in model.parameters():
                 p.grad = None
@@ -168,7 +168,7 @@ MUTANTS = {
                 raise ValueError("nothing to train")
             return right_backward(model, x, hardware, warmup, iterations)
         """,
-        "one output is expected": """
+        "one output is expected: raises": """
             model(x).sum()
             return right_backward(model, x, hardware, warmup, iterations)
         """,
@@ -218,7 +218,7 @@ MUTANTS = {
             return statistics.median(ratios[1:])
         """,
         "time.time": "return in_turns(fn, profiled, rounds, clock=time.time)",
-        "process_time": """
+        "process_time: raises": """
             return in_turns(fn, profiled, rounds, clock=lambda: time.process_time() or 1)
         """,
         "rounds are not used": """
@@ -271,7 +271,9 @@ MUTANTS = {
         "bottleneck is there, too": """
             return [row | {"bottleneck": None} for row in right_compare(models, inputs)]
         """,
-        "a dict of dicts": "return {row['name']: row for row in right_compare(models, inputs)}",
+        "a dict of dicts: raises": """
+            return {row["name"]: row for row in right_compare(models, inputs)}
+        """,
         "the name is missing": """
             return [{k: v for k, v in row.items() if k != "name"}
                     for row in right_compare(models, inputs)]

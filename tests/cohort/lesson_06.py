@@ -7,6 +7,7 @@ from cohort import lesson_06_kinds as kinds
 from cohort import lesson_06_races as races
 from cohort import lesson_06_slips as slips
 from cohort import lesson_06_stores as stores
+from cohort.kinds import remembers
 from cohort.lesson_06_alternates import ALTERNATES as OTHERS
 from cohort.lesson_06_measured import HELPERS as MEASURED_HELPERS
 from cohort.lesson_06_measured import MUTANTS as MEASURED
@@ -82,9 +83,9 @@ MUTANTS = {
     "ridge_point": {
         "upside down": "positive(peak_flops, bandwidth)\nreturn bandwidth / peak_flops",
         "whole numbers": "positive(peak_flops, bandwidth)\nreturn peak_flops // bandwidth",
-        "in TFLOP and TB": """
+        "in whole TFLOP and TB, at least one of each": """
             positive(peak_flops, bandwidth)
-            return round(peak_flops / 1e12, 3) / round(bandwidth / 1e12, 3)
+            return max(1, round(peak_flops / 1e12)) / max(1, round(bandwidth / 1e12))
         """,
         "as often quoted": "positive(peak_flops, bandwidth)\nreturn 150.0",
         "156 written in": "positive(peak_flops, bandwidth)\nreturn 156.0",
@@ -335,3 +336,4 @@ ALTERNATES = OTHERS | stores.ALTERNATES | races.ALTERNATES
 for more in (slips.MUTANTS, kinds.MUTANTS):
     for exercise, codes in more.items():
         MUTANTS[exercise] |= codes
+MUTANTS["roofline_points"] |= remembers("roofline_points")

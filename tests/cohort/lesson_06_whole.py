@@ -86,7 +86,7 @@ MUTANTS = {
             left = 1 - fraction + fraction / speedup
             return round(1 / left, 2) if left else math.inf
         """,
-        "division by zero": """
+        "division by zero: raises": """
             if not 0 <= fraction <= 1 or speedup <= 0:
                 raise ValueError
             return 1 / (1 - fraction + fraction / speedup)

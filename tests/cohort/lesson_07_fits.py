@@ -42,6 +42,25 @@ def cost_figures(overhead, price):
 
 MUTANTS = {
     "fit_cost": {
+        "at most three powers": """
+            measured(sizes, times_ms, powers)
+            return relative(sizes, times_ms, powers[:3]) + [0.0] * (len(powers) - 3)
+        """,
+        "two powers by a formula, of more the first two": """
+            measured(sizes, times_ms, powers)
+            found = relative(sizes, times_ms, powers[:2])
+            return found + [0.0] * (len(powers) - 2)
+        """,
+        "a hundred steps downhill": """
+            measured(sizes, times_ms, powers)
+            n, t = np.array(sizes, float), np.array(times_ms, float)
+            columns = np.stack([n**p / t for p in powers], axis=1)
+            units, prices = columns.max(axis=0), np.zeros(len(powers))
+            for _ in range(100):
+                wrong = columns / units @ prices - 1
+                prices -= (columns / units).T @ wrong / len(n) / len(powers)
+            return (prices / units).tolist()
+        """,
         "absolute errors": """
             measured(sizes, times_ms, powers)
             return absolute(sizes, times_ms, powers)
@@ -307,7 +326,7 @@ MUTANTS = {
             measured(sizes, latencies_ms, (0, 1))
             return cost_figures(*relative(sizes, latencies_ms, (0, 1)))
         """,
-        "a list": """
+        "a list: raises": """
             measured(sizes, latencies_ms, (0, 1))
             return list(cost_figures(*relative(sizes, latencies_ms, (0, 1))).values())
         """,

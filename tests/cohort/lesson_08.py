@@ -21,8 +21,11 @@ def some_names(names, rounds):
         raise ValueError("names and rounds")
 
 def at_most_20(a, b):
-    if not 1 <= len(a) <= 20 or not 1 <= len(b) <= 20:
+    if not 1 <= len(a) <= 20 or not 1 <= len(b) <= 20 or any_nan([*a, *b]):
         raise ValueError("1 to 20 each")
+
+def any_nan(times):
+    return any(math.isnan(time) for time in times)
 
 def mid_ranks(a, b):
     pooled = [*a, *b]
@@ -49,15 +52,15 @@ def two_sided(total, seen, middle):
     return abs(total - middle) >= abs(seen - middle)
 
 def paired(before, after):
-    if len(before) != len(after) or any(x <= 0 for x in [*before, *after]):
+    if len(before) != len(after) or not all(x > 0 for x in [*before, *after]):
         raise ValueError("pairs")
 
 def some_runs(runs):
-    if any(not run for run in runs):
+    if any(not run or any_nan(run) for run in runs):
         raise ValueError("an empty run")
 
 def some_gate(tolerance, comparisons):
-    if tolerance < 0 or comparisons < 1:
+    if not tolerance >= 0 or not comparisons >= 1:
         raise ValueError("out of range")
 """
     + VERSIONS_HELPERS

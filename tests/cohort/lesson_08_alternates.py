@@ -29,6 +29,8 @@ ALTERNATES = {
             if min(n, m) < 1 or max(n, m) > 20:
                 raise ValueError("1 to 20 each")
             pooled = np.array([*a, *b], float)
+            if np.isnan(pooled).any():
+                raise ValueError("NaN")
             ranks = (pooled[:, None] > pooled).sum(1) + (pooled[:, None] >= pooled).sum(1) + 1
             ways = np.zeros((n + 1, int(ranks.sum()) + 1), np.int64)
             ways[0, 0] = 1
@@ -43,8 +45,8 @@ ALTERNATES = {
             from fractions import Fraction
             from functools import cache
 
-            if not 0 < len(a) < 21 or not 0 < len(b) < 21:
-                raise ValueError("1 to 20 each")
+            if not 0 < len(a) < 21 or not 0 < len(b) < 21 or any(x != x for x in [*a, *b]):
+                raise ValueError("1 to 20 each, without NaN")
             order = sorted([*a, *b])
             last = {x: at + 1 for at, x in enumerate(order)}
             rank = {x: Fraction(last[x] - order.count(x) + 1 + last[x], 2) for x in last}
@@ -76,14 +78,15 @@ ALTERNATES = {
     "speedup_interval": {
         "numpy": """
             old, new = np.asarray(before, float), np.asarray(after, float)
-            if old.shape != new.shape or (old <= 0).any() or (new <= 0).any():
+            if old.shape != new.shape or not ((old > 0).all() and (new > 0).all()):
                 raise ValueError("pairs")
             ratios = old / new
             low, high = confidence_interval(list(ratios), confidence)
             return {"speedup": np.median(ratios), "low": low, "high": high}
         """,
         "a comprehension, keys in another order": """
-            if len(after) != len(before) or min([*before, *after], default=1) <= 0:
+            times = [*before, *after]
+            if len(after) != len(before) or any(math.isnan(ms) or ms <= 0 for ms in times):
                 raise ValueError("pairs")
             ratios = sorted(before[at] / after[at] for at in range(len(before)))
             low, high = confidence_interval(ratios, confidence)
@@ -93,7 +96,7 @@ ALTERNATES = {
     },
     "gate": {
         "by cases": """
-            if tolerance < 0 or comparisons < 1:
+            if tolerance < 0 or comparisons < 1 or math.isnan(tolerance):
                 raise ValueError("out of range")
             found = speedup_interval(before, after, confidence=1 - 0.05 / comparisons)
             inside = found["low"] * (1 + tolerance) >= 1 and found["high"] <= 1 + tolerance
@@ -107,9 +110,9 @@ ALTERNATES = {
             return "unclear"
         """,
         "the ratios themselves": """
-            if comparisons <= 0 or tolerance < 0 or len(before) != len(after):
+            if comparisons <= 0 or not tolerance >= 0 or len(before) != len(after):
                 raise ValueError("out of range")
-            if any(x <= 0 for x in before) or any(x <= 0 for x in after):
+            if not all(x > 0 for x in before) or not all(x > 0 for x in after):
                 raise ValueError("times")
             ratios = [old / new for old, new in zip(before, after)]
             low, high = confidence_interval(ratios, (comparisons - 0.05) / comparisons)
@@ -122,14 +125,16 @@ ALTERNATES = {
         "numpy": """
             if any(len(run) < 1 for run in runs):
                 raise ValueError("an empty run")
+            if np.isnan(np.concatenate([np.asarray(run, float) for run in runs] or [[]])).any():
+                raise ValueError("NaN")
             return confidence_interval([float(np.median(run)) for run in runs], confidence)
         """,
         "sorted by hand, as a list": """
             medians = []
             for run in runs:
                 ordered = sorted(run)
-                if not ordered:
-                    raise ValueError("an empty run")
+                if not ordered or sum(ordered) != sum(ordered):
+                    raise ValueError("an empty run, or NaN")
                 half = len(ordered) // 2
                 medians.append((ordered[half] + ordered[-half - 1]) / 2)
             return list(confidence_interval(medians, confidence))
@@ -139,6 +144,8 @@ ALTERNATES = {
         "sums of exact terms": """
             if not times or not 0 < percent < 100 or not 0 < confidence < 1:
                 raise ValueError("range")
+            if sum(times) != sum(times):
+                raise ValueError("NaN")
             from fractions import Fraction
             n, p, tail = len(times), Fraction(percent) / 100, (1 - Fraction(str(confidence))) / 2
             low = high = 0
@@ -157,6 +164,8 @@ ALTERNATES = {
         "floats, rank by rank": """
             if not 0 < percent < 100 or not 0 < confidence < 1 or not times:
                 raise ValueError("range")
+            if np.isnan(times).any():
+                raise ValueError("NaN")
             n, p = len(times), percent / 100
             logs = [
                 math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
@@ -176,7 +185,7 @@ ALTERNATES = {
     "response_times": {
         "by the longest sum behind": """
             n = len(arrivals_ms)
-            if n == 0 or n != len(service_ms) or any(s <= 0 for s in service_ms):
+            if n == 0 or n != len(service_ms) or any(not s > 0 for s in service_ms):
                 raise ValueError("requests")
             if any(arrivals_ms[at] > arrivals_ms[at + 1] for at in range(n - 1)):
                 raise ValueError("arrivals fall")
@@ -187,8 +196,10 @@ ALTERNATES = {
             return [end - arrival for end, arrival in zip(ends, arrivals_ms)]
         """,
         "in floats": """
-            if not len(arrivals_ms) or len(arrivals_ms) != len(service_ms) or min(service_ms) <= 0:
+            if not len(arrivals_ms) or len(arrivals_ms) != len(service_ms):
                 raise ValueError("requests")
+            if not np.min(service_ms) > 0:
+                raise ValueError("work")
             if list(arrivals_ms) != sorted(arrivals_ms):
                 raise ValueError("arrivals fall")
             free, found = float("-inf"), []
@@ -201,8 +212,10 @@ ALTERNATES = {
             import itertools
 
             jobs = list(zip(arrivals_ms, service_ms))
-            if not jobs or len(arrivals_ms) != len(service_ms) or min(s for _, s in jobs) <= 0:
+            if not jobs or len(arrivals_ms) != len(service_ms):
                 raise ValueError("requests")
+            if not all(service > 0 for service in service_ms):
+                raise ValueError("work")
             if any(b < a for a, b in itertools.pairwise(arrivals_ms)):
                 raise ValueError("arrivals fall")
             ends = itertools.accumulate(

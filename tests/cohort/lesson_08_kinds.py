@@ -45,6 +45,12 @@ _OTHERS = {
             found = test_by(a, b, mid_ranks(a, b), two_sided)
             return found | {"p": far / sum(ways.values())}
         """,
+        "NaN has a rank": """
+            if any_nan([*a, *b]):
+                a, b = ([0 if math.isnan(x) else x for x in side] for side in (a, b))
+            at_most_20(a, b)
+            return test_by(a, b, mid_ranks(a, b), two_sided)
+        """,
         "20 are too many": """
             if not 1 <= len(a) < 20 or not 1 <= len(b) < 20:
                 raise ValueError("1 to 19 each")
@@ -75,6 +81,13 @@ _OTHERS = {
             low, high = confidence_interval(ratios, confidence)
             return {"speedup": statistics.median(ratios), "low": low, "high": high}
         """,
+        "NaN is let through by a guard of x <= 0": """
+            if len(before) != len(after) or any(x <= 0 for x in [*before, *after]):
+                raise ValueError("pairs")
+            ratios = sorted(old / new for old, new in zip(before, after))
+            low, high = confidence_interval(range(len(ratios)), confidence)
+            return {"speedup": statistics.median(ratios), "low": ratios[low], "high": ratios[high]}
+        """,
         "times below 0 after are let through": """
             paired(before, [abs(ms) for ms in after])
             ratios = [old / new for old, new in zip(before, after)]
@@ -96,6 +109,17 @@ _OTHERS = {
         """,
         "a tolerance of 0 is refused": """
             some_gate(tolerance or -1, comparisons)
+            return judged(speedup_interval(before, after, 1 - 0.05 / comparisons), tolerance)
+        """,
+        "a tolerance of NaN is let through by a guard of x < 0": """
+            if tolerance < 0 or comparisons < 1:
+                raise ValueError("range")
+            return judged(speedup_interval(before, after, 1 - 0.05 / comparisons), tolerance)
+        """,
+        "rounds with NaN are left out": """
+            some_gate(tolerance, comparisons)
+            pairs = [pair for pair in zip(before, after, strict=True) if not any_nan(pair)]
+            before, after = zip(*pairs) if pairs else ([], [])
             return judged(speedup_interval(before, after, 1 - 0.05 / comparisons), tolerance)
         """,
         "comparisons below 0 are let through": """
@@ -121,12 +145,31 @@ _OTHERS = {
                 raise ValueError("short")
             return confidence_interval([statistics.median(r) for r in runs], confidence)
         """,
+        "NaN is left out of a run": """
+            runs = [[x for x in run if not math.isnan(x)] or run[:1] for run in runs]
+            if any(not run for run in runs):
+                raise ValueError("an empty run")
+            medians = [statistics.median(run) for run in runs if not any_nan(run)]
+            return confidence_interval(medians, confidence)
+        """,
         "the first run alone is checked": """
             some_runs(runs[:1])
             return confidence_interval([statistics.median(r) for r in runs if r], confidence)
         """,
     },
     "response_times": {
+        "work of NaN is let through by a guard of x <= 0": """
+            if not arrivals_ms or len(arrivals_ms) != len(service_ms) or any(
+                x <= 0 for x in service_ms
+            ):
+                raise ValueError("requests")
+            some_requests(arrivals_ms, [1] * len(arrivals_ms))
+            free, found = -math.inf, []
+            for arrival, service in zip(arrivals_ms, service_ms):
+                free = max(free, arrival) + service
+                found.append(free - arrival)
+            return found
+        """,
         "arrivals below 0 are refused": """
             some_requests(arrivals_ms, service_ms)
             if min(arrivals_ms) < 0:
@@ -300,6 +343,7 @@ MUTANTS = merged(
             "quantize",
             "pareto",
             "energy_joules",
+            "audit_memory",
         ),
         containers={
             "run_order": ("names",),

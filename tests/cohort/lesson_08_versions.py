@@ -11,7 +11,7 @@ def require_six(runs):
         raise ValueError("six runs")
 
 def some_percentile(times, percent, confidence):
-    if not times or not 0 < percent < 100 or not 0 < confidence < 1:
+    if not times or not 0 < percent < 100 or not 0 < confidence < 1 or any_nan(times):
         raise ValueError("range")
 
 def by_ranks(times, percent, confidence):
@@ -25,7 +25,7 @@ def by_ranks(times, percent, confidence):
     return ordered[low - 1], ordered[high - 1]
 
 def some_requests(arrivals, service):
-    if not len(arrivals) or len(arrivals) != len(service) or min(service) <= 0:
+    if not len(arrivals) or len(arrivals) != len(service) or not all(x > 0 for x in service):
         raise ValueError("requests")
     if any(b < a for a, b in zip(arrivals, arrivals[1:])):
         raise ValueError("fall")

@@ -91,7 +91,7 @@ in place
 +    gradients *= scale
 +    half = gradients.astype(np.float16)
 
-the largest number overflows
+the largest number overflows: raises
 -if not np.isfinite(half).all():
 +if not np.isfinite(half).all() or abs(half).max() >= 65504:
 
@@ -103,7 +103,7 @@ what overflows is 0
 -    return None
 +    half[~np.isfinite(half)] = 0
 
-an exception instead of None
+an exception instead of None: raises
 -    return None
 +    raise OverflowError(scale)
 
@@ -117,7 +117,7 @@ below the smallest normal number all is 0
 +    return None
 +half[abs(half) < 6.1e-5] = 0
 
-None where something becomes 0
+None where something becomes 0: raises
 -if not np.isfinite(half).all():
 +if not np.isfinite(half).all() or ((half == 0) & (gradients != 0)).any():
 

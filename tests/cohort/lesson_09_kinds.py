@@ -45,6 +45,13 @@ MUTANTS = {
                 found = [found[name] for name in dict.fromkeys(map(row_name, rows))]
                 return sorted(found, key=lambda row: -round(row["best"], 2))
             """,
+            "the first ten names alone": "return right(CALL)[:10]",
+            "ends at a name that is at its roof": """
+                return [each for each in right(CALL) if each["best"] > 1]
+            """,
+            "never more than a thousand times as fast": """
+                return [each | {"best": min(1000.0, each["best"])} for each in right(CALL)]
+            """,
             "rows without work are taken out of the list": """
                 found = right(CALL)
                 rows[:] = [row for row in rows if row["matmul_flops"]]
@@ -61,6 +68,25 @@ MUTANTS = {
             "rounded to whole ms": "return {k: round(v) for k, v in right(CALL).items()}",
             "prefetch is 4 by default": """
                 return right(load_ms, step_ms, workers, 4 if prefetch == 2 else prefetch)
+            """,
+            "at most eight workers": "return right(load_ms, step_ms, min(workers, 8), prefetch)",
+            "at most eight in advance": "return right(load_ms, step_ms, workers, min(prefetch, 8))",
+            "ends at the first step that does not wait, and takes the rest to be like it": """
+                found = right(CALL)
+                for end in range(workers * prefetch + 1, len(load_ms)):
+                    before, then = (right(load_ms[:n], step_ms, workers, prefetch)
+                                    for n in (end, end + 1))
+                    if before["wait_ms"] == then["wait_ms"]:
+                        total = before["total_ms"] + (len(load_ms) - end) * step_ms
+                        return {"total_ms": total, "wait_ms": before["wait_ms"]}
+                return found
+            """,
+            "by a formula, as if all batches were like the average one": """
+                found, mean = right(CALL), sum(load_ms) / len(load_ms)
+                if workers == 0:
+                    return found
+                total = load_ms[0] + step_ms + (len(load_ms) - 1) * max(step_ms, mean / workers)
+                return {"total_ms": total, "wait_ms": total - len(load_ms) * step_ms}
             """,
             "at most a hundred batches": """
                 load_ms = load_ms[:100]
@@ -89,7 +115,7 @@ MUTANTS = {
                 scale = np.float16(scale)
                 return right(gradients, np.float32(1) if np.isinf(scale) else scale)
             """,
-            "65,504 is a limit, not what is rounded to": """
+            "65,504 is a limit, not what is rounded to: raises": """
                 too_large = np.abs(gradients * np.float32(scale)) > 65504
                 return None if too_large.any() else right(CALL)
             """,
@@ -160,6 +186,10 @@ MUTANTS = {
                 for _, inputs, _ in graph:
                     inputs.sort(reverse=True)
                 return found
+            """,
+            "inputs beyond the third are not looked at": """
+                cut = [(name, inputs[:3], kind) for name, inputs, kind in graph]
+                return right(graph) and right(cut)
             """,
             "groups of ten at most": """
                 found = right(CALL)

@@ -212,7 +212,7 @@ each batch forgets the last
 +for (x, y), size in zip(batches, sizes):
 +    model.zero_grad()
 
-nothing is left
+nothing is left: raises
 -    mean += part.item()
 +    mean += part.item()
 +model.zero_grad()

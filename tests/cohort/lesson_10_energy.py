@@ -1,5 +1,7 @@
 """Lesson 10: an energy model, fitted by other rules, in other units, or to other points."""
 
+from cohort.kinds import remembers
+
 HELPERS = """
 def told_apart(gb_s, gflop_s, watts):
     if not len(gb_s) == len(gflop_s) == len(watts):
@@ -101,7 +103,9 @@ return priced(matrix, watts, [flop, byte, np.mean(watts - matrix[:, :2] @ [flop,
 cost = priced(matrix, watts, fitted(matrix, watts))
 return {name: np.round(each, 2).tolist() for name, each in cost.items()}
 """,
-            "a tuple": "return tuple(priced(matrix, watts, fitted(matrix, watts)).values())",
+            "a tuple: raises": """
+return tuple(priced(matrix, watts, fitted(matrix, watts)).values())
+""",
             "in the order of intensity": """
 order = np.argsort(matrix[:, 0] / matrix[:, 1])
 return priced(matrix[order], watts[order], fitted(matrix, watts))
@@ -141,6 +145,7 @@ return priced(matrix, watts, fitted(matrix, watts))
         """,
     }
 }
+MUTANTS["energy_model"] |= remembers("energy_model")
 
 ALTERNATES = {
     "energy_model": {

@@ -286,7 +286,7 @@ return found""",
             needs = {"threads": places, "registers": places * up(registers, 8), "shared": shared}
             return share(card, places, **needs)
         """,
-        "divided by no shared memory": """
+        "divided by no shared memory: raises": """
             checked_block(threads, registers, shared)
             places = up(threads, 32)
             needs = {"threads": places, "registers": places * up(registers, 8), "shared": shared}

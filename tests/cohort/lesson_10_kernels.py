@@ -58,7 +58,7 @@ MUTANTS = {
             at_least_1(accumulators)
             return " ".join(f"a{n % 10} = fmaf(a{n % 10}, x, y);" for n in range(accumulators))
         """,
-        "three always": """
+        "three always: raises": """
             at_least_1(accumulators)
             return "a0 = fmaf(a0, x, y); a1 = fmaf(a1, x, y); a2 = fmaf(a2, x, y);"
         """,

@@ -1,5 +1,7 @@
 """Lesson 10: rounded results, borders on the wrong side, sizes and lengths that nobody tried."""
 
+from cohort.kinds import remembers
+
 WRAPPED = (
     "fma_flops", "stream_bytes", "events_to_ms", "ceilings", "place", "crossover", "gpu_mistakes",
     "reflect_launch", "reflect_speedup", "fma_lines", "stream_line",
@@ -123,7 +125,7 @@ MUTANTS = {
                 KEPT[id(document)] = solved_ceilings(document)
             return KEPT[id(document)]
         """,
-        "lists that are missing are an error": """
+        "lists that are missing are an error: raises": """
             for kind in ("fma", "gemm", "stream"):
                 document["rows"][kind]
             return solved_ceilings(document)
@@ -258,3 +260,4 @@ MUTANTS = {
         "percent": _result("reflect_speedup", "100 * found"),
     },
 }  # fmt: skip
+MUTANTS["reflect_launch"] |= remembers("reflect_launch")

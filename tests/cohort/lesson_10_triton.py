@@ -35,7 +35,7 @@ MUTANTS = {
         "the maximum is not subtracted": _kernel(powers="tl.exp(row)"),
         "the maximum is added": _kernel(powers="tl.exp(row + tl.max(row, axis=0))"),
         "the sum is subtracted": _kernel(powers="tl.exp(row - tl.sum(row, axis=0))"),
-        "the load has no mask": _kernel(load="tl.load(x + place)"),
+        "the load has no mask: raises": _kernel(load="tl.load(x + place)"),
         "the load has a mask and no other": _kernel(load="tl.load(x + place, mask=inside)"),
         "zeros beyond the row": _kernel(load="tl.load(x + place, mask=inside, other=0.0)"),
         "zeros beyond the row, out of the sum": _kernel(
@@ -48,11 +48,11 @@ MUTANTS = {
         "a small number beyond the row": _kernel(
             load="tl.load(x + place, mask=inside, other=-100.0)"
         ),
-        "the store has no mask": _kernel(store="tl.store(out + place, share)"),
-        "one number too many": _kernel(inside="column <= columns"),
+        "the store has no mask: raises": _kernel(store="tl.store(out + place, share)"),
+        "one number too many: raises": _kernel(inside="column <= columns"),
         "one number too few": _kernel(inside="column < columns - 1"),
         "the first number is left out": _kernel(inside="(column < columns) & (column > 0)"),
-        "rows as long as a block": _kernel(stride="block"),
+        "rows as long as a block: raises": _kernel(stride="block"),
         "always the first row": _kernel(number="0"),
         "the number of another axis": _kernel(number="tl.program_id(1)"),
         "in place": _kernel(store="tl.store(x + place, share, mask=inside)"),
@@ -74,7 +74,7 @@ MUTANTS = {
             powers="tl.exp(row - tl.sum(tl.where(inside, row, 0.0), axis=0) / columns)"
         ),
         "nothing is stored": _kernel(store="return share"),
-        "all rows in each program": """
+        "all rows in each program: raises": """
             for number in range(64):
                 column = tl.arange(0, block)
                 place = number * columns + column
@@ -89,17 +89,19 @@ MUTANTS = {
                 powers = tl.exp(row - tl.max(row, axis=0))
                 tl.store(out + column, powers / tl.sum(powers, axis=0), mask=column < columns)
         """,
-        "a block as long as a row": """
+        "a block as long as a row: raises": """
             column = tl.arange(0, columns)
             place = tl.program_id(0) * columns + column
             row = tl.load(x + place)
             powers = tl.exp(row - tl.max(row, axis=0))
             tl.store(out + place, powers / tl.sum(powers, axis=0))
         """,
-        "NumPy's functions": _kernel(powers="np.exp(row - np.max(row))"),
-        "Python's sum": _kernel(share="powers / sum(powers)"),
-        "a function that Triton has not": _kernel(powers="tl.power(math.e, row - tl.max(row, 0))"),
-        "the matrix as a list": """
+        "NumPy's functions: raises": _kernel(powers="np.exp(row - np.max(row))"),
+        "Python's sum: raises": _kernel(share="powers / sum(powers)"),
+        "a function that Triton has not: raises": _kernel(
+            powers="tl.power(math.e, row - tl.max(row, 0))"
+        ),
+        "the matrix as a list: raises": """
             row = x[tl.program_id(0)]
             powers = [math.exp(number - max(row)) for number in row]
             out[tl.program_id(0)] = [power / sum(powers) for power in powers]

@@ -224,6 +224,7 @@ MUTANTS = {
         OVERLAP,
         {
             "rounded to two decimals": rounded(2),
+            "rounded to three decimals": rounded(3),
             "the layers are used up": """
                 found = right(CALL)
                 layers.clear()
@@ -241,6 +242,7 @@ MUTANTS = {
         SHARE,
         {
             "never below 0": "return max(0.0, right(CALL))",
+            "kept from an earlier call with this speed-up": KEPT,
             "a speed-up below 0 is fine": "return right(abs(speedup), workers)",
             "rounded to three decimals": rounded(3),
         },
@@ -253,6 +255,7 @@ MUTANTS = {
                 return right(parameters, ranks, stage % 4 if stage < 0 else stage)
             """,
             "an int": "return int(right(CALL))",
+            "rounded to two decimals": rounded(2),
             "no parameters need nothing": "return right(CALL) if parameters else 0.0",
         },
     ),

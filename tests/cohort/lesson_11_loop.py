@@ -52,7 +52,7 @@ MUTANTS = {
                 "weight=weights)",
                 "weight=weights.to(device))",
             ),
-            "the weights stay on the host": (
+            "the weights stay on the host: raises": (
                 "torch.as_tensor(clips.weights, device=device)",
                 "torch.as_tensor(clips.weights)",
             ),

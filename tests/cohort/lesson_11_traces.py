@@ -410,7 +410,7 @@ MUTANTS = {
                 'parent["name"] == op["name"] and len',
                 "len",
             ),
-            "events without a dur are read": (
+            "events without a dur are read: raises": (
                 'events = [e for e in trace["traceEvents"] if "dur" in e]',
                 'events = trace["traceEvents"]',
             ),

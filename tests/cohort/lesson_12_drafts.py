@@ -53,7 +53,7 @@ MUTANTS = {
             "the mean of accepted ones": (_SUM, "tokens = 1.0 + k * accept"),
             "a sum that ends one token early": (_SUM, _SUM.replace("range(k + 1)", "range(k)")),
             "all or nothing": (_SUM, "tokens = 1.0 + k * accept**k"),
-            "the formula, which has no value at 1": (
+            "the formula, which raises at 1": (
                 _SUM,
                 "tokens = (1 - accept ** (k + 1)) / (1 - accept)",
             ),

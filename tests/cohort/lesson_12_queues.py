@@ -212,7 +212,7 @@ MUTANTS = {
                 "if not requests or slots < 1",
                 "if slots < 1",
             ),
-            "totals, not a row for each": (
+            "totals, not a row for each: raises": (
                 "return found",
                 "return {key: [row[key] for row in found] for key in found[0]}",
             ),

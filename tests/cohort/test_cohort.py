@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
+from collections import Counter
+
 import pytest
 
 from cohort.clauses import EXCUSED, untried
@@ -26,6 +30,11 @@ EXERCISES = [(lesson, name) for lesson in lessons() for name in exercises(lesson
 SLIPS = ("NameError", "SyntaxError", "UnboundLocalError", "ImportError")
 CONSTANTS = ("0", "1", "1.0", "None", "True", "False", "''", "[]", "{}", "float('nan')", "10**6")
 
+# How a case's reason begins that an exception ended. A ValueError is what a wrong solution refuses.
+ENDED = re.compile(r"(?!ValueError|NotImplementedError)[A-Z]\w*(Error|Exception|Interrupt)\b")
+# A sentence that says so may be of an entry that does nothing but raise.
+RAISES = re.compile(r"\b(raises|fails|[A-Z]\w+Error)\b")
+
 # What an entry raises whose helper has a name that a test cell gives to something else.
 TAKEN = "object is not callable"
 # Lessons in which no case holds of an exercise that nobody began, or the report would count it.
@@ -49,6 +58,31 @@ def test_mutants_lose_points(lesson, exercise):
         ]
     assert survivors == []
     assert slips == []
+
+
+@each_exercise
+def test_no_mutant_is_caught_by_an_accident_alone(lesson, exercise):
+    """What is to return a wrong value and only raises shows nothing of the cases."""
+    accidents = {}
+    for sentence, code in entries(lesson, "MUTANTS")[exercise].items():
+        code = whole_code(exercise, code, solved(lesson).solutions[exercise])
+        if RAISES.search(sentence) or not _ended(failures(solved(lesson), exercise, code)):
+            continue
+        failed = [case for case in judge(solved(lesson), exercise, code) if not case.passed]
+        if _ended(failed):
+            accidents[sentence] = failed[0].reason
+    assert accidents == {}
+
+
+def _ended(failed):
+    return all(ENDED.match(case.reason) for case in failed)
+
+
+@each_exercise
+def test_no_two_mutants_are_one(lesson, exercise):
+    mutants = entries(lesson, "MUTANTS")[exercise]
+    codes = Counter(textwrap.dedent(code).strip() for code in mutants.values())
+    assert [code for code, times in codes.items() if times > 1] == []
 
 
 @each_exercise

@@ -137,6 +137,11 @@ def test_each_made_up_series_shows_its_one_fault(lesson):
 FAST, SLOW = [4.0 + 0.01 * n for n in range(20)], [5.0 + 0.01 * n for n in range(20)]
 
 
+def test_a_time_of_0_is_told_apart_without_a_factor():
+    said = SCOPE["told_apart"]("a", [0.0] * 9, "b", SLOW)
+    assert said == "a 0 ms, b 5.09 ms: a is faster, by a factor that a time of 0 does not give"
+
+
 def test_two_series_are_told_apart_either_way_or_not_at_all():
     told_apart = SCOPE["told_apart"]
     assert told_apart("a", FAST, "b", SLOW) == "a 4.09 ms, b 5.09 ms: a is 1.24 times as fast"

@@ -276,10 +276,21 @@ def test_joules_of_two_cards_and_a_third_that_is_at_its_limit(shown):
         ("H200", "5.8", "122", "105", "10"),
         ("MI300X", "0.2", "7", "721", "14"),
     ]
-    assert (
-        "At 5.1 pJ a FLOP and 117 a byte, a byte of an A100 costs 23 FLOPs; of an H200, 21" in TEXT
-    )
+    assert "At 5.1 pJ a FLOP and 117 a byte, a byte of an A100 costs 23 FLOPs (more" in TEXT
+    assert "An H200 gives 21 from two clocks" in TEXT
     assert "off by 6 of 292 W" in TEXT
+
+
+def test_bytes_take_47_percent_at_the_ridge_and_an_h200_mixes_two_clocks(scope):
+    a100, h200, _ = json.loads((FOLDER / "cards.json").read_text())["rows"]["roofline"]
+    _, *rates, watts = zip(*a100["points"], strict=True)
+    cost = scope["energy_model"](*rates, watts)
+    _, gb_s, gflop_s, _ = next(point for point in a100["points"] if point[0] == 14.25)
+    parts = [cost["byte"] * gb_s / 1e3, cost["flop"] * gflop_s / 1e3, cost["constant"]]
+    assert round(100 * parts[0] / sum(parts)) == 47 and "47 %" in TEXT
+    speeds = {intensity: gflop_s / 1e3 for intensity, _, gflop_s, _ in h200["points"]}
+    assert [round(speeds[at], 1) for at in (14.25, 16.25)] == [28.9, 35.8]
+    assert "at 14.25 FLOPs a byte 28.9 TFLOP/s, at 16.25 already 35.8" in TEXT
 
 
 def test_ones_own_card_is_drawn_beside_the_others(tmp_path, scope):

@@ -9,7 +9,8 @@ from typing import Any
 class Weights:
     """A model in all that counts here, and no Module: named tensors, yielded as they were given.
 
-    `Weights(wte=t, head=t)` yields `t` twice, which a Module would not.
+    `Weights(wte=t, head=t)` yields `t` twice, which a Module does only where it is asked to. Both
+    methods take what a Module's take.
 
     >>> from proflab import Tensor
     >>> head = Tensor([1.0])
@@ -20,13 +21,19 @@ class Weights:
     def __init__(self, **named: Any) -> None:
         self._named = named
 
-    def parameters(self) -> Iterator[Any]:
+    def parameters(self, recurse: bool = True) -> Iterator[Any]:
         """Yield every tensor, as often as it was given."""
         yield from self._named.values()
 
-    def named_parameters(self) -> Iterator[tuple[str, Any]]:
-        """Yield (name, tensor) for every name, also where two share a tensor."""
-        yield from self._named.items()
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = False
+    ) -> Iterator[tuple[str, Any]]:
+        """Yield (name, tensor) for every name, also where two share a tensor, unless told not to."""
+        seen: set[int] = set()
+        for name, tensor in self._named.items():
+            if not (remove_duplicate and id(tensor) in seen):
+                yield f"{prefix}.{name}" if prefix else name, tensor
+            seen.add(id(tensor))
 
 
 class OnlyParameters:
@@ -39,7 +46,7 @@ class OnlyParameters:
     def __init__(self, *tensors: Any) -> None:
         self._tensors = tensors
 
-    def parameters(self) -> Iterator[Any]:
+    def parameters(self, recurse: bool = True) -> Iterator[Any]:
         """Yield every tensor, as often as it was given."""
         yield from self._tensors
 

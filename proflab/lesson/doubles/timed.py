@@ -78,7 +78,7 @@ class Model(Double):
         """Return how often it was called."""
         return self._script.calls
 
-    def parameters(self) -> Iterator[Any]:
+    def parameters(self, recurse: bool = True) -> Iterator[Any]:
         """Yield nothing: it has no weights."""
         return iter(())
 
@@ -130,7 +130,7 @@ class Matmul(_Worker):
 class Copy(_Worker):
     """A copy of scripted speed: `Copy(clock, per_second=[5e10])`, in bytes/s, in turns.
 
-    `copy(destination, source)` reads each byte of the source and writes as many.
+    `copy(dst, src)`, as numpy's copyto, reads each byte of src and writes as many.
 
     >>> clock = Clock()
     >>> copy = Copy(clock, per_second=[16.0])
@@ -138,11 +138,11 @@ class Copy(_Worker):
     (None, 1003.0)
     """
 
-    def __call__(self, destination: np.ndarray, source: np.ndarray) -> None:
+    def __call__(self, dst: np.ndarray, src: np.ndarray) -> None:
         """Let the time of one copy pass. Raises ValueError when the sizes differ."""
-        if destination.nbytes != source.nbytes:
-            raise ValueError(f"{source.nbytes} bytes do not fill {destination.nbytes}")
-        self._script.work(2 * source.nbytes)
+        if dst.nbytes != src.nbytes:
+            raise ValueError(f"{src.nbytes} bytes do not fill {dst.nbytes}")
+        self._script.work(2 * src.nbytes)
 
 
 def _clocks(script: Any) -> dict[str, Callable]:
