@@ -31,7 +31,7 @@ class OwnProgram:
     def key(self, key: Key) -> Key:
         """Return the lesson's key with the tapes of this student's given programs."""
         tapes = {(cell, label): loads(text.encode()) for cell, label, text in self.races}
-        return replace(key, derived={**key.derived, "races": tapes})
+        return replace(key, derived={**key.derived, "races": tapes, "known": {}})
 
 
 def place_of(root: Path, lesson: str, student: str) -> Path:
