@@ -19,6 +19,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from proflab.checks.values import dumps, loads
@@ -135,16 +136,23 @@ def as_metadata(tapes: Mapping[Name, Any]) -> list[list[str]]:
 
 @dataclass(frozen=True)
 class Job:
-    """Hold a tape or a work log that a hand-in has for one case.
+    """Hold a tape or a work log that a hand-in has for one case; given: the race that it is about.
 
-    place: of what is known of its race, by `_place`
+    salt: what the drawn inputs depend on
     """
 
     name: Name
     case: Race | LogCase
     value: Any
     given: Name
-    place: bytes
+    salt: str
+
+    @cached_property
+    def place(self) -> bytes:
+        """Return where what is known of its race is kept."""
+        case = self.case
+        about = [self.given, self.salt, case.machine, case.options, isinstance(case, LogCase)]
+        return pickle.dumps(about)
 
 
 def judge_jobs(
@@ -191,15 +199,15 @@ def judge_jobs(
 
 
 def _jobs(aligned: Aligned, key: Key, result: Result, places: list[int]) -> Iterator[Job]:
-    races = races_of(key)
+    races, salt = races_of(key), key.derived.setdefault(SALT, secrets.token_hex(16))
     for name, answer, value in _raced(aligned, key, result, places):
         if (race := answer.race) is not None:
-            yield Job(name, race, value, name, _place(name, race))
+            yield Job(name, race, value, name, salt)
         elif (log := answer.log) is not None:
             known = next((other for other, each in races.items() if each.given == log.given), None)
             if known is None:
                 raise CourseError(f"{name[1]!r}: no race of this lesson is against {log.given}")
-            yield Job(name, log, value, known, _place(known, log))
+            yield Job(name, log, value, known, salt)
 
 
 def _content(job: Job) -> dict[str, Any]:
@@ -208,10 +216,6 @@ def _content(job: Job) -> dict[str, Any]:
     pair = isinstance(job.value, list) and len(job.value) == 2
     log, tape = job.value if pair else (None, None)
     return {"log": log, "tape": tape}
-
-
-def _place(name: Name, case: Race | LogCase) -> bytes:
-    return pickle.dumps([name, case.machine, case.options, isinstance(case, LogCase)])
 
 
 def _known(
@@ -227,12 +231,11 @@ def _known(
     """
     with _knowing:
         kept = key.derived.setdefault("known", {})
-        salt = key.derived.setdefault(SALT, secrets.token_hex(16))
         missing = list({job.place: job for job in jobs if job.place not in kept}.values())
         for start in range(0, len(missing), _TOGETHER):
             some = missing[start : start + _TOGETHER]
             files = {
-                f"known{number}": pickle.dumps(_about(job, given[job.given], salt))
+                f"known{number}": pickle.dumps(_about(job, given[job.given]))
                 for number, job in enumerate(some)
             }
             calls = [(f"what_is_known({name!r}, op_facts)", _KNOWN_SECONDS) for name in files]
@@ -242,7 +245,7 @@ def _known(
     return {job.place: kept[job.place] for job in jobs}
 
 
-def _about(job: Job, given: Any, salt: str) -> dict[str, Any]:
+def _about(job: Job, given: Any) -> dict[str, Any]:
     """Return what `what_is_known` reads."""
-    options, is_log = job.case.options | {"salt": salt}, isinstance(job.case, LogCase)
+    options, is_log = job.case.options | {"salt": job.salt}, isinstance(job.case, LogCase)
     return {"given": given, "machine": job.case.machine, "options": options, "rows": is_log}

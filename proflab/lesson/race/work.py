@@ -17,6 +17,8 @@ from proflab.tensor import Tensor
 
 # Seconds of one op, of one step of a loop in it, of a number read or written, of one product.
 OP, STEP, NUMBER, PRODUCT = 4e-5, 2e-6, 3e-9, 3e-10
+# Types that BLAS multiplies, and how many times as long all others take.
+_FAST, _SLOWER = ("float32", "float64"), 20
 # How many times as long a number takes, where it is more than read and written.
 _DEAR = dict.fromkeys(
     ("pow", "sin", "cos", "tan", "atan", "tanh", "erf", "gelu", "log", "log2", "log10", "log1p",
@@ -40,8 +42,9 @@ def work_of(call: Call, result: Any, row: Mapping[str, Any]) -> float:
     read = [*call.inputs, *_gradients(call)]
     numbers = sum(each.numel() for each in (*read, *made))
     hidden, steps = _unseen(call, made)
+    product = PRODUCT if row["dtype"] in _FAST else _SLOWER * PRODUCT
     seconds = NUMBER * (_DEAR.get(call.op, 1) * numbers + hidden)
-    return OP + seconds + STEP * (len(read) + steps) + PRODUCT * row["matmul_flops"]
+    return OP + seconds + STEP * (len(read) + steps) + product * row["matmul_flops"]
 
 
 def _is_view(call: Call) -> bool:
