@@ -16,10 +16,12 @@ from race_tapes import crossed, solved_op_facts
 from run_all import run_all, shown
 
 import proflab
+import proflab.lesson.race.judge as judging
 import proflab.lesson.race.known as knowing
 from proflab import Tensor, cat, dispatch, stack
 from proflab.checks import expect
 from proflab.checks.values import dumps, loads
+from proflab.lesson import blas
 from proflab.lesson.kernel_record import Record, TestRun
 from proflab.lesson.outline import Exercise, Outline
 from proflab.lesson.progress import measure
@@ -393,6 +395,50 @@ def test_a_notebook_shows_costs_and_the_largest_that_remains(op_facts, capsys, m
         race(lambda x, w, b: x @ w)
     with pytest.raises(TypeError, match="takes what `traced"):
         expect.expect_faster("a", [1], like=_experts, machine="T4", full=1.0)
+
+
+def test_a_notebook_runs_nothing_that_the_cost_has_decided(op_facts, capsys, monkeypatch):
+    monkeypatch.setattr(expect, "shares", {})
+    monkeypatch.setattr(show, "counting", {"op_facts": op_facts})
+    for module in (knowing, judging):
+        monkeypatch.setattr(module, "walk", lambda *_, **__: pytest.fail("it was run"))
+
+    def race(program):
+        tape = traced(program, **_EXPERTS)
+        expect.expect_faster("64 experts", tape, like=_experts, machine="T4", full=0.02872)
+        return capsys.readouterr().out
+
+    as_released = race(lambda x, w, b: _experts(x, w, b))
+    told = "no cheaper, so its results are not compared; 0.98144 → 0.98144 ms on T4: 0 %"
+    assert as_released.startswith(f"🏁 64 experts: {told}")
+
+
+def test_a_race_that_takes_long_says_so_first(op_facts, capsys, monkeypatch):
+    monkeypatch.setattr(show, "counting", {"op_facts": op_facts})
+    for soon, says in ((1e-6, True), (1e6, False)):
+        monkeypatch.setattr(expect, "_SOON", soon)
+        tape = traced(lambda x, w, b: F.relu(x @ w + b[:, None]), **_EXPERTS)
+        expect.expect_faster("64 experts", tape, like=_experts, machine="T4", full=0.02872)
+        assert ("⏳ 64 experts: takes about" in capsys.readouterr().out) == says
+
+
+def test_numbers_are_judged_in_one_thread_where_that_can_be_set(op_facts, monkeypatch):
+    seen = []
+
+    class Library:
+        num_threads = 2
+
+        def set_num_threads(self, count):
+            seen.append(count)
+            self.num_threads = count
+
+    library = Library()
+    monkeypatch.setattr(blas, "_library", lambda: library)
+    given, tape = (crossed(traced(f, x=(64, 64))) for f in (_square, _from_right))
+    assert not judge(tape, given, op_facts, "DESK")["wrong"]
+    assert {*seen[:-1]} == {1} and library.num_threads == 2
+    monkeypatch.setattr(blas, "_library", lambda: None)  # as in a browser, without threadpoolctl
+    assert not judge(tape, given, op_facts, "DESK")["wrong"]
 
 
 def test_the_last_cell_counts_a_share_of_the_points():

@@ -87,13 +87,15 @@ def known_of(given: list, op_facts: Callable | None, machine: str, *,
     """
     if machine not in MACHINES:
         raise ValueError(f"there is no machine {machine!r}: take one of {', '.join(MACHINES)}")
-    chosen, counted = MACHINES[machine], on_meta(given)
-    ms, work, each_op = None, 0.0, []
-    if op_facts is not None:
+    chosen, ms, work, each_op = MACHINES[machine], None, 0.0, []
+    if op_facts is None:
+        counted = on_meta(given)
+    else:
         paid = cost(given, chosen, op_facts, state=tuple(state), fast=fast, memory=memory)
         ms, work = paid.ms, paid.work + counting(given)
         each_op = [row_of(row) for row in paid.rows] if rows else []
-        floor = floor_of(given, chosen, fast) if floor is None else floor
+        counted = _few_results(paid.walk)
+        floor = _floor(given, counted, chosen, fast) if floor is None else floor
     results = [(array.shape, str(array.dtype)) for array in counted.results]
     drawn = (
         (seed, kind, [_kept(each, within) for each in results])
@@ -123,15 +125,22 @@ def floor_of(given: list, machine: Machine, fast: int | None = None) -> float:
 
     fast: as in `cost`; then it is the bytes
     """
+    return _floor(given, on_meta(given), machine, fast)
+
+
+def _floor(given: list, counted: Walk, machine: Machine, fast: int | None) -> float:
     moved = sum(math.prod(s) * np.dtype(d).itemsize for _, s, d in inputs_of(given))
-    moved += sum(array.nbytes for array in on_meta(given).results)
+    moved += sum(array.nbytes for array in counted.results)
     return machine.ms(0, moved) if fast is None else float(moved)
 
 
 def on_meta(tape: list) -> Walk:
     """Return the walk over a tape without data. Raises Refused where results are too many."""
     inputs = {name: MetaArray(shape, np.dtype(dtype)) for name, shape, dtype in inputs_of(tape)}
-    left = walk(tape, inputs)
+    return _few_results(walk(tape, inputs))
+
+
+def _few_results(left: Walk) -> Walk:
     if sum(array.size for array in left.results) > MAX_RESULTS:
         raise Refused(f"the results of a race have at most {MAX_RESULTS:,} numbers")
     return left
