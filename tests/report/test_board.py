@@ -139,7 +139,7 @@ def test_the_class_sees_costs_and_places_and_an_instructor_names(course):
     assert re.search(r"order, a small product .* Place misses Programs", public)
     assert "9 rows" not in public and "a long middle" not in public
     settings = course.root / "private/course.toml"
-    settings.parent.mkdir()
+    settings.parent.mkdir(exist_ok=True)
     settings.write_text('[course]\nboard = "off"\n')
     assert "Place" not in page_of(course) and "earn full marks" in page_of(course)
     settings.write_text('[course]\nboard = "of"\n')
