@@ -34,6 +34,7 @@ __all__ = [
 # Of the races in each test cell, when it was last run: the share of the way by label.
 shares: dict[str, dict[str, float]] = {}
 RACES = ("expect_faster(", "expect_cheaper(")  # how a race begins in a test cell's text
+_SOON = 3.0  # seconds that a race may take without a word
 _ROW = "(label, arguments, result) or (label, arguments, result, mistakes)"
 
 
@@ -118,8 +119,9 @@ def expect_faster(
     actual: `traced(program, …)` of proflab.lesson.race. like: the given, slow program.
     machine: the declared machine's name, such as "DESK". full: the ms that earn full marks.
     options: within, floor, draws, state, fast and memory, as `race.judge.judge` takes them.
-    Raises AssertionError where the program is refused or its results are wrong; one that is right
-    and slow passes, and earns the share of the way that it has gone from `like` to `full`.
+    Raises AssertionError where the program is refused, or is cheaper and its results are wrong;
+    else it passes, and earns the share of the way that it has gone from `like` to `full`. One that
+    is no cheaper than `like` earns nothing, and is not run.
     """
     from proflab.lesson.race import judge, show
     from proflab.lesson.race.trace import Tape
@@ -128,7 +130,12 @@ def expect_faster(
         raise TypeError("expect_faster takes what `traced(program, …)` returns")
     given = actual.traced_with(like)
     op_facts = show.counting.get("op_facts")
-    found = judge.judge(actual, given, op_facts, machine, run_slow=True, **options)
+
+    def announce(seconds: float) -> None:
+        if seconds > _SOON:
+            print(f"⏳ {label}: takes about {seconds:.0f} s")
+
+    found = judge.judge(actual, given, op_facts, machine, announce=announce, **options)
     if wrong := found.get("refused") or found["wrong"]:
         _tell(label, Verdict(False, wrong), "")
     if op_facts is None:
@@ -136,7 +143,8 @@ def expect_faster(
         return
     told = judge.told(found, machine, full, options.get("fast"))
     share = shares.setdefault(running_cell(), {})[label] = judge.share_of(found, full)
-    print(f"🏁 {label}: same results; {told}{_earned(share)}")
+    same = "no cheaper, so its results are not compared" if share == 0 else "same results"
+    print(f"🏁 {label}: {same}; {told}{_earned(share)}")
     if (hint := judge.hint(found)) and share < 1:
         print(f"   {hint}: {show.line_of(actual, found['largest']['at'])}")
 
@@ -160,14 +168,19 @@ def expect_log(
     Raises AssertionError with a sentence on what is not consistent.
     """
     from proflab.lesson.race import show
-    from proflab.lesson.race.check_log import RULES, check_log, methods_of
+    from proflab.lesson.race.check_log import RULES, check_log, methods_of, once
     from proflab.lesson.race.trace import Tape
 
     if not isinstance(handed, Tape):
         raise TypeError("expect_log takes a log and what `traced(program, …)` returns")
     given, functions = handed.traced_with(like), methods_of(like) | show.counting
     try:
-        found = check_log(to_plain_data(log), list(handed), given, functions, machine, **options)
+        plain = to_plain_data(log), list(handed), list(given)
+        found = once(
+            [plain, machine, options],
+            functions,
+            lambda: check_log(*plain, functions, machine, **options),
+        )
     except NotPlainData as error:
         found = {rule: str(error)}
     _tell(label, Verdict(not found[rule], found[rule]), RULES[rule])

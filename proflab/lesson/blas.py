@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,6 +60,17 @@ def with_blas_threads(count: int) -> Iterator[None]:
         yield
     finally:
         library.set_num_threads(before)
+
+
+def on_threads(count: int) -> AbstractContextManager[None]:
+    """Have numpy multiply matrices on `count` threads under `with`, where that can be set.
+
+    >>> with on_threads(1):
+    ...     product = np.ones((2, 3)) @ np.ones((3, 2))
+    >>> product.tolist()
+    [[3.0, 3.0], [3.0, 3.0]]
+    """
+    return nullcontext() if blas_threads() is None else with_blas_threads(count)
 
 
 @cache

@@ -9,13 +9,13 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from statistics import median
 
 import numpy as np
 
-from proflab.lesson.blas import blas_threads, with_blas_threads
+from proflab.lesson.blas import blas_threads
+from proflab.lesson.blas import on_threads as on_threads
 from proflab.lesson.demo import demo_size, progress_bar
 from proflab.lesson.hardware import Cache
 from proflab.lesson.machine import TICK, NotHere, too_coarse
@@ -79,17 +79,6 @@ def best_time(work: Callable[[], object], repeats: int) -> float:
 
 
 # ── threads ──────────────────────────────────────────────────────────────────────────────────
-
-
-def on_threads(count: int) -> AbstractContextManager[None]:
-    """Have numpy multiply matrices on `count` threads under `with`, where that can be set.
-
-    >>> with on_threads(1):
-    ...     product = np.ones((2, 3)) @ np.ones((3, 2))
-    >>> product.tolist()
-    [[3.0, 3.0], [3.0, 3.0]]
-    """
-    return nullcontext() if blas_threads() is None else with_blas_threads(count)
 
 
 def thread_counts() -> list[int]:

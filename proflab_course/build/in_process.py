@@ -13,14 +13,13 @@ from typing import Any
 from proflab.checks.compare import Verdict
 from proflab.checks.values import NotPlainData, dumps, loads
 from proflab.lesson.doubles import HELD
-from proflab.lesson.race.check_log import check_log
+from proflab.lesson.race.check_log import check_log, once
 from proflab.lesson.race.judge import judge as race_judge
 from proflab.lesson.race.plans import judge_plan
 from proflab_course.course.hidden_doubles import DoubleSpec
 from proflab_course.course.test_cells import Answer, LogCase, Race, Step, TestCell
 from proflab_course.grading.verdict import judge_log, judge_race, judge_raised, judge_value
 
-_LAST_LOG: dict[bytes, dict[str, Any]] = {}  # what was found, by what was asked; one at most
 WHOLE = 0.98  # the share of the way from which a race counts as passed here
 
 
@@ -86,15 +85,14 @@ def _raced(race: Race, tape: Any, scope: dict[str, Any]) -> dict[str, Any]:
 
 
 def _checked(case: LogCase, plain: Any, scope: dict[str, Any]) -> dict[str, Any]:
-    """Return what a work log shows; five cases in a row ask about the same one."""
-    asked = dumps([case.given, case.machine, case.options, plain])
-    if asked not in _LAST_LOG:
+    """Return what a work log shows."""
+    functions = {**scope["op_facts"].__globals__, **scope}  # the notebook's own, or built's
+
+    def check() -> dict[str, Any]:
         (rows, tape), given = plain, list(eval(case.given, scope))
-        functions = {**scope["op_facts"].__globals__, **scope}  # the notebook's own, or built's
-        found = check_log(rows, tape, given, functions, case.machine, **case.options)
-        _LAST_LOG.clear()
-        _LAST_LOG[asked] = found
-    return _LAST_LOG[asked]
+        return check_log(rows, tape, given, functions, case.machine, **case.options)
+
+    return once([case.given, case.machine, case.options, plain], functions, check)
 
 
 def made(double: DoubleSpec, scope: dict[str, Any]) -> Any:

@@ -32,13 +32,11 @@ from proflab_course.grading.plan import Reply, Result, Runner, Submission
 from proflab_course.grading.races import (
     Name,
     as_metadata,
-    check_logs,
     given_block,
+    judge_jobs,
     plans_of,
-    race,
     races_of,
     simulated,
-    taped,
 )
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 
@@ -73,25 +71,21 @@ class Run:
             submission = Submission("notebook", None, self.folder)
             self.outcome = runner.run(submission, self.plan)
             if self.races:
-                self._race(self.outcome, runner, submission)
-            self.raced |= simulated(self.aligned, self.key, self.outcome, self.places)
-            own = runner, submission, self.given
-            self.raced |= check_logs(self.aligned, self.key, self.outcome, self.places, *own)
+                self._keep_given(self.outcome)
+            own = self.aligned, self.key, self.outcome, self.places
+            self.raced |= judge_jobs(*own, runner, submission, self.given)
+            self.raced |= simulated(*own)
         except Exception as error:
             self.outcome = error
 
-    def _race(self, result: Result, runner: Runner, submission: Submission) -> None:
-        """Keep the given programs' tapes, and race those that the notebook's cases gave."""
+    def _keep_given(self, result: Result) -> None:
+        """Keep the given programs' tapes; raise CourseError for one that is not traced."""
         replies = result.replies[len(self.places)]
         for name, reply in zip(self.races, replies, strict=True):
             if reply.state != "value":
                 told = ": ".join([*reply.raised[:1], reply.message])
                 raise CourseError(f"the race {name[1]!r}: the given program is not traced: {told}")
             self.given[name] = reply.value
-        tapes = list(taped(self.aligned, self.key, result, self.places))
-        self.raced = (
-            race(tapes, self.given, runner, submission, self.key.fingerprint) if tapes else {}
-        )
 
     def conclude(self) -> Graded:
         """Return scores, errors and outputs; raise what executing it raised."""

@@ -21,6 +21,7 @@ import proflab_course.grading.lean  # noqa: F401  (first)
 from proflab.lesson.race.log import FILE as STEPS
 from proflab_course.course.jobs import default_jobs
 from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.secret import course_secret
 from proflab_course.grading import work_limit
 from proflab_course.grading.answer_key import Key, read_key
 from proflab_course.grading.grade_notebook import Graded, grade_aligned
@@ -29,6 +30,7 @@ from proflab_course.grading.limit_options import add_limits, chosen_limits
 from proflab_course.grading.lock import only_grading
 from proflab_course.grading.own_program import own_program
 from proflab_course.grading.plan import Runner, Submission
+from proflab_course.grading.races import SALT, races_of, salt_of
 from proflab_course.grading.reader import Reader
 from proflab_course.grading.records.concepts import as_guesses
 from proflab_course.grading.records.write_notebook import placeholder, write_autograded
@@ -98,7 +100,10 @@ def positive(text: str) -> int:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Grade the class and print a table of scores; return 0, or raise CourseError."""
+    """Grade the class and print a table of scores; return 1 if one was not graded, else 0.
+
+    Raises CourseError.
+    """
     course = Course.find()
     arguments.lesson = course.lesson(arguments.lesson, "source")
     with ThreadPoolExecutor(1) as beside:
@@ -129,10 +134,11 @@ def run(arguments: argparse.Namespace) -> int:
     for sentence in notes:
         print(f"note: {sentence}")
     if failed := sum(row.status == NOT_GRADED for row in rows):
-        print(f"({failed} not graded because the grader failed: see {log_path(course)})")
+        again = f"run `proflab grade {arguments.lesson}` again"
+        print(f"({failed} not graded because the grader failed: {again}; see {log_path(course)})")
     if rows:
         print(f"Next: proflab report {arguments.lesson}")
-    return _name_strangers(course)
+    return _name_strangers(course) or int(failed > 0)
 
 
 def _name_strangers(course: Course) -> int:
@@ -225,6 +231,8 @@ def grade_class(
     key = read_key(course.source(lesson))
     if gives_partial_credit(course, lesson, config):
         key = key.with_partial_credit()
+    if races_of(key):
+        key.derived[SALT] = salt_of(course_secret(course.root), lesson)
     with closing(Reader(key, course.root / "source")) as reader:
         found = find_work(course, reader, students)
         variants = chosen_variants(course, key)

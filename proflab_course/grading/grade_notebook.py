@@ -33,7 +33,7 @@ from proflab_course.grading.plan import (
     Submission,
 )
 from proflab_course.grading.points import Tally
-from proflab_course.grading.races import Raced, check_logs, given_tapes, race, simulated, taped
+from proflab_course.grading.races import Raced, judge_jobs, simulated
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 from proflab_course.grading.run.time_allowance import LEFT_OUT
 from proflab_course.grading.second_look import in_doubt, look_again
@@ -143,10 +143,8 @@ def race_and_conclude(
     submission: Submission,
 ) -> Graded:
     """Return what `conclude` does, once tapes, plans and logs among the replies are judged."""
-    tapes = list(taped(aligned, key, result, places))
-    raced = race(tapes, given_tapes(key), runner, submission, key.fingerprint) if tapes else {}
+    raced = judge_jobs(aligned, key, result, places, runner, submission)
     raced |= simulated(aligned, key, result, places)
-    raced |= check_logs(aligned, key, result, places, runner, submission)
     return conclude(aligned, key, result, places, raced)
 
 

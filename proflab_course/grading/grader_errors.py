@@ -3,6 +3,8 @@
 No hand-in may end the grading of the others. If an exception is raised while one is read, executed,
 judged or written, its outcome is "not graded", with a sentence for the student; the traceback is
 written to grading.log in the course's folder. The next `proflab grade` grades the hand-in again.
+What ends a process of the grader's own, a limit or a full disk, is such a failure, too: it says
+nothing about the hand-in.
 """
 
 from __future__ import annotations
@@ -22,16 +24,22 @@ _LOG = "grading.log"
 _MOST_TEXT = 20_000
 
 
+class GraderFailed(Exception):
+    """The grader's own work for a hand-in was not done; the sentence is the reason."""
+
+
 def sentence_of(error: BaseException) -> str:
     """Return the sentence for the student whose hand-in met this error."""
     if isinstance(error, TooMuchWork):
         return str(error)
+    if isinstance(error, GraderFailed):
+        return f"{error}; that is the grader's failure and no verdict: `proflab grade` tries again"
     return f"the grader failed at it ({cause_of(error)}); for your instructor, {_LOG} says more"
 
 
 def cause_of(error: BaseException) -> str:
     """Return the cause of an error in a few words, whichever process raised it."""
-    if isinstance(error, TooMuchWork):
+    if isinstance(error, (TooMuchWork, GraderFailed)):
         return str(error)
     return error.kind if isinstance(error, CallFailed) else type(error).__name__
 

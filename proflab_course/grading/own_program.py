@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from proflab.checks.values import loads
-from proflab_course.course.layout import CourseError
 from proflab_course.grading.answer_key import Key
+from proflab_course.grading.grader_errors import GraderFailed
 
 PLACE = "private/by_student"
 
@@ -31,7 +31,7 @@ class OwnProgram:
     def key(self, key: Key) -> Key:
         """Return the lesson's key with the tapes of this student's given programs."""
         tapes = {(cell, label): loads(text.encode()) for cell, label, text in self.races}
-        return replace(key, derived={**key.derived, "races": tapes})
+        return replace(key, derived={**key.derived, "races": tapes, "known": {}})
 
 
 def place_of(root: Path, lesson: str, student: str) -> Path:
@@ -47,7 +47,10 @@ def write_own(path: Path, files: Mapping[str, str], races: Sequence[Sequence[str
 
 
 def own_program(root: Path, lesson: str, student: str) -> OwnProgram | None:
-    """Return what was drawn for a student; None where nothing was."""
+    """Return what was drawn for a student; None where nothing was.
+
+    Raises GraderFailed for a draw that cannot be read: the class's would be another one.
+    """
     path = place_of(root, lesson, student)
     if not path.exists():
         return None
@@ -57,12 +60,15 @@ def own_program(root: Path, lesson: str, student: str) -> OwnProgram | None:
         return OwnProgram(files, found["races"])
     except (OSError, EOFError, ValueError, KeyError) as error:
         where = path.relative_to(root)
-        raise CourseError(
+        raise GraderFailed(
             f"{where} cannot be read ({error}): run `proflab build {lesson} --per-student` again"
         ) from None
 
 
 def own_fingerprint(root: Path, lesson: str, student: str) -> str:
-    """Return a hash of a student's draw; empty where there is none."""
+    """Return a hash of a student's draw; empty where there is none or it cannot be read."""
     path = place_of(root, lesson, student)
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else ""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else ""
+    except OSError:  # the hand-in will not be graded, and its row has to say so
+        return ""

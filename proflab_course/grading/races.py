@@ -1,9 +1,9 @@
-"""Race the tapes of a hand-in: run and count them in a process that runs no student code, ever.
+"""Judge the tapes, plans and work logs of a hand-in, without any student code.
 
-A tape is plain data that came out of a student's process: a proposal for a program. The runner
-that executes hand-ins executes one more, made by the grader, with the same confinement and limits:
-its files are the tapes and the course's own `built.py`, its code is `judge` of proflab.lesson.race.
-What comes back is what the engine found; the verdict is reached here (`verdict.py`).
+A tape is plain data that came out of a student's process: a proposal for a program. It is counted
+and run in a process of the grader's own (`apart.py`); the verdict is reached here (`verdict.py`).
+What is the same for a whole class, the given programs' costs and results, is worked out once a
+grading, and how long that takes is the measure of how long a hand-in's tapes may take.
 
 A plan is plain data, too: it is simulated here, for that runs nothing of anybody's. A work log is
 checked where tapes are raced, for it brings a tape for each of its steps.
@@ -12,66 +12,44 @@ checked where tapes are raced, for it brings a tape for each of its steps.
 from __future__ import annotations
 
 import hashlib
+import hmac
+import pickle
+import secrets
+import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from proflab.checks.values import NotPlainData, dumps, loads
+from proflab.checks.values import dumps, loads
 from proflab.lesson.race.plans import judge_plan
 from proflab_course.course.layout import CourseError
-from proflab_course.course.test_cells import Answer, PlanRace, Race, Step
+from proflab_course.course.test_cells import Answer, LogCase, PlanRace, Race, Step
 from proflab_course.grading import work_limit
 from proflab_course.grading.answer_key import Key
+from proflab_course.grading.apart import run_apart
 from proflab_course.grading.match_cells import Aligned
-from proflab_course.grading.plan import Plan, Result, RunBlock, RunCell, Runner, Submission
-from proflab_course.grading.run.student_files import gather_files
+from proflab_course.grading.plan import Result, RunBlock, Runner, Submission
 
 METADATA = "proflab_races"  # of the source notebook: the given programs' tapes
 COSTS = "proflab_race_costs"  # of the source notebook: what the lesson's solutions cost
-_SECONDS = 0.4  # as if the slowest race took this long in the solved notebook
-_LOG_SECONDS = 3.0  # and the longest work log
-_BUILT = "built.py"
+SALT = "salt"  # in a key's derived values: what the drawn inputs depend on; unknown to students
+# As if a tape, a log, and what is known of a race took at least this long, in CPU seconds.
+_TAPE_SECONDS, _LOG_SECONDS, _KNOWN_SECONDS = 0.4, 2.0, 2.0
+_TOGETHER = 5  # races that one process works out: their results are a reply's plain data
 _SETUP = """
 from built import op_facts
-from proflab.checks.values import loads
-from proflab.lesson.race.judge import judge
-
-def raced(path):
-    with open(path, "rb") as file:
-        job = loads(file.read())
-    return judge(job["tape"], job["given"], op_facts, job["machine"], **job["options"])
+from proflab.lesson.race.jobs import Jobs, what_is_known
 """
-_LOG_SETUP = """
-from built import gate, op_facts, speedup_interval
-from proflab.checks.values import loads
-from proflab.lesson.race.check_log import check_log
-
-def raced(path):
-    with open(path, "rb") as file:
-        job = loads(file.read())
-    own = {"op_facts": op_facts, "speedup_interval": speedup_interval, "gate": gate}
-    return check_log(job["log"], job["tape"], job["given"], own, job["machine"], **job["options"])
+_JOBS = """
+import built
+judge = Jobs("jobs", vars(built)).judge
 """
+_knowing = threading.Lock()  # what is known is worked out by one thread, for all
 
 Name = tuple[str, str]  # of a case: its test cell and its label
 Raced = Mapping[Name, Mapping[str, Any]]
-
-
-@dataclass(frozen=True)
-class Taped:
-    """A tape that came back for a race."""
-
-    name: Name
-    race: Race
-    tape: Any
-
-
-def taped(aligned: Aligned, key: Key, result: Result, places: list[int]) -> Iterator[Taped]:
-    """Yield the tape of each race that a notebook's replies hold."""
-    for name, answer, value in _raced(aligned, key, result, places):
-        if answer.race is not None:
-            yield Taped(name, answer.race, value)
 
 
 def simulated(aligned: Aligned, key: Key, result: Result, places: list[int]) -> Raced:
@@ -146,33 +124,38 @@ def given_block(key: Key) -> RunBlock:
     return RunBlock(False, tuple(Step("value", r.given) for r in races_of(key).values()))
 
 
+def salt_of(secret: bytes, lesson: str) -> str:
+    """Return what the inputs drawn for a lesson's races depend on, the same in each grading."""
+    return hmac.new(secret, f"races\0{lesson}".encode(), hashlib.sha256).hexdigest()
+
+
 def as_metadata(tapes: Mapping[Name, Any]) -> list[list[str]]:
     """Return the given programs' tapes as the source notebook keeps them."""
     return [[*name, dumps(tape).decode()] for name, tape in tapes.items()]
 
 
-def race(
-    tapes: list[Taped],
-    given: Mapping[Name, Any],
-    runner: Runner,
-    submission: Submission,
-    salt: str,
-) -> dict[Name, dict[str, Any]]:
-    """Return what each tape is worth, as `judge` says it. Raises CourseError without built.py.
+@dataclass(frozen=True)
+class Job:
+    """Hold a tape or a work log that a hand-in has for one case; given: the race that it is about.
 
-    salt: what the numbers that are drawn depend on besides; unknown to students' code
+    salt: what the drawn inputs depend on
     """
-    jobs = {
-        each.name: {
-            "tape": each.tape, "given": given[each.name], "machine": each.race.machine,
-            "options": each.race.options | {"salt": salt},
-        }
-        for each in tapes
-    }  # fmt: skip
-    return run_apart(jobs, _SETUP, _SECONDS, runner, submission)
+
+    name: Name
+    case: Race | LogCase
+    value: Any
+    given: Name
+    salt: str
+
+    @cached_property
+    def place(self) -> bytes:
+        """Return where what is known of its race is kept."""
+        case = self.case
+        about = [self.given, self.salt, case.machine, case.options, isinstance(case, LogCase)]
+        return pickle.dumps(about)
 
 
-def check_logs(
+def judge_jobs(
     aligned: Aligned,
     key: Key,
     result: Result,
@@ -181,70 +164,88 @@ def check_logs(
     submission: Submission,
     given: Mapping[Name, Any] | None = None,
 ) -> dict[Name, dict[str, Any]]:
-    """Return what `check_log` finds in the work log of each case of `expect_log`.
+    """Return what each tape and each work log among a notebook's replies is worth.
 
-    A log is read once, however many cases ask about it. given: the races' given programs; the
-    source's, if not said. Raises CourseError where none is the log's, and without built.py.
+    As `judge` and `check_log` say it. given: the given programs' tapes; the source's, if not said.
+    Raises CourseError where a log is about no race of the lesson, and without built.py; and
+    GraderFailed where judging did not come to its end.
     """
-    races, jobs = races_of(key), {}
-    same: dict[Name, Name] = {}
-    first: dict[str, Name] = {}
+    jobs = list(_jobs(aligned, key, result, places))
+    if not jobs:
+        return {}
+    known = _known(jobs, key, given or given_tapes(key), runner, submission)
+    places_of = {place: number for number, place in enumerate(known)}
+    asked: list[dict[str, Any]] = []
+    first: dict[bytes, int] = {}  # five cases ask about one log: it is read once
+    numbers = []
+    for job in jobs:
+        about = {"known": places_of[job.place], "machine": job.case.machine} | _content(job)
+        about["options"] = job.case.options
+        numbers.append(first.setdefault(pickle.dumps(about), len(asked)))
+        if numbers[-1] == len(asked):
+            asked.append(about)
+    files = {
+        "jobs": pickle.dumps(asked),
+        "jobs.known": pickle.dumps([data for data, _ in known.values()]),
+    }
+    took = [seconds for _, seconds in known.values()]
+    least = (_LOG_SECONDS if "log" in each else _TAPE_SECONDS for each in asked)
+    calls = [
+        (f"judge({number})", max(seconds, took[each["known"]]))
+        for number, (each, seconds) in enumerate(zip(asked, least, strict=True))
+    ]
+    replies = run_apart(_SETUP + _JOBS, calls, files, runner, submission)
+    return {job.name: replies[n].value for job, n in zip(jobs, numbers, strict=True)}
+
+
+def _jobs(aligned: Aligned, key: Key, result: Result, places: list[int]) -> Iterator[Job]:
+    races, salt = races_of(key), key.derived.setdefault(SALT, secrets.token_hex(16))
     for name, answer, value in _raced(aligned, key, result, places):
-        if (case := answer.log) is None:
-            continue
-        taped_as = (race for race, each in races.items() if each.given == case.given)
-        if (known := next(taped_as, None)) is None:
-            raise CourseError(f"{name[1]!r}: no race of this lesson is against {case.given}")
-        log, tape = value if isinstance(value, list) and len(value) == 2 else (None, None)
-        digest = hashlib.sha256(repr([case.given, case.machine, case.options]).encode())
-        try:
-            digest.update(dumps([log, tape]))
-        except NotPlainData:
-            log = None
-        same[name] = first.setdefault(digest.hexdigest(), name)
-        if same[name] == name:
-            jobs[name] = {
-                "log": log, "tape": tape, "machine": case.machine,
-                "given": (given or given_tapes(key))[known],
-                "options": case.options | {"salt": key.fingerprint},
-            }  # fmt: skip
-    found = run_apart(jobs, _LOG_SETUP, _LOG_SECONDS, runner, submission) if jobs else {}
-    return {name: found[other] for name, other in same.items()}
+        if (race := answer.race) is not None:
+            yield Job(name, race, value, name, salt)
+        elif (log := answer.log) is not None:
+            known = next((other for other, each in races.items() if each.given == log.given), None)
+            if known is None:
+                raise CourseError(f"{name[1]!r}: no race of this lesson is against {log.given}")
+            yield Job(name, log, value, known, salt)
 
 
-def run_apart(
-    jobs: Mapping[Name, dict[str, Any]],
-    setup: str,
-    seconds: float,
+def _content(job: Job) -> dict[str, Any]:
+    if isinstance(job.case, Race):
+        return {"tape": job.value}
+    pair = isinstance(job.value, list) and len(job.value) == 2
+    log, tape = job.value if pair else (None, None)
+    return {"log": log, "tape": tape}
+
+
+def _known(
+    jobs: list[Job],
+    key: Key,
+    given: Mapping[Name, Any],
     runner: Runner,
     submission: Submission,
-) -> dict[Name, dict[str, Any]]:
-    """Return what `raced`, which the set-up defines, returns for each job, in a process of its own.
+) -> dict[bytes, tuple[dict[str, Any], float]]:
+    """Return what is known of these jobs' races, and the CPU seconds that it took, by place.
 
-    Raises CourseError without the course's own built.py.
+    It is kept with the key, so that the first hand-in's grading works it out for all.
     """
-    built = gather_files(submission).get(_BUILT)
-    if built is None or b"op_facts" not in built:
-        raise CourseError("a race is counted by op_facts of an earlier lesson, in built.py")
-    files, found = {_BUILT: built}, {}
-    asked: list[Name] = []
-    for name, job in jobs.items():
-        try:
-            files[f"{len(asked)}.tape"] = dumps(job)
-            asked.append(name)
-        except NotPlainData as error:  # too deep, for one
-            found[name] = {"refused": str(error)}
-    plan: Plan = (RunCell(setup, given=True),)
-    steps = [Step("value", f"raced({f'{number}.tape'!r})") for number in range(len(asked))]
-    plan += tuple(RunBlock(False, (step,), seconds=seconds) for step in steps)
-    result = runner.run(Submission(f"{submission.name}, raced", files=files), plan)
-    for name, [reply] in zip(asked, result.replies[1:], strict=True):
-        if reply.state == "value":
-            found[name] = reply.value
-        else:
-            found[name] = {"refused": f"it cannot be run here ({_why(reply)})"}
-    return found
+    with _knowing:
+        kept = key.derived.setdefault("known", {})
+        missing = list({job.place: job for job in jobs if job.place not in kept}.values())
+        for start in range(0, len(missing), _TOGETHER):
+            some = missing[start : start + _TOGETHER]
+            files = {
+                f"known{number}": pickle.dumps(_about(job, given[job.given]))
+                for number, job in enumerate(some)
+            }
+            calls = [(f"what_is_known({name!r}, op_facts)", _KNOWN_SECONDS) for name in files]
+            replies = run_apart(_SETUP, calls, files, runner, submission)
+            for job, reply in zip(some, replies, strict=True):
+                kept[job.place] = reply.value, reply.seconds
+    return {job.place: kept[job.place] for job in jobs}
 
 
-def _why(reply: Any) -> str:
-    return reply.message or (reply.raised or ["nothing came back"])[0]
+def _about(job: Job, given: Any) -> dict[str, Any]:
+    """Return what `what_is_known` reads."""
+    options, is_log = job.case.options | {"salt": job.salt}, isinstance(job.case, LogCase)
+    return {"given": given, "machine": job.case.machine, "options": options, "rows": is_log}

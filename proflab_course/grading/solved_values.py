@@ -16,6 +16,7 @@ from typing import Any
 from proflab_course.course.test_cells import Step
 from proflab_course.grading.answer_key import Key
 from proflab_course.grading.grade_notebook import is_executed, solved_slots
+from proflab_course.grading.grader_errors import GraderFailed
 from proflab_course.grading.limits import Limits
 from proflab_course.grading.plan import Plan, Reply, RunBlock, RunCell, Submission
 from proflab_course.grading.run.student_files import gather_files
@@ -26,6 +27,9 @@ Name = tuple[str, str]  # who, and the test cell
 Values = dict[str, Any] | str  # of a cell's cases by label, or why there are none
 
 _FILE = "proflab_drawn.json"
+# What a process says that had no room, or nothing, where its end was no fault of the solution.
+_ENDED = "its process ended"
+_NO_FAULT = (_ENDED, "MemoryError", "OSError: [Errno 28]")
 _SECONDS = 3_600.0  # a session may take so long: it is the course's own code
 _SETUP = f"""
 def _proflab_forked(find):
@@ -45,7 +49,7 @@ def _proflab_forked(find):
     with os.fdopen(reader, "rb") as pipe:
         data = pipe.read()
     os.waitpid(child, 0)
-    return loads(data) if data else "its process ended"
+    return loads(data) if data else {_ENDED!r}
 
 def _proflab_drawn(number):
     import json
@@ -82,7 +86,8 @@ def _proflab_drawn(number):
 def solved_values(key: Key, support: Path, asked: Mapping[Name, Asked]) -> dict[Name, Values]:
     """Return the solution's values for what each `who` is asked in each test cell.
 
-    support: the lesson's folder in source/.
+    support: the lesson's folder in source/. Raises GraderFailed where the process that was asked
+    did not come to its end.
     """
     plan: list[RunCell | RunBlock] = [RunCell(_SETUP, given=True)]
     questions: list[list[list[tuple[str, str]]]] = []
@@ -122,7 +127,12 @@ def solved_values(key: Key, support: Path, asked: Mapping[Name, Asked]) -> dict[
 
 
 def _each(reply: Reply, count: int) -> list[Values]:
+    """Return the values for each draw; raise GraderFailed where the process did not live to say."""
+    if reply.state == "lost":
+        raise GraderFailed(f"the solution's values were not worked out: {reply.message}")
     if reply.state == "value":
+        if any(isinstance(each, str) and each.startswith(_NO_FAULT) for each in reply.value):
+            raise GraderFailed("the solution's values were not worked out: a process ended")
         return reply.value
     why = ": ".join(filter(None, [*reply.raised[:1], reply.message])) or "nothing came back"
     return [why] * count

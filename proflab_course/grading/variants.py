@@ -23,6 +23,7 @@ from proflab_course.course.settings import SETTINGS, read_settings
 from proflab_course.course.test_cells import TestCell, split
 from proflab_course.course.variants import OWN, Edits, VaryError, Varying, varying
 from proflab_course.grading.answer_key import Key
+from proflab_course.grading.grader_errors import GraderFailed
 from proflab_course.grading.match_cells import Aligned
 from proflab_course.grading.solved_values import Name, solved_values
 
@@ -34,7 +35,8 @@ _TOGETHER = 40  # students whose values one session computes
 class Variants:
     """Hold the hidden cases of a lesson's students.
 
-    cells: those that vary; drawn: a cell's text for each student and cell.
+    cells: those that vary; drawn: a cell's text for each student and cell; failed: by student, why
+    there is none because the grader failed.
     """
 
     key: Key
@@ -42,6 +44,7 @@ class Variants:
     cells: dict[str, Varying]
     drawn: dict[Name, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    failed: dict[str, GraderFailed] = field(default_factory=dict)
 
     @cached_property
     def digest(self) -> str:
@@ -62,7 +65,12 @@ class Variants:
                 self.drawn |= found
 
     def key_of(self, student: str) -> Key:
-        """Return the lesson's key with the student's own cases."""
+        """Return the lesson's key with the student's own cases.
+
+        Raises GraderFailed where what they expect was not worked out: no other cases are theirs.
+        """
+        if student in self.failed:
+            raise self.failed[student]
         tests = dict(self.key.tests)
         for name in self.cells:
             if text := self.drawn.get((student, name)):
@@ -94,7 +102,11 @@ class Variants:
             for name, cell in self.cells.items()
         }
         asked = {each: self.cells[each[1]].asked(drawn) for each, drawn in edits.items()}
-        values = solved_values(self.key, support, asked)
+        try:
+            values = solved_values(self.key, support, asked)
+        except GraderFailed as error:
+            self.failed |= dict.fromkeys(students, error)
+            return {}
         texts: dict[Name, str] = {}
         for each, drawn in edits.items():
             cell, found = self.cells[each[1]], values.get(each, "nothing came back")

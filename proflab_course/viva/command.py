@@ -81,7 +81,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write sheets, or a pool, or read marks; return 0, or raise CourseError."""
+    """Write sheets, or a pool, or read marks; return 1 if the grader failed at a sheet, else 0.
+
+    Raises CourseError.
+    """
     course = Course.find()
     name = course.lesson(arguments.lesson, "source")
     if arguments.marks:
@@ -200,7 +203,8 @@ def make_sheets(
             except CourseError:
                 raise
             except Exception as error:  # no hand-in may stop the others
-                sheet.problem = f"it cannot be asked about ({cause_of(error)})"
+                sheet.problem = f"it cannot be asked about ({cause_of(error)}): run this again"
+                sheet.failed = True
             return sheet
 
         with ThreadPoolExecutor(jobs, thread_name_prefix="proflab-viva") as pool:
@@ -287,7 +291,7 @@ def _write(lesson: Lesson, sheets: list[Sheet], folder: Path, arguments: argpars
     for sheet in short:
         print(f"  {sheet.student}: {sheet.problem}")
     print(f"Next: proflab viva {lesson.key.name} --marks FILE, with columns student, q1, q2, …")
-    return 0
+    return int(any(sheet.failed for sheet in sheets))
 
 
 def _index(sheets: list[Sheet]) -> str:

@@ -9,30 +9,33 @@ process without it.
 from __future__ import annotations
 
 import ast
+import pickle
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from proflab_course.course.test_cells import LogCase, Race, Step
 from proflab_course.grading.answer_key import Key
+from proflab_course.grading.apart import run_apart
 from proflab_course.grading.grade_notebook import make_plan, solved_slots
 from proflab_course.grading.limits import SOLVED_SECONDS
 from proflab_course.grading.match_cells import Aligned
 from proflab_course.grading.plan import RunBlock, Runner, Submission
-from proflab_course.grading.races import Name, given_tapes, run_apart
+from proflab_course.grading.races import Name, given_tapes
 from proflab_course.viva.rows import Row
 
 _APART = 1.05  # two options are at least so many times apart
 _ENOUGH = 1.02  # a loss of less is none
 _MOST_OPTIONS = 4
+_SECONDS = 1.0  # as if the facts of the lesson's own program took so long
 _SETUP = """
+import pickle
 from built import op_facts
-from proflab.checks.values import loads
 from proflab.lesson.race.facts import facts
 
-def raced(path):
-    with open(path, "rb") as file:
-        return facts(loads(file.read()), op_facts)
+def asked():
+    with open("job", "rb") as file:
+        return facts(pickle.load(file), op_facts)
 """
 
 
@@ -40,7 +43,8 @@ def race_rows(aligned: Aligned, key: Key, runner: Runner, submission: Submission
     """Return rows on the lesson's race that has most points; none without a race.
 
     A question is left out where its answer cannot be computed or two options are too near. Raises
-    CourseError for a lesson that was built without being executed.
+    CourseError for a lesson that was built without being executed, and GraderFailed where counting
+    did not come to its end.
     """
     asked = _asked(key)
     if asked is None:
@@ -57,8 +61,9 @@ def race_rows(aligned: Aligned, key: Key, runner: Runner, submission: Submission
         "best": key.derived["viva"], "machine": race.machine,
         "options": {each: options[each] for each in ("state", "fast") if each in options},
     }  # fmt: skip
-    found = run_apart({name: job}, _SETUP, 1.0, runner, submission)[name]
-    return questions(found)
+    files = {"job": pickle.dumps(job)}
+    [reply] = run_apart(_SETUP, [("asked()", _SECONDS)], files, runner, submission)
+    return questions(reply.value)
 
 
 def questions(found: Mapping[str, Any]) -> list[Row]:

@@ -58,6 +58,7 @@ class Sheet:
     functions: list[Function] = field(default_factory=list)
     lost: dict[str, float] = field(default_factory=dict)
     problem: str = ""
+    failed: bool = False  # the grader itself failed at this sheet
 
     @property
     def digest(self) -> str:

@@ -112,7 +112,7 @@ def test_in_site_packages_both_packages_are_covered(tmp_path, monkeypatch):
         (site / name).mkdir(parents=True)
     monkeypatch.setattr(sys, "path", [str(site), str(tmp_path)])
     assert bubblewrap.installed_packages() == [str(site / name) for name in PACKAGES]
-    after = bubblewrap.make_view(bubblewrap.Limits(), 1, True, 3).after
+    after = bubblewrap.make_view(bubblewrap.Limits(), True, 3).after
     for name in PACKAGES:
         at = after.index(str(site / name))
         assert after[at - 1 : at + 3] == ["--tmpfs", str(site / name), "--remount-ro", after[at]]

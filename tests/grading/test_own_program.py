@@ -3,8 +3,8 @@
 import pytest
 
 from proflab.checks.values import dumps
-from proflab_course.course.layout import CourseError
 from proflab_course.grading.answer_key import Key
+from proflab_course.grading.grader_errors import GraderFailed
 from proflab_course.grading.own_program import (
     own_fingerprint,
     own_program,
@@ -46,5 +46,5 @@ def test_another_draw_is_graded_anew_and_the_same_is_not(drawn):
 
 def test_a_draw_that_is_damaged_is_said(drawn):
     place_of(drawn, LESSON, "ana").write_bytes(b"no draw")
-    with pytest.raises(CourseError, match="--per-student` again"):
+    with pytest.raises(GraderFailed, match="--per-student` again"):
         own_program(drawn, LESSON, "ana")

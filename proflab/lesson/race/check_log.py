@@ -16,9 +16,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from proflab.checks.values import NotPlainData, dumps, loads
-from proflab.lesson.race.cost import MACHINES, Cost, cost
-from proflab.lesson.race.judge import WITHIN, Draws, compared, examples, floor_of
-from proflab.lesson.race.tape import Refused, check, inputs_of
+from proflab.lesson.race.cost import MACHINES, cost
+from proflab.lesson.race.judge import WITHIN, Budget, compared
+from proflab.lesson.race.known import Draws, Known, Row, counting, known_of, row_of
+from proflab.lesson.race.tape import Refused, check
 
 # What a case may ask of a log, and what it is about.
 RULES = {
@@ -37,6 +38,8 @@ _GAP = 1e-2  # relative: the gap as the stop tells it
 _ROUNDED = 1e-6  # relative: a median of twelve ratios
 _WORDS = 3  # that make a reason
 _LARGEST = 1e12
+_FUNCTIONS = ("op_facts", "speedup_interval", "gate")
+_last: list[Any] = []  # of `once`: what was asked, and what was found
 _NUMBER = re.compile(r"(?<![\w.])\d[\d,_]*(?:\.\d+)?")
 _QUOTED = re.compile(r"`([^`]{4,200})`")
 
@@ -69,38 +72,71 @@ def check_log(
     is handed in and of the given one. functions: op_facts, speedup_interval and gate by name.
     Two more keys: "noted", sentences for a viva, which decide nothing; "counts", ms of each step.
     """
+    known = known_of(given, functions["op_facts"], machine, within=within, draws=draws,
+                     state=state, salt=salt, rows=True)  # fmt: skip
+    return checked(data, handed, known, functions, machine, within=within, state=state)
+
+
+def checked(
+    data: Any, handed: Any, known: Known, functions: Mapping[str, Callable], machine: str, *,
+    within: float = WITHIN, state: tuple[str, ...] = (), budget: Budget | None = None, **_: Any,
+) -> dict[str, Any]:  # fmt: skip
+    """Return what `check_log` does, beside what is known of the given program already.
+
+    known: with its rows. budget: of all tapes that are judged together; None: this log's own.
+    """
     try:
         steps = read_steps(data)
     except Refused as refused:
         return dict.fromkeys(RULES, str(refused)) | {"noted": [], "counts": []}
-    options: dict[str, Any] = {"state": tuple(state)}
-    chosen, op_facts = MACHINES[machine], functions["op_facts"]
-    first = cost(given, chosen, op_facts, **options)
-    start = Step({}, "the given program", True, given, "", first.ms)
-    start.groups = groups_of(first, _lines(data.get("lines"), data.get("texts"), len(given)))
-    words = [salt, given, [step.row["tape"] for step in steps]]
-    known: list = []
+    start = Step({}, "the given program", True, None, "", known.ms or 0.0)
+    start.groups = groups_of(known.rows, _lines(data.get("lines"), data.get("texts"), known.lines))
+    budget = budget or Budget(known)
     for step in steps:
         try:
-            tape = loads(step.row["tape"].encode())
-            check(tape, inputs_of(given))
-            paid = cost(tape, chosen, op_facts, **options)
-            lines = _lines(step.row["lines"], step.row["texts"], len(tape))
-            step.tape, step.ms, step.groups = tape, paid.ms, groups_of(paid, lines)
-            if step.kept and paid.ms < start.ms:
-                known = known or list(examples(given, draws or {}, *words))
-                step.wrong = compared(tape, known, within)[1]
+            _count(step, known, functions["op_facts"], machine, tuple(state), within, budget)
         except (Refused, NotPlainData, UnicodeError) as error:
             step.wrong = str(error)
-    floor = floor_of(given, chosen)
     found = {
         "costs": _first(_costs(steps, start)),
         "times": _first(_times(steps, functions["speedup_interval"], functions["gate"])),
         "order": _first(_order(steps, start, handed)),
         "largest": _first(_largest(steps, start)),
-        "stop": _first(_stop(data["stop"], steps, floor)),
+        "stop": _first(_stop(data["stop"], steps, known.floor or math.inf)),
     }
     return found | {"noted": list(_noted(steps)), "counts": [step.ms for step in steps]}
+
+
+def _count(
+    step: Step, known: Known, op_facts: Callable, machine: str, state: tuple[str, ...],
+    within: float, budget: Budget,
+) -> None:  # fmt: skip
+    """Set what a step's program costs, and whether it is right if it is kept. Raises Refused."""
+    tape = loads(step.row["tape"].encode())
+    check(tape, known.inputs)
+    budget.spend(counting(tape))
+    paid = cost(tape, MACHINES[machine], op_facts, state=state)
+    lines = _lines(step.row["lines"], step.row["texts"], len(tape))
+    rows = [row_of(row) for row in paid.rows]
+    step.tape, step.ms, step.groups = tape, paid.ms, groups_of(rows, lines)
+    if step.kept and paid.ms < (known.ms or 0.0):
+        budget.spend(paid.work)
+        step.wrong = compared(tape, known, paid.walk, within)[1]
+
+
+def once(
+    asked: Any, functions: Mapping[str, Callable], check: Callable[[], dict[str, Any]]
+) -> dict[str, Any]:
+    """Return what a check of a log finds, which these plain data and functions decide.
+
+    Five cases in a row ask about the same log, so the last one's findings are kept. Raises
+    NotPlainData.
+    """
+    place = dumps(asked), [functions.get(name) for name in _FUNCTIONS]
+    if not _last or _last[0] != place:
+        found = check()
+        _last[:] = place, found
+    return _last[1]
 
 
 def methods_of(program: Callable) -> dict[str, Callable]:
@@ -190,15 +226,12 @@ def _lines(numbers: Any, texts: Any, length: int) -> list[str]:
     return [texts[number] for number in numbers]
 
 
-def groups_of(paid: Cost, lines: list[str]) -> list[dict[Any, float]]:
+def groups_of(rows: list[Row], lines: list[str]) -> list[dict[Any, float]]:
     """Return ms by op, by op and shapes, and by line of the program."""
     found: list[dict[Any, float]] = [{}, {}, {}]
-    for row in paid.rows:
-        shapes = tuple(map(tuple, row["input_shapes"]))
-        for group, name in zip(
-            found, (row["op"], (row["op"], shapes), lines[row["at"]]), strict=True
-        ):
-            group[name] = group.get(name, 0.0) + row["ms"]
+    for op, shapes, at, ms in rows:
+        for group, name in zip(found, (op, (op, shapes), lines[at]), strict=True):
+            group[name] = group.get(name, 0.0) + ms
     return found
 
 

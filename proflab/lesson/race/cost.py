@@ -8,7 +8,7 @@ live bytes, and what passes between two memories.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 from proflab import dispatch
 from proflab.lesson.race.replay import Walk, owner, used, walk
 from proflab.lesson.race.tape import Refused, inputs_of
+from proflab.lesson.race.work import NUMBER, STEP, work_of
 from proflab.meta import MetaArray
 from proflab.tensor import Tensor
 
@@ -68,7 +69,7 @@ class Cost:
     rows: as op_facts makes them, with at, the instruction; flops and moved, the bytes; and ms.
     peak_at: the instruction at which they are. made: the number of the value that each op has made,
     if it is one. two_memories: rows are loads and stores between them, and bytes stand in the place
-    of ms.
+    of ms. work: about how many seconds running it here takes. walk: the walk that was counted.
     """
 
     ms: float
@@ -77,6 +78,8 @@ class Cost:
     peak_at: int = 0
     two_memories: bool = False
     made: dict[int, int] = field(default_factory=dict)
+    work: float = 0.0
+    walk: Walk = field(default_factory=Walk)
 
 
 def cost(tape: list, machine: Machine, op_facts: Callable, *, state: tuple[str, ...] = (),
@@ -90,9 +93,11 @@ def cost(tape: list, machine: Machine, op_facts: Callable, *, state: tuple[str, 
     """
     inputs = {name: MetaArray(shape, np.dtype(dtype)) for name, shape, dtype in inputs_of(tape)}
     rows: list[dict] = []
+    work: list[float] = []
 
     def look(at: int, call: dispatch.Call, result: Any) -> None:
         row = op_facts(call, result) | {"at": at}
+        work.append(work_of(call, result, row))
         row["elementwise_flops"] = max(row["elementwise_flops"], _least_flops(call, result))
         if row["dtype"] == "float64":
             row["matmul_flops"] *= 2
@@ -126,7 +131,18 @@ def cost(tape: list, machine: Machine, op_facts: Callable, *, state: tuple[str, 
             f"out of memory: {found.peak_bytes:,} bytes live at operation {found.peak_at}, "
             f"{of} has {room:,}{_too_early(tape, found.peak_at)}"
         )
+    found.work, found.walk = math.fsum(work) + _work_between(tape, left), left
     return found
+
+
+def _work_between(tape: list, left: Walk) -> float:
+    """Return about how many seconds everything takes that is no op."""
+    moved = sum(
+        left.values[line[1] if line[0] == "write" else left.made[at][0]].size
+        for at, line in enumerate(tape)
+        if line[0] in ("const", "fill", "write")
+    )
+    return STEP * len(tape) + NUMBER * moved
 
 
 def _too_early(tape: list, at: int) -> str:
@@ -167,7 +183,8 @@ def _writes(tape: list, left: Walk, rows: list, slow: dict, state: tuple) -> set
     for at, line in enumerate(tape):
         for number in used(line):
             users.setdefault(number, []).append(at)
-    merged = set()
+    merged: set[int] = set()
+    kept = {id(owner(array)) for _, array in _saved(tape, left)}
     for at, line in enumerate(tape):
         if line[0] != "write":
             continue
@@ -179,6 +196,7 @@ def _writes(tape: list, left: Walk, rows: list, slow: dict, state: tuple) -> set
         while _is_view(tape[before]):  # `x[i] = y` looks for its place when y is there already
             before -= 1
         alone = list(left.made[before]) == [line[2]] and users[line[2]] == [at]
+        alone = alone and id(owner(source)) not in kept  # backward needs it as it was
         if alone and target.dtype == source.dtype and _into(tape[before], left, target):
             merged.add(id(owner(source)))
             continue
@@ -220,14 +238,11 @@ def _live(tape: list, left: Walk, found: Cost, merged: set, slow: dict, outside:
             birth.setdefault(id(root), at)
             size[id(root)] = root.nbytes
             death[id(root)] = max(death.get(id(root), at), last.get(number, at))
-    for at, line in enumerate(tape):
-        node = left.nodes.get(line[1]) if line[0] == "vjp" else None
-        for array in node.saved if node is not None else ():
-            if array is not None:
-                root = owner(array)
-                birth.setdefault(id(root), line[1])  # made by the op for its backward alone
-                size.setdefault(id(root), root.nbytes)
-                death[id(root)] = max(death.get(id(root), at), at)
+    for at, array in _saved(tape, left):
+        root = owner(array)
+        birth.setdefault(id(root), tape[at][1])  # made by the op for its backward alone
+        size.setdefault(id(root), root.nbytes)
+        death[id(root)] = max(death.get(id(root), at), at)
     change = [0] * (len(tape) + 1)
     for root, count in size.items():
         if root in merged or root in outside:
@@ -241,6 +256,15 @@ def _live(tape: list, left: Walk, found: Cost, merged: set, slow: dict, outside:
         live += step
         if live > found.peak_bytes:
             found.peak_bytes, found.peak_at = live, at
+
+
+def _saved(tape: list, left: Walk) -> Iterator[tuple[int, Any]]:
+    """Yield each `vjp` with each array that its op has kept for it."""
+    for at, line in enumerate(tape):
+        node = left.nodes.get(line[1]) if line[0] == "vjp" else None
+        for array in node.saved if node is not None else ():
+            if array is not None:
+                yield at, array
 
 
 def _transfers(tape: list, left: Walk, slow: dict, stored: Collection[int]) -> list[dict]:

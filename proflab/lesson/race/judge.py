@@ -1,73 +1,114 @@
 """Judge a tape: is it right, what does it cost, and which share of the way has it gone?
 
-The order is: refused, no cheaper than the given program, wrong, below the floor, a share. Inputs
-are drawn with a seed that follows from the tape itself, so the same tape always meets the same
-numbers, and nobody can write a tape that knows the numbers that it will meet. The grader adds a
-salt that students' code does not know, so that none can try tapes until one has luck.
+The order is: refused, no cheaper than the given program, wrong, below the floor, a share. What a
+tape is judged beside, inputs with expected results among it, is worked out in `known.py`.
 """
 
 from __future__ import annotations
 
-import hashlib
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from proflab.checks.values import dumps
-from proflab.dispatch import Call
+from proflab.lesson.blas import on_threads
 from proflab.lesson.race.cost import MACHINES, Cost, Machine, cost
-from proflab.lesson.race.replay import Walk, reaching, users_of, walk
+from proflab.lesson.race.known import (
+    Draws,
+    Example,
+    Known,
+    counting,
+    draw,
+    examples,
+    floor_of,
+    known_of,
+    on_meta,
+)
+from proflab.lesson.race.replay import Walk, users_of, walk
 from proflab.lesson.race.tape import Refused, check, inputs_of
-from proflab.meta import MetaArray
+
+__all__ = ["Draws", "draw", "examples", "floor_of", "judge", "judged", "known_of", "share_of"]
 
 WITHIN = 2e-5  # of the largest result
-MAX_RESULTS = 1_000_000
 BELOW_FLOOR = (
     "your program costs less than this machine can; the count is at fault, and your instructor has "
     "been told"
 )
 _UNSEEN = 0.01  # of the cost: what is computed in vain and cheaper is no mistake to speak of
-_LEAD = 1e-4  # of the best over the next, where a program chooses; relative to the largest
-_TRIES = 20
-_DRAWS = ("normal", "scaled", "shifted")
-# By input: "positive"; "fan-in", divided by the root of the last size, as a fresh layer's weights
-# are; or the number that drawn integers are below.
-Draws = Mapping[str, Any]
+# What is run may take so many times the given program's work, and so many seconds besides.
+_TIMES, _SECONDS = 10.0, 1.0
+
+
+class Budget:
+    """Limit the work of all tapes that are judged together, before any of it is done.
+
+    known: what they are judged beside; the given programs measure it. seconds: what is left.
+    """
+
+    def __init__(self, *known: Known) -> None:
+        self.seconds = _TIMES * math.fsum(each.work for each in known) + _SECONDS
+
+    def spend(self, seconds: float) -> None:
+        """Take what a tape's count says that running it takes; raise Refused for too much."""
+        if seconds > self.seconds:
+            raise Refused(
+                f"running this program takes about {seconds:,.3g} s of work, where "
+                f"{self.seconds:,.3g} s are left: it does far more than its cost shows"
+            )
+        self.seconds -= seconds
 
 
 def judge(tape: Any, given: list, op_facts: Callable | None, machine: str, *,
           within: float = WITHIN, floor: float | None = None, draws: Draws | None = None,
           state: tuple[str, ...] = (), fast: int | None = None, memory: int | None = None,
-          run_slow: bool = False, salt: str = "") -> dict[str, Any]:  # fmt: skip
+          salt: str = "", announce: Callable[[float], None] | None = None,
+          ) -> dict[str, Any]:  # fmt: skip
     """Return what a tape is worth beside the given program's, as plain data.
 
     "refused": a sentence; or "ms", "given", "floor": costs in ms (bytes, with two memories), and
     "error": the largest one on three draws relative to the largest result, None where the tape is
-    no cheaper and was not run (unless run_slow); "wrong": a sentence, empty if it is right;
-    "largest": the ops that cost most; "mistake": a sentence, or none. op_facts None: nothing is
-    counted, results are compared. within: how far results may be off, relative to the largest.
+    no cheaper and was not run; "wrong": a sentence, empty if it is right; "largest": the ops that
+    cost most; "mistake": a sentence, or none. op_facts None: nothing is counted, results are
+    compared. within: how far results may be off, relative to the largest. salt: decides, with the
+    given program, which inputs are drawn. announce: called with the seconds that running takes.
     """
-    if machine not in MACHINES:
-        raise ValueError(f"there is no machine {machine!r}: take one of {', '.join(MACHINES)}")
-    chosen = MACHINES[machine]
-    options: dict[str, Any] = {"state": tuple(state), "fast": fast, "memory": memory}
+    options: dict[str, Any] = {"state": state, "fast": fast, "memory": memory}
+    known = known_of(given, op_facts, machine, within=within, floor=floor, draws=draws, salt=salt,
+                     **options)  # fmt: skip
+    return judged(tape, known, op_facts, machine, within=within, announce=announce, **options)
+
+
+def judged(tape: Any, known: Known, op_facts: Callable | None, machine: str, *,
+           within: float = WITHIN, state: tuple[str, ...] = (), fast: int | None = None,
+           memory: int | None = None, budget: Budget | None = None,
+           announce: Callable[[float], None] | None = None, **_: Any,
+           ) -> dict[str, Any]:  # fmt: skip
+    """Return what `judge` does, beside what is known of the race already.
+
+    budget: of all tapes that are judged together; None: this one's own.
+    """
     found: dict[str, Any] = {"error": None, "wrong": ""}
+    options: dict[str, Any] = {"state": tuple(state), "fast": fast, "memory": memory}
     try:
-        check(tape, inputs_of(given))
-        if op_facts is not None:
-            paid = cost(tape, chosen, op_facts, **options)
-            price = cost(given, chosen, op_facts, **options)
-            least = floor_of(given, chosen, fast) if floor is None else floor
-            found |= {"ms": paid.ms, "given": price.ms, "floor": least, "peak": paid.peak_bytes}
-            found["largest"] = largest(paid, chosen)
-            found["mistake"] = mistake(tape, paid, chosen)
-            if paid.ms >= price.ms and not run_slow:
+        check(tape, known.inputs)
+        if op_facts is None:
+            counted = on_meta(tape)
+        else:
+            budget = budget or Budget(known)
+            budget.spend(counting(tape))
+            paid = cost(tape, MACHINES[machine], op_facts, **options)
+            counted = paid.walk
+            found |= {"ms": paid.ms, "given": known.ms, "floor": known.floor}
+            found["peak"] = paid.peak_bytes
+            found["largest"] = largest(paid, MACHINES[machine])
+            found["mistake"] = mistake(tape, paid, MACHINES[machine])
+            if paid.ms >= (known.ms or 0.0):
                 return found
-        known = examples(given, draws or {}, salt, tape, given)
-        found["error"], found["wrong"] = compared(tape, known, within)
+            budget.spend(paid.work)
+            if announce is not None:
+                announce(3 * (known.work + paid.work))
+        found["error"], found["wrong"] = compared(tape, known, counted, within)
     except Refused as refused:
         return {"refused": str(refused)}
     return found
@@ -78,25 +119,6 @@ def share_of(found: Mapping[str, float], full: float) -> float:
     if found["ms"] >= found["given"]:
         return 0.0
     return min(1.0, math.log(found["given"] / found["ms"]) / math.log(found["given"] / full))
-
-
-def floor_of(given: list, machine: Machine, fast: int | None = None) -> float:
-    """Return the ms in which a machine reads each input and writes each result once, in one op.
-
-    fast: as in `cost`; then it is the bytes
-    """
-    moved = sum(math.prod(s) * np.dtype(d).itemsize for _, s, d in inputs_of(given))
-    moved += sum(array.nbytes for array in on_meta(given).results)
-    return machine.ms(0, moved) if fast is None else float(moved)
-
-
-def on_meta(tape: list) -> Walk:
-    """Return the walk over a tape without data. Raises Refused where results are too many."""
-    inputs = {name: MetaArray(shape, np.dtype(dtype)) for name, shape, dtype in inputs_of(tape)}
-    left = walk(tape, inputs)
-    if sum(array.size for array in left.results) > MAX_RESULTS:
-        raise Refused(f"the results of a race have at most {MAX_RESULTS:,} numbers")
-    return left
 
 
 def largest(paid: Cost, machine: Machine) -> dict[str, Any]:
@@ -208,99 +230,25 @@ def _loaded(tape: list, paid: Cost) -> str:
     return f"{most} is loaded {times[most]:.3g} times over" if times.get(most, 0) > 1 else ""
 
 
-def draw(inputs: list, seed: int, kind: str, draws: Draws) -> dict[str, np.ndarray]:
-    """Return inputs of one of three kinds: normal; rows scaled from 0.05 to 3; shifted by 0.5."""
-    rng = np.random.default_rng(seed)
-    found = {}
-    for name, shape, dtype in inputs:
-        how = draws.get(name, draws.get(name.rpartition(".")[2], "normal"))
-        if np.dtype(dtype).kind in "iub":
-            found[name] = rng.integers(0, 2 if how == "normal" else how, shape).astype(dtype)
-            continue
-        values = rng.standard_normal(shape)
-        if how == "positive":
-            values = np.abs(values) + 0.1
-        elif kind == "scaled" and values.ndim > 1:
-            values = values * np.geomspace(0.05, 3, values.shape[-2])[:, None]
-        elif kind == "shifted":
-            values = values + 0.5
-        if how == "fan-in" and values.ndim > 1:
-            values = values / math.sqrt(values.shape[-1])
-        found[name] = np.asarray(values, dtype)
-    return found
+def compared(tape: list, known: Known, counted: Walk, within: float) -> tuple[float, str]:
+    """Return the largest relative error on examples, and a sentence if it is too large.
 
-
-Example = tuple[dict[str, np.ndarray], list[np.ndarray]]
-
-
-def examples(given: list, draws: Draws, *words: Any) -> Iterator[Example]:
-    """Yield three draws of inputs, each with the given program's results in float64.
-
-    words: plain data that decides which numbers are drawn. Where the program chooses by argmax, and
-    its results depend on that, inputs are drawn again, at most _TRIES times, while the best two are
-    so near that rounding could decide.
+    counted: the walk over the tape on meta arrays
     """
-    digest = hashlib.sha256(dumps(list(words))).digest()
-    choices = _choices(given)
-    for number, kind in enumerate(_DRAWS):
-        first = int.from_bytes(digest[8 * number : 8 * number + 8], "big")
-        for seed in range(first, first + _TRIES):
-            inputs = draw(inputs_of(given), seed, kind, draws)
-            wide = {
-                name: a.astype("float64" if a.dtype == "float32" else a.dtype)
-                for name, a in inputs.items()
-            }
-            leads: list[float] = []
-            note = partial(_note_lead, leads, choices)
-            results = walk(given, wide, note, wide=True).results
-            if min(leads, default=1.0) > _LEAD:
-                break
-        yield inputs, [np.array(each) for each in results]
+    made = [(array.shape, str(array.dtype)) for array in counted.results]
+    for place, what in enumerate(("shapes", "types")):
+        got, wanted = ([str(each[place]) for each in kinds] for kinds in (made, known.results))
+        if got != wanted:
+            return math.inf, f"results of {what} {_few(got)} where {_few(wanted)} are expected"
+    with on_threads(1):
+        return _errors(tape, known.examples(), counted, within)
 
 
-def _choices(tape: list) -> set[int]:
-    """Return the instructions that choose by argmax, where another choice gives other results.
-
-    Where the number that is chosen is all that is used of a choice, as in `max`, there is none: of
-    two that are nearly equal either will do. Its gradient goes to one of them.
-    """
-    chosen = {at for at, line in enumerate(tape) if tuple(line[:2]) == ("op", "argmax")}
-    if not chosen:
-        return chosen
-    left = on_meta(tape)
-    users = users_of(tape, reaching(tape, left.made))
-    for at in list(chosen):
-        (place,), (array,) = left.made[at], tape[at][2]
-        dim, rank = tape[at][3]["dim"], len(left.values[array].shape)
-        taken = dim and ["op", "gather", [array, place], {"dim": dim[0] % rank}, None]
-        if all(tape[user] == taken for user in users.get(place, ())):
-            chosen.remove(at)
-    return chosen
-
-
-def _note_lead(leads: list[float], choices: set[int], at: int, call: Call, result: Any) -> None:
-    """Add by how much the best of each of these choices leads, relative to the largest number."""
-    if at not in choices:
-        return
-    numbers, dim = call.inputs[0].numpy(), call.attributes["dim"]
-    two = np.sort(numbers.reshape(-1) if dim is None else np.moveaxis(numbers, dim, -1))[..., -2:]
-    gaps = np.diff(two) if two.shape[-1] == 2 else np.zeros(0)
-    # What is equal, or minus infinity for a mask, is so for any numbers: no other draw would help.
-    if (gaps := gaps[np.isfinite(gaps) & (gaps > 0)]).size:
-        largest = np.abs(numbers[np.isfinite(numbers)]).max()
-        leads.append(float(gaps.min() / largest))
-
-
-def compared(tape: list, known: Iterable[Example], within: float) -> tuple[float, str]:
-    """Return the largest relative error on examples, and a sentence if it is too large."""
-    counted = on_meta(tape)
-    made = [array.shape for array in counted.results]
+def _errors(
+    tape: list, known: Iterable[Example], counted: Walk, within: float
+) -> tuple[float, str]:
     worst = 0.0
     for inputs, expected in known:
-        wanted = [array.shape for array in expected]
-        if made != wanted:
-            return math.inf, f"results of shapes {_few(made)} where {_few(wanted)} are expected"
-        inputs = {name: array.copy() for name, array in inputs.items()}
         actual = walk(tape, inputs, counted=counted).results
         for got, want in zip(actual, expected, strict=True):
             error, place = _error(np.asarray(got, "float64"), np.asarray(want, "float64"))
@@ -324,5 +272,5 @@ def _error(got: np.ndarray, want: np.ndarray) -> tuple[float, tuple]:
     return float(gap.max() / (finite.max(initial=0.0) + 1e-30)), tuple(map(int, place))
 
 
-def _few(shapes: list) -> str:
-    return ", ".join(map(str, shapes[:4])) + (", …" if len(shapes) > 4 else "")
+def _few(kinds: list[str]) -> str:
+    return ", ".join(kinds[:4]) + (", …" if len(kinds) > 4 else "")

@@ -34,7 +34,7 @@ from proflab.lesson.race.check_log import (
     methods_of,
 )
 from proflab.lesson.race.cost import MACHINES
-from proflab.lesson.race.judge import Draws, floor_of
+from proflab.lesson.race.known import Draws, floor_of, row_of
 from proflab.lesson.race.pairs import Pairs, calling, speedup_of, timed_pairs
 from proflab.lesson.race.trace import Tape, traced
 
@@ -169,7 +169,8 @@ class WorkLog:
         paid, at = show.counted(tape, self.machine), _lines_of(tape)
         if not paid.ms:
             return {"op": "nothing", "line": "", "share": 0.0, "line_share": 0.0}
-        by_op, _, by_line = groups_of(paid, [at["texts"][number] for number in at["lines"]])
+        rows = [row_of(row) for row in paid.rows]
+        by_op, _, by_line = groups_of(rows, [at["texts"][number] for number in at["lines"]])
         op, line = (max(group, key=lambda name: group[name]) for group in (by_op, by_line))
         shares = {"share": by_op[op] / paid.ms, "line_share": by_line[line] / paid.ms}
         return {"op": op, "line": line, **shares}

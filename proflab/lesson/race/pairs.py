@@ -17,7 +17,7 @@ from proflab import Tensor, graph
 from proflab.lesson.demo import demo_size, progress_bar
 from proflab.lesson.noise import is_busy
 from proflab.lesson.race.check_log import PAIRS, TOLERANCE, methods_of
-from proflab.lesson.race.judge import Draws, draw
+from proflab.lesson.race.known import Draws, draw
 from proflab.lesson.race.show import counted
 from proflab.lesson.race.tape import inputs_of
 from proflab.lesson.race.trace import traced

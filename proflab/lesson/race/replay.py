@@ -18,7 +18,7 @@ from proflab.tensor import Tensor, wrap
 
 # What running an op on operands that do not fit may raise.
 _FAILS = (
-    ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RuntimeError, MemoryError,
+    ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RuntimeError,
     AssertionError,
 )  # fmt: skip
 
@@ -92,7 +92,8 @@ def walk(
 
     look(at, call, result) sees each op, forward and backward. wide: what the tape makes in float32
     (constants, fills, conversions) is made in float64, as the inputs are. counted: the walk on meta
-    arrays; values have to be as large as it says. Raises Refused for a tape that cannot be run.
+    arrays; values have to be as large as it says. Raises Refused for a tape that cannot be run, and
+    MemoryError where this machine has no room.
     """
     meta = any(type(array) is MetaArray for array in inputs.values())
     run = _Run(tape, inputs, meta, look, wide, counted)
@@ -127,6 +128,8 @@ class _Run:
         self.left = Walk()
         self.shapes: dict[int, list[tuple]] = {}  # of the results of ops that have a backward
         self.last = {number: at for at, line in enumerate(tape) for number in used(line)}
+        # By an op's instruction, the last `vjp` of it.
+        self.backward = {line[1]: at for at, line in enumerate(tape) if line[0] == "vjp"}
 
     def instruction(self, at: int) -> None:
         line, first = self.tape[at], len(self.left.values)
@@ -170,7 +173,7 @@ class _Run:
         with graph.set_grad_enabled(need is not None):
             result = call()
         outs = [result] if isinstance(result, Tensor) else list(result)
-        if need is not None:
+        if at in self.backward and need is not None:  # what no `vjp` asks for need not stay alive
             self.left.nodes[at] = outs[0].node
             self.shapes[at] = [tensor.shape for tensor in outs]
         if self.look is not None:
@@ -196,6 +199,8 @@ class _Run:
             if tensor is None or tensor.shape != shape:
                 raise Refused("a gradient of another shape than its operand")
             found.append(tensor.array if self.meta else _apart(tensor.array, arrays + found))
+        if not self.meta and self.backward[op] == at:
+            del self.left.nodes[op]
         return found
 
     def _write(self, at: int, target: int, source: int) -> list:

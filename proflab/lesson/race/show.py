@@ -11,7 +11,8 @@ from typing import Any
 from proflab.checks.values import to_plain_data
 from proflab.lesson.race import plans
 from proflab.lesson.race.cost import MACHINES, Cost, Machine, cost
-from proflab.lesson.race.judge import floor_of, unit_of, wall_of
+from proflab.lesson.race.judge import unit_of, wall_of
+from proflab.lesson.race.known import floor_of
 from proflab.lesson.race.tape import Refused, check
 from proflab.lesson.race.trace import Tape, traced
 

@@ -69,7 +69,7 @@ def installed_packages() -> list[str]:
     return [str(path) for path in found if path.is_dir()]
 
 
-def make_view(limits: Limits, threads: int, nested: bool, channel: int) -> View:
+def make_view(limits: Limits, nested: bool, channel: int) -> View:
     """Return the view for a zygote whose control socket is the descriptor `channel`."""
     links, binds = _system_binds()
     binds += _python_binds(binds)
@@ -84,7 +84,7 @@ def make_view(limits: Limits, threads: int, nested: bool, channel: int) -> View:
         after += ["--dev-bind", f"/dev/{device}", f"/dev/{device}"]
     for path in installed_packages():
         after += ["--tmpfs", path, "--remount-ro", path]
-    for name, value in _zygote_environment(threads).items():
+    for name, value in _zygote_environment().items():
         after += ["--setenv", name, value]
     after += ["--chdir", "/", "--remount-ro", "/"]
     after += [sys.executable, "-I", f"{_PROGRAMS}/zygote.py", str(channel)]
@@ -107,13 +107,11 @@ def _scratch_arguments(limits: Limits, nested: bool) -> list[str]:
     return arguments
 
 
-def _zygote_environment(threads: int) -> dict[str, str]:
+def _zygote_environment() -> dict[str, str]:
     """Return the environment variables of the zygote and the students."""
-    libraries = ("OPENBLAS", "OMP", "MKL", "BLIS", "NUMEXPR")
-    counts = {f"{name}_NUM_THREADS": str(threads) for name in libraries}
     home = student_environment(Path(_SCRATCH, "work"))
     # PYTHONPATH is for Pythons that a student starts; the zygote ignores it (-I).
-    return home | counts | {"TMPDIR": f"{_SCRATCH}/tmp", "PYTHONPATH": LIBRARY}
+    return home | {"TMPDIR": f"{_SCRATCH}/tmp", "PYTHONPATH": LIBRARY}
 
 
 def _system_binds() -> tuple[list[str], list[tuple[str, str]]]:

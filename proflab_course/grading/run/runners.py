@@ -15,6 +15,8 @@ from proflab_course.grading.one_execution import add_execution
 from proflab_course.grading.plan import Plan, Result
 from proflab_course.grading.run.time_allowance import Allowance, run_through
 
+_LIBRARIES = ("OPENBLAS", "OMP", "MKL", "BLIS", "NUMEXPR")
+
 
 class SharedLock:
     """A shared/exclusive lock: many sessions at once, or one alone."""
@@ -77,7 +79,7 @@ def student_environment(home: Path) -> dict[str, str]:
         "IPYTHONDIR": str(home / ".ipython"),
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
         "PROFLAB_DEMO": "small",
-        # Hand-ins are executed side by side: a second thread would only spin, and its time counts.
-        "OPENBLAS_NUM_THREADS": "1",
+        # A second thread would spin while the machine is busy, and its time counts.
+        **{f"{library}_NUM_THREADS": "1" for library in _LIBRARIES},
         "PROFLAB_MINE": "off",
     }

@@ -89,7 +89,6 @@ class SandboxRunner:
         self.limits = limits or Limits()
         self.jobs, self.nested = jobs, nested
         self.cores = sorted(os.sched_getaffinity(0))
-        self.threads = max(1, len(self.cores) // jobs)
         self._lock = SharedLock()
         # Zygotes die with the thread that started them, so one thread starts them all.
         self._starter = ThreadPoolExecutor(1, thread_name_prefix="proflab-sandbox")
@@ -152,7 +151,7 @@ class SandboxRunner:
 
     def _start(self, number: int, plots: bool) -> ZygoteClient:
         cores = self.share(number)
-        options = ZygoteOptions(self.limits, number, cores, self.threads, self.nested, plots)
+        options = ZygoteOptions(self.limits, number, cores, self.nested, plots)
         zygote = ZygoteClient(options)
         if self.nested and not zygote.about["nested"]:
             zygote.close()

@@ -56,14 +56,13 @@ class SandboxError(Exception):
 class ZygoteOptions:
     """The options with which a zygote is started.
 
-    slot: number of its job. cores: processors on which it starts. threads: BLAS threads. nested:
-    True if sessions have namespaces of their own. plots: True if it imports pyplot.
+    slot: number of its job. cores: processors on which it starts. nested: True if sessions have
+    namespaces of their own. plots: True if it imports pyplot.
     """
 
     limits: Limits
     slot: int
     cores: list[int]
-    threads: int
     nested: bool
     plots: bool
 
@@ -100,7 +99,7 @@ class ZygoteClient:
             self.group.limit(self.group.used() + self.limits.memory + self.limits.scratch)
 
     def _launch(self, options: ZygoteOptions, channel: int, errors: IO) -> subprocess.Popen:
-        view = make_view(options.limits, options.threads, options.nested, channel)
+        view = make_view(options.limits, options.nested, channel)
         orders = {
             "bubblewrap": find_bubblewrap(),
             "parent": os.getpid(),

@@ -1,0 +1,51 @@
+"""Carry out the grader's jobs, where no student code has ever run: judge tapes and work logs.
+
+The grader writes two files of plain data, which it alone has made: what is known of each race, the
+same for a whole class, and a hand-in's tapes and logs. All of one hand-in share a budget.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from proflab.lesson.race.check_log import checked
+from proflab.lesson.race.judge import Budget, judged
+from proflab.lesson.race.known import Known, known_of
+
+
+def what_is_known(path: str, op_facts: Callable) -> dict[str, Any]:
+    """Return what is known of a race, as plain data.
+
+    path: a file that holds "given", its tape; "machine", "options" and "rows", as known_of has them
+    """
+    with open(path, "rb") as file:
+        job = pickle.load(file)
+    options = {"rows": job["rows"], **job["options"]}
+    return known_of(job["given"], op_facts, job["machine"], **options).as_data()
+
+
+class Jobs:
+    """Judge the tapes and logs in a file, one after the other.
+
+    functions: op_facts and, for logs, speedup_interval and gate, by name
+    """
+
+    def __init__(self, path: str, functions: Mapping[str, Callable]) -> None:
+        with open(path, "rb") as file:
+            self._jobs = pickle.load(file)
+        with open(f"{path}.known", "rb") as file:
+            self._known = [Known(**each) for each in pickle.load(file)]
+        self._functions = functions
+        self._budget = Budget(*(self._known[job["known"]] for job in self._jobs))
+
+    def judge(self, number: int) -> dict[str, Any]:
+        """Return what `judge` or `check_log` says of the job with this number."""
+        job = self._jobs[number]
+        known, options = self._known[job["known"]], job["options"] | {"budget": self._budget}
+        if "log" in job:
+            return checked(
+                job["log"], job["tape"], known, self._functions, job["machine"], **options
+            )
+        return judged(job["tape"], known, self._functions["op_facts"], job["machine"], **options)

@@ -1,0 +1,234 @@
+"""Work out what all tapes of one race are judged beside: the given program's cost and its results.
+
+None of it depends on the tape that is judged, so the grader computes it once for a whole class.
+Inputs are drawn with a seed that follows from the given program and a salt. Students' code does not
+know the grader's salt, so nobody can write a tape that knows the numbers that it will meet, or try
+tapes until one has luck.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from proflab.checks.values import dumps
+from proflab.dispatch import Call
+from proflab.lesson.blas import on_threads
+from proflab.lesson.race.cost import MACHINES, Machine, cost
+from proflab.lesson.race.replay import Walk, reaching, users_of, walk
+from proflab.lesson.race.tape import Refused, inputs_of
+from proflab.meta import MetaArray
+
+MAX_RESULTS = 1_000_000
+_LEAD = 1e-4  # of the best over the next, where a program chooses; relative to the largest
+_TRIES = 20
+_DRAWS = ("normal", "scaled", "shifted")
+_COUNT = 5e-5  # seconds for an instruction
+_EXACT = 1e-6  # a race that allows less than this keeps its expected results in float64
+# By input: "positive"; "fan-in", divided by the root of the last size, as a fresh layer's weights
+# are; or the number that drawn integers are below.
+Draws = Mapping[str, Any]
+Example = tuple[dict[str, np.ndarray], list[np.ndarray]]
+Drawn = tuple[int, str, list[np.ndarray]]  # a seed, a kind, and the expected results
+Row = tuple[str, tuple, int, float]  # an op, its operands' shapes, its instruction, its ms
+
+
+@dataclass
+class Known:
+    """Hold what a tape is judged beside.
+
+    inputs: (name, shape, dtype) of each. results: (shape, dtype) of each. ms, floor: costs, None
+    where nothing is counted. work: seconds that counting and running the given program take here,
+    about. drawn: three draws with the expected results; worked out when they are first asked for.
+    rows: of each op of the given program, its name, its operands' shapes, its instruction and its
+    ms; for a work log alone. lines: how many instructions it has.
+    """
+
+    inputs: list[tuple]
+    results: list[tuple]
+    ms: float | None
+    floor: float | None
+    work: float
+    draws: Draws
+    drawn: Iterable[Drawn]
+    rows: list[Row] = field(default_factory=list)
+    lines: int = 0
+
+    def examples(self) -> Iterator[Example]:
+        """Yield each draw's inputs with the results that are expected."""
+        for seed, kind, results in self._expected():
+            yield draw(self.inputs, seed, kind, self.draws), results
+
+    def as_data(self) -> dict[str, Any]:
+        """Return all of it as plain data, of which `Known(**data)` makes it again."""
+        return vars(self) | {"drawn": self._expected(), "draws": dict(self.draws)}
+
+    def _expected(self) -> list[Drawn]:
+        if not isinstance(self.drawn, list):
+            with on_threads(1):
+                self.drawn = list(self.drawn)
+        return self.drawn
+
+
+def known_of(given: list, op_facts: Callable | None, machine: str, *,
+             within: float = 2e-5, floor: float | None = None, draws: Draws | None = None,
+             state: tuple[str, ...] = (), fast: int | None = None, memory: int | None = None,
+             salt: str = "", rows: bool = False) -> Known:  # fmt: skip
+    """Return what the tapes of a race are judged beside; the options are those of `judge`.
+
+    rows: what each op costs, too. Raises ValueError for a machine that there is not, and Refused
+    where the given program cannot be run.
+    """
+    if machine not in MACHINES:
+        raise ValueError(f"there is no machine {machine!r}: take one of {', '.join(MACHINES)}")
+    chosen, ms, work, each_op = MACHINES[machine], None, 0.0, []
+    if op_facts is None:
+        counted = on_meta(given)
+    else:
+        paid = cost(given, chosen, op_facts, state=tuple(state), fast=fast, memory=memory)
+        ms, work = paid.ms, paid.work + counting(given)
+        each_op = [row_of(row) for row in paid.rows] if rows else []
+        counted = _few_results(paid.walk)
+        floor = _floor(given, counted, chosen, fast) if floor is None else floor
+    results = [(array.shape, str(array.dtype)) for array in counted.results]
+    drawn = (
+        (seed, kind, [_kept(each, within) for each in results])
+        for seed, kind, _, results in _drawn(given, draws or {}, salt)
+    )
+    inputs = inputs_of(given)
+    return Known(inputs, results, ms, floor, work, draws or {}, drawn, each_op, len(given))
+
+
+def row_of(row: Mapping[str, Any]) -> Row:
+    """Return what a work log looks at of a counted op."""
+    return row["op"], tuple(map(tuple, row["input_shapes"])), row["at"], row["ms"]
+
+
+def counting(tape: list) -> float:
+    """Return about how many seconds it takes to count a tape."""
+    return _COUNT * len(tape)
+
+
+def _kept(array: np.ndarray, within: float) -> np.ndarray:
+    """Return expected results in the fewest bytes that tell right from wrong."""
+    return array.astype("float32") if array.dtype == "float64" and within >= _EXACT else array
+
+
+def floor_of(given: list, machine: Machine, fast: int | None = None) -> float:
+    """Return the ms in which a machine reads each input and writes each result once, in one op.
+
+    fast: as in `cost`; then it is the bytes
+    """
+    return _floor(given, on_meta(given), machine, fast)
+
+
+def _floor(given: list, counted: Walk, machine: Machine, fast: int | None) -> float:
+    moved = sum(math.prod(s) * np.dtype(d).itemsize for _, s, d in inputs_of(given))
+    moved += sum(array.nbytes for array in counted.results)
+    return machine.ms(0, moved) if fast is None else float(moved)
+
+
+def on_meta(tape: list) -> Walk:
+    """Return the walk over a tape without data. Raises Refused where results are too many."""
+    inputs = {name: MetaArray(shape, np.dtype(dtype)) for name, shape, dtype in inputs_of(tape)}
+    return _few_results(walk(tape, inputs))
+
+
+def _few_results(left: Walk) -> Walk:
+    if sum(array.size for array in left.results) > MAX_RESULTS:
+        raise Refused(f"the results of a race have at most {MAX_RESULTS:,} numbers")
+    return left
+
+
+def draw(inputs: list, seed: int, kind: str, draws: Draws) -> dict[str, np.ndarray]:
+    """Return inputs of one of three kinds: normal; rows scaled from 0.05 to 3; shifted by 0.5."""
+    rng = np.random.default_rng(seed)
+    found = {}
+    for name, shape, dtype in inputs:
+        how = draws.get(name, draws.get(name.rpartition(".")[2], "normal"))
+        if np.dtype(dtype).kind in "iub":
+            found[name] = rng.integers(0, 2 if how == "normal" else how, shape).astype(dtype)
+            continue
+        values = rng.standard_normal(shape)
+        if how == "positive":
+            values = np.abs(values) + 0.1
+        elif kind == "scaled" and values.ndim > 1:
+            values = values * np.geomspace(0.05, 3, values.shape[-2])[:, None]
+        elif kind == "shifted":
+            values = values + 0.5
+        if how == "fan-in" and values.ndim > 1:
+            values = values / math.sqrt(values.shape[-1])
+        found[name] = np.asarray(values, dtype)
+    return found
+
+
+def examples(given: list, draws: Draws, *words: Any) -> Iterator[Example]:
+    """Yield three draws of inputs, each with the given program's results in float64.
+
+    words: plain data that decides which numbers are drawn.
+    """
+    for _, _, inputs, results in _drawn(given, draws, *words):
+        yield inputs, results
+
+
+def _drawn(given: list, draws: Draws, *words: Any) -> Iterator[tuple]:
+    """Yield (seed, kind, inputs, results in float64) of three draws.
+
+    Where the program chooses by argmax, and its results depend on that, inputs are drawn again, at
+    most _TRIES times, while the best two are so near that rounding could decide.
+    """
+    digest = hashlib.sha256(dumps([*words, given])).digest()
+    choices = _choices(given)
+    for number, kind in enumerate(_DRAWS):
+        first = int.from_bytes(digest[8 * number : 8 * number + 8], "big")
+        for seed in range(first, first + _TRIES):
+            inputs = draw(inputs_of(given), seed, kind, draws)
+            wide = {
+                name: a.astype("float64" if a.dtype == "float32" else a.dtype)
+                for name, a in inputs.items()
+            }
+            leads: list[float] = []
+            note = partial(_note_lead, leads, choices) if choices else None
+            results = walk(given, wide, note, wide=True).results
+            if min(leads, default=1.0) > _LEAD:
+                break
+        yield seed, kind, inputs, [np.array(each) for each in results]
+
+
+def _choices(tape: list) -> set[int]:
+    """Return the instructions that choose by argmax, where another choice gives other results.
+
+    Where the number that is chosen is all that is used of a choice, as in `max`, there is none: of
+    two that are nearly equal either will do. Its gradient goes to one of them.
+    """
+    chosen = {at for at, line in enumerate(tape) if tuple(line[:2]) == ("op", "argmax")}
+    if not chosen:
+        return chosen
+    left = on_meta(tape)
+    users = users_of(tape, reaching(tape, left.made))
+    for at in list(chosen):
+        (place,), (array,) = left.made[at], tape[at][2]
+        dim, rank = tape[at][3]["dim"], len(left.values[array].shape)
+        taken = dim and ["op", "gather", [array, place], {"dim": dim[0] % rank}, None]
+        if all(tape[user] == taken for user in users.get(place, ())):
+            chosen.remove(at)
+    return chosen
+
+
+def _note_lead(leads: list[float], choices: set[int], at: int, call: Call, result: Any) -> None:
+    """Add by how much the best of each of these choices leads, relative to the largest number."""
+    if at not in choices:
+        return
+    numbers, dim = call.inputs[0].numpy(), call.attributes["dim"]
+    two = np.sort(numbers.reshape(-1) if dim is None else np.moveaxis(numbers, dim, -1))[..., -2:]
+    gaps = np.diff(two) if two.shape[-1] == 2 else np.zeros(0)
+    # What is equal, or minus infinity for a mask, is so for any numbers: no other draw would help.
+    if (gaps := gaps[np.isfinite(gaps) & (gaps > 0)]).size:
+        largest = np.abs(numbers[np.isfinite(numbers)]).max()
+        leads.append(float(gaps.min() / largest))
