@@ -183,6 +183,7 @@ def test_every_design_can_be_solved():
 def test_the_lesson_s_own_solution_is_the_one_without_a_seed():
     text = (FOLDER / "13_faster.py").read_text(encoding="utf-8")
     assert textwrap.indent(DRAW["solution"](DRAW["DESIGN"]), "    ") in text
+    assert textwrap.indent(DRAW["work_log"](DRAW["CHOSEN"]), "    ") in text
 
 
 def matrix(count):
