@@ -20,7 +20,8 @@
     verdict.py          judge: one case, from its answer and its reply
     variants.py         plan: hidden cases with a student's own numbers, if the course wants them
     solved_values.py    run: what drawn inputs are worth, by the lesson's own solution
-    races.py            run: the tapes of a hand-in, apart from all student code
+    races.py            run: the tapes, plans and work logs of a hand-in
+    apart.py            run: a process of the grader's own, apart from all student code
     points.py           judge: what a test cell earns, all or none or a share
     concepts.py         judge: an answer to a concept question, in the file's letters
     failed_setup.py     judge: the part that caused a set-up error

@@ -15,6 +15,7 @@ command's options and from jupyter_config.py; `docs/security.md` explains them t
     files beside the notebook     run/student_files.py                      the file is left out
     reading a hand-in             limited_process.py                        "not graded"
     judging and writing           work_limit.py                             "not graded"
+    judging tapes and logs        races.py, apart.py                        "not graded"
     laying out a page             pages/render.py, pages/render_process.py  a note on the page
 
 Exceeded time first interrupts a statement, as Jupyter's stop button does, and then kills its

@@ -7,7 +7,10 @@ tape:      the instructions, and the check that a list is a tape
 trace:     from a program to its tape
 replay:    run a tape, on data or without
 cost:      what a tape costs on a machine
+work:      how long an op takes here at most, whatever a machine counts
+known:     what all tapes of a race are judged beside: the given program's cost and results
 judge:     right or wrong, and the share of the way from the given program to full marks
+jobs:      the grader's jobs, carried out where no student code runs
 show:      the table by lines of the program, and a picture
 pairs:     two programs measured on this machine in mirrored pairs, for no points
 plans:     plans as data, such as an order or cuts into buckets: simulators that count them

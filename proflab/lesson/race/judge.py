@@ -107,7 +107,7 @@ def judged(tape: Any, known: Known, op_facts: Callable | None, machine: str, *,
                 return found
             budget.spend(paid.work)
             if announce is not None:
-                announce(3 * (known.work + paid.work))
+                announce(known.work + paid.work)  # three draws, of a count that is too high
         found["error"], found["wrong"] = compared(tape, known, counted, within)
     except Refused as refused:
         return {"refused": str(refused)}

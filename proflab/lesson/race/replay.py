@@ -97,17 +97,17 @@ def walk(
     """
     meta = any(type(array) is MetaArray for array in inputs.values())
     run = _Run(tape, inputs, meta, look, wide, counted)
-    for at in range(len(tape)):
-        try:
-            with np.errstate(all="ignore"):
+    try:
+        with np.errstate(all="ignore"):
+            for at in range(len(tape)):
                 run.instruction(at)
-        except Refused:
-            raise
-        except NotImplementedError as error:
-            raise Refused(str(error)) from None
-        except _FAILS as error:
-            told = " ".join(str(error).split())[:300] or type(error).__name__
-            raise Refused(f"this program cannot be run: {told}") from None
+    except Refused:
+        raise
+    except NotImplementedError as error:
+        raise Refused(str(error)) from None
+    except _FAILS as error:
+        told = " ".join(str(error).split())[:300] or type(error).__name__
+        raise Refused(f"this program cannot be run: {told}") from None
     return run.left
 
 
@@ -163,15 +163,18 @@ class _Run:
         return [np.full(shape, value, self._dtype(dtype))]
 
     def _op(self, at: int, name: str, operands: list, attributes: dict, need: list | None) -> list:
-        arrays = [self.left.values[number] for number in operands]
-        flags = need or [False] * len(arrays)
-        tensors = tuple(wrap(a, flag) for a, flag in zip(arrays, flags, strict=True))
-        decoded = decode(attributes)
+        values = self.left.values
+        flags = need or [False] * len(operands)
+        tensors = tuple([wrap(values[n], flag) for n, flag in zip(operands, flags, strict=True)])
+        decoded = decode(attributes) if attributes else {}
         if self.wide and "dtype" in decoded:  # of `to`
             decoded["dtype"] = self._dtype(decoded["dtype"])
         call = dispatch.Call(dispatch.OPS[name], tensors, decoded, "")
-        with graph.set_grad_enabled(need is not None):
+        if need is None:  # no operand wants a gradient
             result = call()
+        else:
+            with graph.set_grad_enabled(True):
+                result = call()
         outs = [result] if isinstance(result, Tensor) else list(result)
         if at in self.backward and need is not None:  # what no `vjp` asks for need not stay alive
             self.left.nodes[at] = outs[0].node
