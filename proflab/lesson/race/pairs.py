@@ -55,8 +55,8 @@ def measure(slow: Callable, fast: Callable, machine: str = "DESK", *,
     found = speedup_of(before, after, methods)
     text = (
         f"counted on {machine}: {given / paid:,.3g} times as fast\n"
-        f"measured here, {_CLOCK_NAME}: {found['speedup']:,.3g} times (95 % between {found['low']:,.3g} and "
-        f"{found['high']:,.3g}; {len(before)} pairs, "
+        f"measured here, {_CLOCK_NAME}: {found['speedup']:,.3g} times (95 % between "
+        f"{found['low']:,.3g} and {found['high']:,.3g}; {len(before)} pairs, "
         f"{statistics.median(before):,.3g} → {statistics.median(after):,.3g} ms)"
     )
     if "gate" in methods:
