@@ -219,7 +219,9 @@ def <normalized>(x, norm):
     "rms": '''\
 def <normalized>(x, norm):
     """Return x with a mean square of 1 in each row, scaled."""
-    return x / ((x**2).mean(-1, keepdim=True) + norm.eps).sqrt() * norm.weight
+    large = x.to(np.float64)
+    root = ((large**2).mean(-1, keepdim=True) + norm.eps).sqrt()
+    return (large / root).to(np.float32) * norm.weight
 ''',
 }
 _GELU = {
