@@ -11,6 +11,7 @@ Without a seed the program is the one that lies beside this file, `program.py`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping
 
 LARGE = ("samples", "attention", "heads")  # most of the cost is theirs
@@ -66,7 +67,7 @@ def drawn(number: Callable, shuffled: Callable, student: str = "") -> dict:
     few = (number(2, 4, "few texts"), number(81, 96, "long"))
     return {
         "files": {"program.py": program(faults, sizes, design, names)},
-        "solutions": {"faster": solution(design)},
+        "solutions": {"faster": solution(design), "work_log": work_log(faults, design, names)},
         "shapes": {
             "many short texts": {"tokens": ("int64", many)},
             "a few long texts": {"tokens": ("int64", few)},
@@ -218,7 +219,9 @@ def <normalized>(x, norm):
     "rms": '''\
 def <normalized>(x, norm):
     """Return x with a mean square of 1 in each row, scaled."""
-    return x / ((x**2).mean(-1, keepdim=True) + norm.eps).sqrt() * norm.weight
+    large = x.to(np.float64)
+    root = ((large**2).mean(-1, keepdim=True) + norm.eps).sqrt()
+    return (large / root).to(np.float32) * norm.weight
 ''',
 }
 _GELU = {
@@ -443,3 +446,93 @@ def _all_heads(design: Mapping) -> list[str]:
         "found = found.reshape(texts, heads, length, width).transpose(1, 2)",
         "found = found.reshape(texts, length, heads * width)",
     ]
+
+
+def work_log(
+    faults: Collection[str], design: Mapping = DESIGN, names: Mapping[str, str] | None = None
+) -> str:
+    """Return the body of `work_log`: one fault mended after the other, and `faster` at the end.
+
+    What `faster` mends is the last fault that a function in another one's place can mend, and all
+    that none can.
+    """
+    called = {name: name for name in NAMES} | dict(names or {})
+    parts = {
+        "attention": ("attend", _attend(False, design)),
+        "heads": ("heads_of", _heads_of(False, design)),
+        "gelu": ("gelu", _GELU[False]),
+        "norm": ("normalized", _normalized(False, design)),
+        "onehot": ("embed", _embed(False, design)),
+    }
+    mended = [parts[fault] for fault in parts if fault in faults][:-1]
+    steps = ['with_parts("all_texts")'] if "samples" in faults else []
+    for count, (name, _) in enumerate(mended, start=1):
+        given = ", ".join(f"{called[n]}={called[n]}" for n, _ in mended[:count])
+        steps.append(f'with_parts("with_{called[name]}", {given})')
+    first = f"program.{called['logits']}" if "samples" in faults else "slow"
+    text = _WORK_LOG.replace("{first}", first)
+    text = text.replace("{parts}", "".join(f"{_inside(part, called)}\n" for _, part in mended))
+    return text.replace("{steps}", "".join(f"    {step},\n" for step in steps)).rstrip("\n")
+
+
+def _inside(part: str, called: Mapping[str, str]) -> str:
+    """Return a function of program.py as the notebook writes it: without its docstring."""
+    part = re.sub(r'    """.*?"""\n', "", part, flags=re.DOTALL)
+    part = re.sub(r"\b(HEADS|WIDTH|WORDS)\b", r"program.\1", part)
+    part = re.sub(r"(?<!def )<(\w+)>", lambda found: f"program.{called[found[1]]}", part)
+    return re.sub(r"<(\w+)>", lambda found: called[found[1]], part)
+
+
+_WORK_LOG = """\
+def with_parts(name, **parts):
+    def mended(model, tokens):
+        own = {part: vars(program)[part] for part in parts}
+        vars(program).update(parts)
+        try:
+            return {first}(model, tokens)
+        finally:
+            vars(program).update(own)
+
+    mended.__name__ = name
+    return mended
+
+def by_op(each):
+    found = {}
+    for row in race.counted(race.traced(each, model=make_model, **counting.TEXTS), "DESK").rows:
+        found[row["op"]] = found.get(row["op"], 0) + row["ms"]
+    return found
+
+def lowered(before, after):
+    old, new = by_op(before), by_op(after)
+    largest = sorted(old, key=old.get, reverse=True)[:5]
+    return " and ".join(op for op in largest if new.get(op, 0) < 0.9 * old[op])
+
+def by_halves(model, tokens):
+    return proflab.cat([faster(model, tokens[:4]), faster(model, tokens[4:])])
+
+{parts}kept = slow
+for step in (
+{steps}    faster,
+):
+    costs = lowered(kept, step)
+    log.step(
+        program=step,
+        change=f"a cheaper {costs}",
+        guess_ms=counting.counted_ms(kept, make_model) / 2,
+        because=f"{costs}: among the five largest costs of the table",
+        instead="" if costs else "what it lowers is small, and nothing larger can fall",
+    )
+    kept = step
+left = by_op(faster)
+largest = max(left, key=left.get)
+log.step(
+    program=by_halves,
+    change="half of the texts at a time",
+    guess_ms=2.0,
+    because=f"smaller operands of {largest} might stay in a cache",
+    rejected="DESK has no cache, and twice as many ops cost twice the overhead",
+)
+floor = floor_of(log.given, race.MACHINES["DESK"])
+times = counting.counted_ms(faster, make_model) / floor
+log.stop(f"{largest} is the largest; the cost is {times:.2f} times the floor")
+"""

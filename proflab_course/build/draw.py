@@ -20,11 +20,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from proflab_course.build.trial import solved_run
+from proflab_course.build.trial import execute, solved_run
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import Cell, Lesson
 from proflab_course.course.secret import course_secret, draw, shuffled
-from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 
 FILE = "draw.py"
 _ABOVE = (
@@ -106,8 +105,7 @@ def set_full_marks(lesson: Lesson, folder: Path) -> None:
 
     A demo cell that says the same `full=` as a race is changed with it.
     """
-    run = solved_run(lesson, folder)
-    run.execute(SubprocessRunner())
+    [run] = execute([solved_run(lesson, folder)], 1)
     run.conclude()
     demos = [c.node for c in lesson.cells if "demo" in c.node.metadata.get("tags", [])]
     for cell in lesson.named("test"):

@@ -248,4 +248,5 @@ def _known(
 def _about(job: Job, given: Any) -> dict[str, Any]:
     """Return what `what_is_known` reads."""
     options, is_log = job.case.options | {"salt": job.salt}, isinstance(job.case, LogCase)
+    options.pop("one_by_one", None)  # asked of a log, not of the given program
     return {"given": given, "machine": job.case.machine, "options": options, "rows": is_log}

@@ -13,6 +13,8 @@ HELPERS = (
 import functools
 import sys
 
+import built
+
 # Times are given, and not taken: what a log does with them is tried here.
 sys.modules["proflab.lesson.race.log"].timed_pairs = lambda *pairs, **more: (
     [20 + n / 10 for n in range(12)],
@@ -92,10 +94,28 @@ def gap(log):
     return {"times": paid / floor, "ms": paid - floor}
 
 
-def note(log, first=None, because="", second=by_halves, stop="", **more):
-    step = {"change": "all of it", "guess_ms": 3.0, "because": because or largest(slow)}
-    log.step(program=first or faster, **step)
-    step |= {"change": "half of the texts at a time", "because": largest(first or faster)}
+def all_texts(model, tokens):
+    return with_faults("attention", "gelu", "last", "lowrank")(model, tokens)
+
+
+def one_op(model, tokens):
+    return with_faults("gelu", "last", "lowrank")(model, tokens)
+
+
+STEPS = {  # each kept step: its program, and the diagnosis
+    "all texts at once": (all_texts, "linear, 5 µs each"),
+    "attention in one op": (one_op, "div and matmul of scores"),
+    "the rest": (None, "mul and add of GELU"),
+}
+
+
+def note(log, last=None, because="", second=by_halves, stop="", steps=STEPS, instead="", **more):
+    for change, (program, names) in steps.items():
+        program = program or last or faster
+        told = {"change": change, "because": because or names, "instead": instead}
+        log.step(program=program, guess_ms=3.0, **told)
+    step = {"change": "half of the texts at a time", "guess_ms": 3.0}
+    step |= {"because": largest(last or faster)}
     reason = "twice as many ops cost twice the overhead"
     log.step(program=second, **{**step, "rejected": reason, **more})
     left = f"{largest(faster)} is the largest that is left, and the cost is "
@@ -218,8 +238,49 @@ LOGS = {
     "the diagnosis is a feeling": 'note(log, because="it felt slow")',
     "the diagnosis names a small cost": 'note(log, because="the `embedding` is the largest")',
     "the last step that is kept is slower": 'note(log, rejected="")',
-    "the last step that is kept is another program": "note(log, first=with_faults('gelu'))",
-    "a wrong step is kept": "note(log, first=wrong)",
+    "the last step that is kept is another program": "note(log, last=with_faults('gelu'))",
+    "a wrong step is kept": "note(log, last=wrong)",
+    "everything in one step": """
+        note(log, steps={"all of it": (faster, "linear, mul and add")})
+    """,
+    "nearly everything in one step, and two that do little": """
+        def nearly_all(model, tokens):
+            return with_faults("last", "lowrank")(model, tokens)
+
+        def a_little_more(model, tokens):
+            return with_faults("lowrank")(model, tokens)
+
+        note(log, steps={
+            "nearly all": (nearly_all, "linear, mul and add"),
+            "a little": (a_little_more, "linear"),
+            "the rest": (faster, "linear"),
+        })
+    """,
+    "the idea is the given program": "note(log, second=slow)",
+    "the idea is a step that was kept": """
+        note(log)
+        log._rows["by_halves"]["tape"] = log._rows["one_op"]["tape"]
+        log._rows["by_halves"]["counted_ms"] = log._rows["one_op"]["counted_ms"]
+    """,
+    "every step is about something else": """
+        note(log, because="I looked", instead="it was easy to see at once")
+    """,
+    "a step names what it leaves alone": """
+        note(log, steps=STEPS | {"attention in one op": (one_op, "linear and mul")})
+    """,
+    "a step that was measured slower is kept": """
+        note(log)
+        log._rows["one_op"].update(log._rows["by_halves"] | {
+            key: log._rows["one_op"][key]
+            for key in ("program", "because", "rejected", "tape", "counted_ms", "lines", "texts")
+        })
+        slower = [2 + n / 50 for n in range(12)], [20 + n / 10 for n in range(12)]
+        told = built.speedup_interval(*slower)
+        log._rows["one_op"].update(
+            before=slower[0], after=slower[1], verdict=built.gate(*slower, 0.05),
+            **{key: told[key] for key in ("speedup", "low", "high")},
+        )
+    """,
     "the stop has no number": 'note(log, stop="linear is the largest, and enough is enough")',
     "the stop has another gap": 'note(log, stop="linear is left, 2.5 times the floor")',
     "the stop names a small cost": 'note(log, stop="embedding, {times:.2f} times the floor")',
@@ -247,17 +308,17 @@ MUTANTS = {
 
 ALTERNATES = {
     "work_log": {
-        "two steps that are kept, and another cost first": """
-            step_1 = with_faults("gelu", "last")
+        "the idea in between, and another cost first": """
             log.step(
-                program=step_1, change="attention", guess_ms=9.0, because="the mask",
-                instead="all heads share one mask, which is easy to see",
+                program=all_texts, change="one run for all", guess_ms=9.0, because="the loop",
+                instead="eight runs are easy to see",
             )
             log.step(
-                program=by_halves, change="halves", guess_ms=1.0, because=largest(step_1),
+                program=by_halves, change="halves", guess_ms=1.0, because=largest(all_texts),
                 rejected="it is slower than all texts at once",
             )
-            log.step(program=faster, change="all else", guess_ms=2.0, because=largest(step_1))
+            log.step(program=one_op, change="one op", guess_ms=4.0, because="matmul")
+            log.step(program=faster, change="all else", guess_ms=2.0, because="mul")
             log.stop(f"{largest(faster)} is left, {gap(log)['ms']:.3f} ms above the floor")
         """,
         "the gap in ms": 'note(log, stop="linear is left, {ms:.2f} ms above the floor")',

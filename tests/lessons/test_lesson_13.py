@@ -20,6 +20,7 @@ from proflab_course.build.draw import drawn
 FOLDER = Path(__file__).parents[2] / "modules" / "13_faster"
 DRAW = runpy.run_path(str(FOLDER / "draw.py"))
 FAULTS, LARGE, SMALL = DRAW["FAULTS"], DRAW["LARGE"], DRAW["SMALL"]
+CLASS_NORMS = DRAW["OF_THE_CLASS"]["norm"]
 VISIBLE = (8, 64)
 DRAWS = {"tokens": 192, "weight": "fan-in"}
 
@@ -92,6 +93,18 @@ def test_a_program_with_and_without_a_fault_returns_the_same(fault):
     ]
     found = judge(*reversed(tapes), None, "DESK", draws=DRAWS)
     assert found["wrong"] == "" and found["error"] < 5e-6
+
+
+@pytest.mark.parametrize("norm", CLASS_NORMS)
+def test_each_fault_costs_something_with_each_norm(norm):
+    design = DRAW["DESIGN"] | {"norm": norm}
+    op_facts = solved("lesson_13").scope["op_facts"]
+
+    def paid(*faults):
+        scope = run(DRAW["program"](faults, DRAW["SIZES"], design))
+        return cost(list(tape(scope)), MACHINES["DESK"], op_facts).ms
+
+    assert all(paid(fault) > 1.005 * paid() for fault in FAULTS)
 
 
 def test_no_draw_is_much_shorter_than_another():
@@ -183,6 +196,7 @@ def test_every_design_can_be_solved():
 def test_the_lesson_s_own_solution_is_the_one_without_a_seed():
     text = (FOLDER / "13_faster.py").read_text(encoding="utf-8")
     assert textwrap.indent(DRAW["solution"](DRAW["DESIGN"]), "    ") in text
+    assert textwrap.indent(DRAW["work_log"](DRAW["CHOSEN"]), "    ") in text
 
 
 def matrix(count):

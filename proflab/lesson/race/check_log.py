@@ -8,6 +8,7 @@ taken for granted but what only its writer can know: guesses, reasons and measur
 from __future__ import annotations
 
 import importlib
+import itertools
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -18,7 +19,7 @@ from typing import Any
 from proflab.checks.values import NotPlainData, dumps, loads
 from proflab.lesson.race.cost import MACHINES, cost
 from proflab.lesson.race.judge import WITHIN, Budget, compared
-from proflab.lesson.race.known import Draws, Known, Row, counting, known_of, row_of
+from proflab.lesson.race.known import Draws, Known, Row, counting, digest_of, known_of, row_of
 from proflab.lesson.race.tape import Refused, check
 
 # What a case may ask of a log, and what it is about.
@@ -26,7 +27,7 @@ RULES = {
     "costs": "every program is right and costs what its row says",
     "times": "speed-ups and verdicts follow from the twelve pairs",
     "order": "kept steps fall in cost and end with the program handed in; one idea was not kept",
-    "largest": "each step names the largest cost, or says why it takes another",
+    "largest": "each step names a large cost, and lowers it, or says why it takes another",
     "stop": "the stop names one of the two largest costs and the gap that remains",
 }
 PAIRS = 12  # of times, for each step
@@ -37,6 +38,11 @@ _SAME = 1e-3  # relative: what a program costs, and a guess that knew it
 _GAP = 1e-2  # relative: the gap as the stop tells it
 _ROUNDED = 1e-6  # relative: a median of twelve ratios
 _WORDS = 3  # that make a reason
+# Where each cause is a step of its own (one_by_one):
+_MUCH, _FEWEST = 3.0, 3  # a cost that falls so many times falls in so many kept steps at least
+_MOST_OF_THE_WAY = 0.85  # of the way, in logarithms: more than mending any one cause gives
+_ROWS = 5  # of the table, from which a step names its cost
+_FALLEN = 0.9  # of what the named cost was before, at most
 _LARGEST = 1e12
 _FUNCTIONS = ("op_facts", "speedup_interval", "gate")
 _last: list[Any] = []  # of `once`: what was asked, and what was found
@@ -64,22 +70,26 @@ class Step:
 def check_log(
     data: Any, handed: Any, given: list, functions: Mapping[str, Callable], machine: str, *,
     within: float = WITHIN, draws: Draws | None = None, state: tuple[str, ...] = (),
-    salt: str = "",
+    salt: str = "", one_by_one: bool = False,
 ) -> dict[str, Any]:  # fmt: skip
     """Return, by rule, the sentence on what is wrong with a log; empty where nothing is.
 
     data: as `WorkLog.data` returns it, or anything else; handed, given: tapes of the program that
     is handed in and of the given one. functions: op_facts, speedup_interval and gate by name.
+    one_by_one: each cause is a step of its own, which names the cause's cost and lowers it; what
+    was rejected is neither the given program nor a kept one; what is kept was not measured slower.
     Two more keys: "noted", sentences for a viva, which decide nothing; "counts", ms of each step.
     """
     known = known_of(given, functions["op_facts"], machine, within=within, draws=draws,
                      state=state, salt=salt, rows=True)  # fmt: skip
-    return checked(data, handed, known, functions, machine, within=within, state=state)
+    return checked(data, handed, known, functions, machine, within=within, state=state,
+                   one_by_one=one_by_one)  # fmt: skip
 
 
 def checked(
     data: Any, handed: Any, known: Known, functions: Mapping[str, Callable], machine: str, *,
-    within: float = WITHIN, state: tuple[str, ...] = (), budget: Budget | None = None, **_: Any,
+    within: float = WITHIN, state: tuple[str, ...] = (), budget: Budget | None = None,
+    one_by_one: bool = False, **_: Any,
 ) -> dict[str, Any]:  # fmt: skip
     """Return what `check_log` does, beside what is known of the given program already.
 
@@ -101,9 +111,11 @@ def checked(
         "costs": _first(_costs(steps, start)),
         "times": _first(_times(steps, functions["speedup_interval"], functions["gate"])),
         "order": _first(_order(steps, start, handed)),
-        "largest": _first(_largest(steps, start)),
+        "largest": _first((_lowered if one_by_one else _largest)(steps, start)),
         "stop": _first(_stop(data["stop"], steps, known.floor or math.inf)),
     }
+    if one_by_one:
+        found["order"] = found["order"] or _first(_one_by_one(steps, start, known.digest))
     return found | {"noted": list(_noted(steps)), "counts": [step.ms for step in steps]}
 
 
@@ -286,6 +298,57 @@ def _order(steps: list[Step], start: Step, handed: Any) -> Iterator[str]:
             yield f"{step.name} is not kept: say why in a sentence"
 
 
+def _one_by_one(steps: list[Step], start: Step, given: str) -> Iterator[str]:
+    """Yield what speaks against steps that were taken, measured and judged one by one."""
+    kept = [step for step in steps if step.kept]
+    times = start.ms / kept[-1].ms
+    if times > _MUCH and len(kept) < _FEWEST:
+        yield (
+            f"the cost falls {times:.3g} times in {len(kept)} kept steps: note each cause by "
+            f"itself, in {_FEWEST} steps at least"
+        )
+    for before, step in itertools.pairwise([start, *kept]):
+        way = math.log(before.ms / step.ms) / math.log(times)
+        if times > _MUCH and way > _MOST_OF_THE_WAY:
+            yield f"{step.name} goes {way:.0%} of the way at once: note each cause by itself"
+        if step.row["verdict"] == "slower":
+            yield f"{step.name} is kept, and its own pairs call it slower"
+    programs = {given: "the given program"}
+    programs |= {digest_of(step.tape): step.name for step in kept if step.tape is not None}
+    for step in steps:
+        other = programs.get(digest_of(step.tape)) if step.tape is not None else None
+        if not step.kept and other is not None:
+            yield f"{step.name} is not kept, but it is {other}: an idea is a program of its own"
+
+
+def _lowered(steps: list[Step], start: Step) -> Iterator[str]:
+    """Yield where a step does not name one of the large costs before it, or does not lower it."""
+    before, others = start, 0
+    for step in steps:
+        named = _named(f"{step.row['change']}\n{step.row['because']}", before, _ROWS)
+        if not named:
+            others += 1
+            if others > 1 or not _is_reason(step.row["instead"]):
+                ops = ", ".join(_top(before.groups[0], _ROWS)) if before.groups else ""
+                yield (
+                    f"{step.name}: the largest costs of {before.name} are {ops}; neither change "
+                    "nor because names one, or a large line in backquotes (instead= is for one "
+                    "step)"
+                )
+        elif (
+            step.kept
+            and step.tape is not None
+            and not any(
+                step.groups[place].get(name, 0.0) <= _FALLEN * before.groups[place][name]
+                for place, name in named
+            )
+        ):
+            told = str(named[0][1])[:60]
+            yield f"{step.name} names {told!r}, which costs no less after it: name what it is about"
+        if step.kept and step.tape is not None:
+            before = step
+
+
 def _largest(steps: list[Step], start: Step) -> Iterator[str]:
     before = start
     for step in steps:
@@ -345,15 +408,24 @@ def _names(text: str, step: Step, count: int) -> bool:
 
     Groups are made by op, by op and shapes, and by line; the largest of each counts.
     """
+    return bool(_named(text, step, count))
+
+
+def _named(text: str, step: Step, count: int) -> list[tuple[int, Any]]:
+    """Return the groups of `_names`, each as the kind of group and its name."""
     if not step.groups:
-        return False
+        return []
     by_op, by_shape, by_line = (_top(group, count) for group in step.groups)
-    ops = {*by_op, *(name for name, _ in by_shape)}
     said = text.lower()
-    if any(re.search(rf"\b{op.replace('_', '[_ ]?')}\b", said) for op in ops):
-        return True
+    found: list[tuple[int, Any]] = []
+    for op in dict.fromkeys([*by_op, *(name for name, _ in by_shape)]):
+        if re.search(rf"\b{op.replace('_', '[_ ]?')}\b", said):
+            found.append((0, op))
     parts = [" ".join(part.split()) for part in _QUOTED.findall(text)]
-    return any(part in " ".join(line.split()) for part in parts for line in by_line)
+    for line in by_line:
+        if any(part in " ".join(line.split()) for part in parts):
+            found.append((2, line))
+    return found
 
 
 def _equal(tape: list, other: Any) -> bool:

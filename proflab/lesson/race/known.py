@@ -47,7 +47,7 @@ class Known:
     where nothing is counted. work: seconds that counting and running the given program take here,
     about. drawn: three draws with the expected results; worked out when they are first asked for.
     rows: of each op of the given program, its name, its operands' shapes, its instruction and its
-    ms; for a work log alone. lines: how many instructions it has.
+    ms; for a work log alone. lines: how many instructions it has. digest: of its tape.
     """
 
     inputs: list[tuple]
@@ -59,6 +59,7 @@ class Known:
     drawn: Iterable[Drawn]
     rows: list[Row] = field(default_factory=list)
     lines: int = 0
+    digest: str = ""
 
     def examples(self) -> Iterator[Example]:
         """Yield each draw's inputs with the results that are expected."""
@@ -102,7 +103,13 @@ def known_of(given: list, op_facts: Callable | None, machine: str, *,
         for seed, kind, _, results in _drawn(given, draws or {}, salt)
     )
     inputs = inputs_of(given)
-    return Known(inputs, results, ms, floor, work, draws or {}, drawn, each_op, len(given))
+    return Known(inputs, results, ms, floor, work, draws or {}, drawn, each_op, len(given),
+                 digest_of(given))  # fmt: skip
+
+
+def digest_of(tape: list) -> str:
+    """Return a digest by which the same program is known again."""
+    return hashlib.sha256(dumps(tape)).hexdigest()
 
 
 def row_of(row: Mapping[str, Any]) -> Row:
