@@ -7,13 +7,15 @@ import contextlib
 import datetime
 import functools
 import zoneinfo
+from collections.abc import Collection
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 from tqdm import tqdm
 
 from proflab_course.collect.attempts import Attempt, Sorted
-from proflab_course.collect.entries import read_entries
+from proflab_course.collect.entries import Source
 from proflab_course.collect.lesson_stamps import refuse_other_lesson
 from proflab_course.collect.platforms import PLATFORMS, is_group_name, sort_entries
 from proflab_course.collect.roster import Roster, Student, is_student_id, student_without_roster
@@ -53,17 +55,24 @@ def run(arguments: argparse.Namespace) -> int:
     zone = _read_zone(arguments.timezone)
     roster = Roster.read(arguments.roster) if arguments.roster else None
     lessons = course.lessons("source")
-    source = arguments.source
-    entries, refused = read_entries(source)
-    found = sort_entries(entries, lesson, set(lessons) - {lesson}, arguments.platform, source)
-    found.left_out |= refused
+    with closing(Source(arguments.source)) as source:
+        found = _sorted(source, lesson, set(lessons) - {lesson}, arguments.platform)
+        refuse_other_lesson(found.attempts, lesson, lessons, source.path)
+        with only_grading(course, lesson):
+            return _Collecting(course, lesson, source, found, roster, zone).run()
+
+
+def _sorted(source: Source, lesson: str, others: Collection[str], platform: str | None) -> Sorted:
+    """Return the attempts in an archive; raise CourseError if there are none."""
+    found = sort_entries(source.entries, lesson, others, platform, source.path)
+    found.left_out |= source.refused
+    twice = dict.fromkeys(source.twice, "is there twice: the earlier one does not count")
+    found.passed_over |= twice
     if not found.attempts:
         known = few([f"{path} {reason}" for path, reason in found.left_out.items()])
         said = f"holds nothing that can be graded: {known}" if known else "holds no hand-in"
-        raise CourseError(f"{source} {said}")
-    refuse_other_lesson(found.attempts, lesson, lessons, source)
-    with only_grading(course, lesson):
-        return _Collecting(course, lesson, found, roster, zone).run()
+        raise CourseError(f"{source.path} {said}")
+    return found
 
 
 class _Collecting:
@@ -73,11 +82,12 @@ class _Collecting:
         self,
         course: Course,
         lesson: str,
+        source: Source,
         found: Sorted,
         roster: Roster | None,
         zone: datetime.tzinfo | None,
     ) -> None:
-        self.course, self.lesson, self.found = course, lesson, found
+        self.course, self.lesson, self.source, self.found = course, lesson, source, found
         self.roster, self.zone = roster, zone
         self.not_taken = found.passed_over | found.left_out
         self.rows: list[tuple[str, str, Stored]] = []
@@ -185,7 +195,7 @@ class _Collecting:
         for attempt in earlier:
             self.not_taken |= dict.fromkeys(entry_paths(attempt), "is an earlier attempt")
         own_times = self.found.platform == "folder"
-        stored = store(self.course, self.lesson, student.id, last, own_times)
+        stored = store(self.course, self.lesson, student.id, last, self.source, own_times)
         if last.late and last.at is None:
             stored.notes.append("marked late by Canvas")
         self.rows.append((student.id, student.called, stored))
