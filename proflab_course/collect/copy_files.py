@@ -6,7 +6,7 @@ import contextlib
 import errno
 import hashlib
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -50,25 +50,27 @@ def copy_all(
 def _copy(file: IO[bytes], place: Path, size: int) -> str:
     """Write a file, and return the digest of its content."""
     digest = hashlib.sha256()
-    with _tried(lambda: _created(place)) as output:
+    with _writing():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        output = open(place, "wb")
+    with output:
         while piece := file.read(min(_PIECE, size + 1)):
             size -= len(piece)
             if size < 0:
                 raise ValueError("it is larger than it says")
             digest.update(piece)
-            _tried(lambda piece=piece: output.write(piece))
-        _tried(output.flush)
+            with _writing():
+                output.write(piece)
+        with _writing():
+            output.flush()
     return digest.hexdigest()
 
 
-def _created(place: Path) -> IO[bytes]:
-    place.parent.mkdir(parents=True, exist_ok=True)
-    return open(place, "wb")
-
-
-def _tried(write: Callable[[], Any]) -> Any:
+@contextlib.contextmanager
+def _writing() -> Iterator[None]:
+    """Tell what the disk refuses from what cannot be read."""
     try:
-        return write()
+        yield
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
             raise ValueError("its path is too long") from None

@@ -98,9 +98,14 @@ class Source:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        functions = {"list": _answer_list, "start": _answer_start, "copy": _answer_copy}
-        functions = {name: functools.partial(each, path) for name, each in functions.items()}
-        self._processes = LimitedProcesses(functions | {"digests": _answer_digests})
+        self._processes = LimitedProcesses(
+            {
+                "list": functools.partial(_answer_list, path),
+                "start": functools.partial(_answer_start, path),
+                "copy": functools.partial(_answer_copy, path),
+                "digests": _answer_digests,
+            }
+        )
         if not path.exists():
             raise CourseError(f"there is no {path}: give the archive or folder to collect from")
         if not path.is_dir() and not zipfile.is_zipfile(path):

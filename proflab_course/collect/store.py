@@ -37,6 +37,7 @@ from proflab_course.grading.submissions.timestamp import (
 )
 
 _HEAD, _SMALL = 16, 1 << 16
+_MOST_NAMED = 20
 _FORM = "%Y-%m-%d %H:%M:%S UTC"
 
 
@@ -222,5 +223,9 @@ def last_attempts(attempts: list[Attempt]) -> tuple[Attempt, list[Attempt]]:
 
 
 def entry_paths(attempt: Attempt) -> list[str]:
-    """Return the paths of an attempt's files in the archive."""
-    return [entry.path for entry in attempt.files.values()]
+    """Return the paths of an attempt's files in the archive; of many, the first, and a number."""
+    paths = [entry.path for entry in attempt.files.values()]
+    if len(paths) <= _MOST_NAMED:
+        return paths
+    more = f"{attempt.label}: {len(paths) - _MOST_NAMED:,} more files"
+    return [*paths[:_MOST_NAMED], more]
