@@ -23,6 +23,7 @@ from proflab_course.collect.store import Stored, entry_paths, last_attempts, sto
 from proflab_course.collect.times import read_platform_time, unclear_time
 from proflab_course.course.csv_table import harmless
 from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.look_alikes import notes_on_look_alikes
 from proflab_course.course.words import few
 from proflab_course.grading.lock import only_grading
 from proflab_course.grading.submissions.timestamp import has_zone, parse_timestamp, read_timestamp
@@ -235,6 +236,11 @@ class _Collecting:
                 f"is known of {few(self.untimed)}: give Moodle's grading worksheet of this "
                 "assignment with --roster"
             )
+        taken = {name for name, *_ in self.rows}
+        there = {path.name for path in (self.course.root / "submitted").glob("*/")}
+        listed = {student.id for student in self.roster.students} if self.roster else set()
+        for sentence in notes_on_look_alikes(taken | there | listed, among=taken):
+            print(f"\nnote: {sentence}")
         order = ("taken", "replaced", "retimed", "unchanged", "not taken")
         total = ", ".join(f"{counts[outcome]} {outcome}" for outcome in order if outcome in counts)
         where = f"submitted/STUDENT/{self.lesson}/"

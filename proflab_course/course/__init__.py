@@ -22,6 +22,7 @@ secret.py          the course's secret, and what is drawn from it
 rubric.py          an essay's mark scheme: its items, and two answers to calibrate on
 journal.py         a log to which lines are only added
 csv_table.py       a CSV file of a platform or a spreadsheet
+look_alikes.py     ids of students that look alike
 words.py           lists of names for messages
 jobs.py            the default number of parallel jobs
 """

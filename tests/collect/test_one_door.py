@@ -8,6 +8,7 @@ import pytest
 from archives import LESSON, NAME, NOTEBOOK, collect, solved, tree
 from grading_course import ROOT, read_key
 
+from proflab_course import cli
 from proflab_course.collect import entries
 from proflab_course.collect.entries import Source
 from proflab_course.grading import limited_process
@@ -136,3 +137,16 @@ def test_a_folder_in_place_of_a_file_costs_nobody_else(course, tmp_path, folder)
     files = [(f"ann/{folder}/x.ipynb", NOTEBOOK), (f"ann/{folder}/y.txt", b"y")]
     assert collect(write(tmp_path / "all.zip", *files, (f"bo/{NAME}", solved("bo")))) in (0, 1)
     assert tree(course)[f"bo/{LESSON}/{NAME}"].read_bytes() == solved("bo")
+
+
+# ── ids ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_ids_that_look_alike_are_two_students_with_a_note(course, tmp_path, capsys):
+    files = [(f"alice/{NAME}", solved("a")), (f"\uff41lice/{NAME}", solved("b"))]
+    assert collect(write(tmp_path / "all.zip", *files)) == 0
+    assert len(tree(course)) == 2 + len([path for path in tree(course) if "README" in path])
+    out = capsys.readouterr().out
+    assert "note: alice and \\uff41lice look alike: see whether they are two students" in out
+    cli.main(["grade", "01", "--no-sandbox"])
+    assert "note: alice and \\uff41lice look alike" in capsys.readouterr().out
