@@ -30,7 +30,7 @@ _TELLING = 60  # characters of a text that nobody writes by chance
 
 @dataclass(frozen=True)
 class Names:
-    """What tells a lesson: names of graded cells, of exercises, and texts of cells."""
+    """Hold what tells a lesson: names of graded cells, of exercises, and texts of cells."""
 
     graded: frozenset[str] = frozenset()
     exercises: frozenset[str] = frozenset()
@@ -43,7 +43,7 @@ class Names:
 
 @dataclass(frozen=True)
 class Common:
-    """How many names of graded cells, exercises and texts a notebook has of a lesson."""
+    """Count the names of graded cells, exercises and texts that a notebook has of a lesson."""
 
     lesson: Names
     graded: int
