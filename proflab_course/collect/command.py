@@ -19,7 +19,7 @@ from proflab_course.collect.entries import Source
 from proflab_course.collect.lesson_stamps import refuse_other_lesson
 from proflab_course.collect.platforms import PLATFORMS, is_group_name, sort_entries
 from proflab_course.collect.roster import Roster, Student, is_student_id, student_without_roster
-from proflab_course.collect.store import Stored, entry_paths, last_attempts, store
+from proflab_course.collect.store import Stored, entry_paths, last_attempts, remove_incoming, store
 from proflab_course.collect.times import read_platform_time, unclear_time
 from proflab_course.course.csv_table import harmless
 from proflab_course.course.layout import Course, CourseError
@@ -97,6 +97,7 @@ class _Collecting:
 
     def run(self) -> int:
         """Store every student's last attempt, and print the fate of all files."""
+        remove_incoming(self.course, self.lesson)
         students: dict[str, Student] = {}
         theirs: dict[str, list[Attempt]] = {}
         for attempt in self.found.attempts:

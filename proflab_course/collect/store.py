@@ -38,6 +38,7 @@ from proflab_course.grading.submissions.timestamp import (
 
 _HEAD, _SMALL = 16, 1 << 16
 _MOST_NAMED = 20
+_INCOMING = "incoming-"
 _FORM = "%Y-%m-%d %H:%M:%S UTC"
 
 
@@ -63,13 +64,19 @@ def store(
     """
     place = course.root / "downloaded" / lesson
     place.mkdir(parents=True, exist_ok=True)
-    incoming = Path(tempfile.mkdtemp(dir=place, prefix="incoming-"))
+    incoming = Path(tempfile.mkdtemp(dir=place, prefix=_INCOMING))
     try:
         return _Storing(course, lesson, student, attempt, source, incoming).store(own_times)
     except UnreadableFile as error:
         return Stored("not taken", [str(error)], lost=True)
     finally:
         shutil.rmtree(incoming, ignore_errors=True)
+
+
+def remove_incoming(course: Course, lesson: str) -> None:
+    """Remove the copies that a killed run left; call it while no other run can be storing."""
+    for left in (course.root / "downloaded" / lesson).glob(f"{_INCOMING}*"):
+        shutil.rmtree(left, ignore_errors=True)
 
 
 @dataclass

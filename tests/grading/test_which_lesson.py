@@ -4,7 +4,16 @@ import copy
 
 import nbformat
 import pytest
-from grading_course import LESSON, ROOT, read_key, solved, source, warm_runner, without_metadata
+from grading_course import (
+    LESSON,
+    ROOT,
+    read_key,
+    release,
+    solved,
+    source,
+    warm_runner,
+    without_metadata,
+)
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from nbgrader.utils import compute_checksum
 
@@ -65,6 +74,13 @@ def test_a_finished_lesson_counts_beside_a_notebook_with_one_of_its_names(tmp_pa
     put(folder, **{LATENCY: foreign("Timer")})
     found = find_handin(folder, lessons_for(LATENCY))
     assert f"{LATENCY}.ipynb has hardly anything of the lesson; finished.ipynb" in found.sentence
+
+
+def test_work_written_from_nothing_counts_beside_an_untouched_release(tmp_path):
+    folder = tmp_path / "submitted/me" / LESSON
+    put(folder, **{LESSON: foreign("linear_parameters"), "copy": release()})
+    found = find_handin(folder, lessons_for(LESSON))
+    assert found.outcome == "" and "linear_parameters" in found.notebook.cells[1].source
 
 
 @pytest.mark.parametrize("name", [LESSON, "scratch"])

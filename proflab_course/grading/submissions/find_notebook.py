@@ -135,7 +135,8 @@ def find_handin(folder: Path, lessons: Lessons) -> HandIn:
     right = _refuse_foreign(right, belongs, expected, lessons)
     others += search.below(folder, "", {expected}, set())
     fitting = _distinct_texts(others, right, lesson)
-    if right.notebook is not None and belongs != lesson and fitting:
+    worked = any(not candidate.untouched for candidate in fitting)
+    if right.notebook is not None and belongs != lesson and worked:
         right = HandIn(None, "wrong lesson", f"{expected} has hardly anything of the lesson")
     if right.notebook is None and not fitting:
         outside = _search_outside(folder, search)
