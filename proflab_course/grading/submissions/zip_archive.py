@@ -42,7 +42,7 @@ _LONGEST = 255  # bytes in a file's name
 
 
 @dataclass(frozen=True)
-class Path:
+class MemberPath:
     """A file's path in a form that can be compared and printed, and as it was packed.
 
     problem: why a file with this path cannot be taken; empty for one that can.
@@ -57,7 +57,7 @@ class Path:
 class Member:
     """One file of an archive. size: its bytes, which reading it never exceeds."""
 
-    path: Path
+    path: MemberPath
     info: zipfile.ZipInfo
 
     @property
@@ -120,7 +120,7 @@ def list_files(archive: zipfile.ZipFile) -> Listing:
     return found
 
 
-def clean_path(name: str) -> Path:
+def clean_path(name: str) -> MemberPath:
     """Return the path of a file that is packed, or lies in a folder, under this name."""
     raw = "/".join(PurePosixPath(name.replace("\\", "/")).parts)
     shown = "".join(map(_visible, unicodedata.normalize("NFC", raw)))
@@ -128,10 +128,10 @@ def clean_path(name: str) -> Path:
     drive = len(parts[0]) == 2 and parts[0][1] == ":"
     if "" in parts or ".." in parts or len(parts) > _MAX_DEPTH or drive:
         problem = "has a path that leads elsewhere, is too deep, or has no name"
-        return Path(shown, raw, problem)
+        return MemberPath(shown, raw, problem)
     if any(len(part.encode("utf-8", "replace")) > _LONGEST for part in parts):
-        return Path(f"{shown[:80]}…", raw, "has too long a name")
-    return Path(shown, raw)
+        return MemberPath(f"{shown[:80]}…", raw, "has too long a name")
+    return MemberPath(shown, raw)
 
 
 def _visible(letter: str) -> str:
