@@ -2,7 +2,8 @@
 
 The steps, one file each:
 
-entries.py           the files of an archive or a folder, with their times
+entries.py           the files of an archive or a folder, with their times, in limited processes
+copy_files.py        there: a student's files copied piece by piece
 platforms.py         the platform of an archive; the students of Moodle's, Canvas's … files
 gradescope.py        the students of the files in an export of Gradescope
 own_folder.py        the students of the files in a folder that the instructor made

@@ -5,23 +5,25 @@ from __future__ import annotations
 import argparse
 import datetime
 import functools
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 from tqdm import tqdm
 
 from proflab_course.collect.attempts import Attempt, Sorted
-from proflab_course.collect.entries import read_entries
+from proflab_course.collect.entries import Source
 from proflab_course.collect.lesson_stamps import refuse_other_lesson
 from proflab_course.collect.platforms import PLATFORMS, is_group_name, sort_entries
 from proflab_course.collect.roster import Roster, Student, is_student_id, student_without_roster
-from proflab_course.collect.store import Stored, entry_paths, last_attempts, store
+from proflab_course.collect.store import Stored, entry_paths, last_attempts, remove_incoming, store
 from proflab_course.collect.times import Clock, read_platform_time, unclear_time
 from proflab_course.course.csv_table import harmless
 from proflab_course.course.dates import FILE
 from proflab_course.course.iso_time import has_zone
 from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.look_alikes import notes_on_look_alikes
 from proflab_course.course.words import few
 from proflab_course.grading.lock import only_grading
 from proflab_course.grading.submissions.timestamp import parse_timestamp, read_timestamp
@@ -56,17 +58,24 @@ def run(arguments: argparse.Namespace) -> int:
     zone = Clock.chosen(course, arguments.timezone)
     roster = Roster.read(arguments.roster) if arguments.roster else None
     lessons = course.lessons("source")
-    source = arguments.source
-    entries, refused = read_entries(source)
-    found = sort_entries(entries, lesson, set(lessons) - {lesson}, arguments.platform, source)
-    found.left_out |= refused
+    with closing(Source(arguments.source)) as source:
+        found = _sorted(source, lesson, set(lessons) - {lesson}, arguments.platform)
+        refuse_other_lesson(found.attempts, lesson, lessons, source.path)
+        with only_grading(course, lesson):
+            return _Collecting(course, lesson, source, found, roster, zone).run()
+
+
+def _sorted(source: Source, lesson: str, others: Collection[str], platform: str | None) -> Sorted:
+    """Return the attempts in an archive; raise CourseError if there are none."""
+    found = sort_entries(source.entries, lesson, others, platform, source.path)
+    found.left_out |= source.refused
+    twice = dict.fromkeys(source.twice, "is there twice: the earlier one does not count")
+    found.passed_over |= twice
     if not found.attempts:
         known = few([f"{path} {reason}" for path, reason in found.left_out.items()])
         said = f"holds nothing that can be graded: {known}" if known else "holds no hand-in"
-        raise CourseError(f"{source} {said}")
-    refuse_other_lesson(found.attempts, lesson, lessons, source)
-    with only_grading(course, lesson):
-        return _Collecting(course, lesson, found, roster, zone).run()
+        raise CourseError(f"{source.path} {said}")
+    return found
 
 
 class _Collecting:
@@ -76,11 +85,12 @@ class _Collecting:
         self,
         course: Course,
         lesson: str,
+        source: Source,
         found: Sorted,
         roster: Roster | None,
         clock: Clock,
     ) -> None:
-        self.course, self.lesson, self.found = course, lesson, found
+        self.course, self.lesson, self.source, self.found = course, lesson, source, found
         self.roster, self.clock = roster, clock
         self.not_taken = found.passed_over | found.left_out
         self.rows: list[tuple[str, str, Stored]] = []
@@ -90,6 +100,7 @@ class _Collecting:
 
     def run(self) -> int:
         """Store every student's last attempt, and print the fate of all files."""
+        remove_incoming(self.course, self.lesson)
         students: dict[str, Student] = {}
         theirs: dict[str, list[Attempt]] = {}
         for attempt in self.found.attempts:
@@ -189,7 +200,7 @@ class _Collecting:
         for attempt in earlier:
             self.not_taken |= dict.fromkeys(entry_paths(attempt), "is an earlier attempt")
         own_times = self.found.platform == "folder"
-        stored = store(self.course, self.lesson, student.id, last, own_times)
+        stored = store(self.course, self.lesson, student.id, last, self.source, own_times)
         if last.late and last.at is None:
             stored.notes.append("marked late by Canvas")
         if last.odd and last.at:
@@ -231,6 +242,11 @@ class _Collecting:
                 f"is known of {few(self.untimed)}: give Moodle's grading worksheet of this "
                 "assignment with --roster"
             )
+        taken = {name for name, *_ in self.rows}
+        there = {path.name for path in (self.course.root / "submitted").glob("*/")}
+        listed = {student.id for student in self.roster.students} if self.roster else set()
+        for sentence in notes_on_look_alikes(taken | there | listed, among=taken):
+            print(f"\nnote: {sentence}")
         order = ("taken", "replaced", "retimed", "unchanged", "not taken")
         total = ", ".join(f"{counts[outcome]} {outcome}" for outcome in order if outcome in counts)
         where = f"submitted/STUDENT/{self.lesson}/"

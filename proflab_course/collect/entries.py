@@ -1,50 +1,64 @@
-"""Read the files of an archive or a folder: path, size, time, and content when asked for."""
+"""List and copy the files of an archive or a folder, in a process with limited time and memory.
+
+A class's archive holds what strangers have packed. This process never opens it: the limited ones
+(`grading/limited_process.py`) list it, read the beginnings of files, and copy a student's files
+piece by piece to where they are wanted, within a sum for each attempt.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import datetime
-import lzma
+import functools
+import itertools
+import os
 import stat
-import unicodedata
 import zipfile
-import zlib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import IO, Any, TypeVar
 
+from proflab_course.collect.copy_files import copy_all, digests_below
 from proflab_course.course.layout import CourseError
-
-MAX_FILE = 64 * 1024**2
-_MAX_ENTRIES = 200_000
-_MAX_DEPTH = 16
-_LONGEST = 255  # bytes in a file's name
-# Exceptions from reading a file of a damaged, encrypted or unusual archive.
-DAMAGES = (
-    OSError,
-    RuntimeError,
-    NotImplementedError,
-    EOFError,
-    ValueError,
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
+from proflab_course.course.words import few
+from proflab_course.grading.limited_process import Answer, CallFailed, LimitedProcesses
+from proflab_course.grading.limits import MB
+from proflab_course.grading.submissions.file_names import fitting, is_hidden
+from proflab_course.grading.submissions.zip_archive import (
+    DAMAGES,
+    Member,
+    clean_path,
+    list_files,
 )
-_UTF_8 = 0x800
-_IGNORED = ("__MACOSX", ".ipynb_checkpoints", "__pycache__")
+from proflab_course.grading.work_limit import TooMuchWork
+
+MAX_FILE = 64 * MB
+MAX_ATTEMPT, MAX_ATTEMPT_FILES = 128 * MB, 2_000
+_MAX_ENTRIES = 200_000
+_LATEST = 250_000_000_000  # seconds, in the year 9892
+_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | getattr(os, "O_CLOEXEC", 0)
+_Read = TypeVar("_Read")
+
+
+class UnreadableFile(Exception):
+    """A file cannot be read; the message is the reason."""
 
 
 @dataclass(frozen=True)
 class Entry:
     """One file, by its path in a form that can be compared and printed.
 
-    raw: the path as packed. at: the time of its last change, by the packing machine's clock.
+    raw: the path as packed; size: in bytes; at: the time of its last change, by the packing
+    machine's clock; key: where it is in its source.
     """
 
     path: str
     raw: str
     size: int
     at: datetime.datetime
-    read: Callable[[], bytes]
+    key: int | str
+    source: Source = field(compare=False, repr=False)
 
     @property
     def top(self) -> str:
@@ -61,99 +75,184 @@ class Entry:
         path, raw = (text.partition("/")[2] for text in (self.path, self.raw))
         return replace(self, path=path, raw=raw)
 
+    def read(self, most: int) -> bytes:
+        """Return the first `most` bytes; raise UnreadableFile if there is a reason for none."""
+        return self.source.ask("start", self.key, most, read=lambda _, blobs: blobs[0])
 
-def read_entries(source: Path) -> tuple[list[Entry], dict[str, str]]:
-    """Return the regular files of a zip archive or a folder by path, and the refused ones.
 
-    Links, caches and hidden files are left out. Raises CourseError if `source` is neither an
-    archive nor a folder, or is damaged.
+@dataclass
+class Copied:
+    """Files that were copied: the digest of each by its path, and sentences about the others."""
+
+    digests: dict[str, str] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+
+class Source:
+    """A zip archive or a folder of hand-ins; close it after use.
+
+    entries: its regular files by path, links, caches and hidden files left out; refused: paths that
+    cannot be taken, with the reasons; twice: paths of which an earlier file does not count. Raises
+    CourseError if it is neither an archive nor a folder, or is damaged.
     """
-    refused: dict[str, str] = {}
-    if source.is_dir():
-        found = _folder_entries(source, refused)
-    elif zipfile.is_zipfile(source):
-        found = _archive_entries(source, refused)
-    elif source.exists():
-        raise CourseError(f"{source} is neither a folder nor a zip archive: unpack it first")
-    else:
-        raise CourseError(f"there is no {source}: give the archive or folder to collect from")
-    try:
-        return sorted(found, key=lambda entry: entry.path), refused
-    except (zipfile.BadZipFile, OSError) as error:
-        raise CourseError(f"{source} cannot be read ({error}): download it again") from None
 
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._processes = LimitedProcesses(
+            {
+                "list": functools.partial(_answer_list, path),
+                "start": functools.partial(_answer_start, path),
+                "copy": functools.partial(_answer_copy, path),
+                "digests": _answer_digests,
+            }
+        )
+        if not path.exists():
+            raise CourseError(f"there is no {path}: give the archive or folder to collect from")
+        if not path.is_dir() and not zipfile.is_zipfile(path):
+            raise CourseError(f"{path} is neither a folder nor a zip archive: unpack it first")
+        self.entries, self.refused, self.twice = self._listed()
 
-def _folder_entries(folder: Path, refused: dict[str, str]) -> Iterator[Entry]:
-    for path in folder.rglob("*"):
-        about = path.lstat()
-        if stat.S_ISREG(about.st_mode):
-            # Unpacking keeps the archive's local times, as local times of this machine.
-            at = datetime.datetime.fromtimestamp(int(about.st_mtime))
-            name = path.relative_to(folder).as_posix()
-            yield from _entry(name, about.st_size, at, path.read_bytes, refused)
-
-
-def _archive_entries(source: Path, refused: dict[str, str]) -> Iterator[Entry]:
-    archive = zipfile.ZipFile(source)
-    members = archive.infolist()
-    if len(members) > _MAX_ENTRIES:
-        raise CourseError(f"{source} holds more than {_MAX_ENTRIES:,} files: collect it in parts")
-    for member in members:
-        regular = stat.S_IFMT(member.external_attr >> 16) in (0, stat.S_IFREG)
-        if not member.filename.endswith("/") and regular:
-            size, at = member.file_size, _member_time(member)
-            yield from _entry(_member_name(member), size, at, _reader(archive, member), refused)
-
-
-def _entry(
-    name: str,
-    size: int,
-    at: datetime.datetime,
-    read: Callable[[], bytes],
-    refused: dict[str, str],
-) -> Iterator[Entry]:
-    """Yield the file unless it is not needed; note in `refused` a path that cannot be taken."""
-    raw = "/".join(PurePosixPath(name.replace("\\", "/")).parts)
-    path = "".join(map(_visible, unicodedata.normalize("NFC", raw)))
-    parts = path.split("/")
-    if any(part in _IGNORED or (part[:1] == "." and part != "..") for part in parts):
-        return
-    if "" in parts or ".." in parts or len(parts) > _MAX_DEPTH:
-        refused[path or "a file"] = "has a path that leads elsewhere, is too deep, or has no name"
-    elif any(len(part.encode()) > _LONGEST for part in parts):
-        refused[f"{path[:80]}…"] = "has too long a name"
-    else:
-        yield Entry(path, raw, size, at, read)
-
-
-def _reader(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Callable[[], bytes]:
-    def read() -> bytes:
-        with archive.open(member) as file:  # the archive may state a wrong size
-            return file.read(MAX_FILE + 1)
-
-    return read
-
-
-def _member_name(member: zipfile.ZipInfo) -> str:
-    """Return a member's name, decoded as UTF-8 even if the archive does not declare it."""
-    name = member.filename
-    if not member.flag_bits & _UTF_8:
+    def ask(self, name: str, *arguments: Any, read: Callable[[Any, list[bytes]], _Read]) -> _Read:
+        """Return what `read` makes of an answer; raise UnreadableFile if there is none."""
         try:
-            return name.encode("cp437").decode("utf-8")
-        except UnicodeError:
-            return name
-    return name
+            value, blobs = self._processes.call(name, *arguments)
+        except TooMuchWork as error:
+            raise UnreadableFile(str(error)) from None
+        except CallFailed as error:
+            raise UnreadableFile(str(error).strip().splitlines()[-1]) from None
+        if isinstance(value, str):
+            raise UnreadableFile(value)
+        return read(value, blobs)
+
+    def copy(self, files: Mapping[str, Entry], target: Path) -> Copied:
+        """Copy an attempt's files to their paths below `target`, within the sum for an attempt.
+
+        Raises OSError if they cannot be written.
+        """
+        copied = Copied()
+        folders = {str(parent) for path in files for parent in Path(path).parents}
+        wanted = {}
+        for path, entry in files.items():
+            if entry.size > MAX_FILE:
+                copied.problems.append(
+                    f"{path} is larger than {MAX_FILE // MB} MB and was left out"
+                )
+            elif path in folders:
+                copied.problems.append(f"{path} is also the name of a folder and was left out")
+            else:
+                wanted[path] = entry
+        sizes = {path: entry.size for path, entry in wanted.items()}
+        kept = fitting(sizes, MAX_ATTEMPT, MAX_ATTEMPT_FILES)
+        if left_out := sorted(sizes.keys() - set(kept)):
+            most = f"{MAX_ATTEMPT // MB} MB or {MAX_ATTEMPT_FILES:,} files"
+            copied.problems.append(f"it holds more than {most}: left out are {few(left_out)}")
+        items = [[path, wanted[path].key, wanted[path].size] for path in kept]
+        answer = self.ask("copy", items, str(target), read=lambda value, _: value)
+        if answer["errno"]:
+            raise OSError(answer["errno"], os.strerror(answer["errno"]), answer["written"])
+        copied.digests |= answer["digests"]
+        copied.problems += answer["problems"]
+        return copied
+
+    def digests(self, folder: Path) -> dict[str, str]:
+        """Return the digest of each regular file below a folder by path."""
+        return self.ask("digests", str(folder), read=lambda value, _: value)
+
+    def close(self) -> None:
+        """End the processes."""
+        self._processes.close()
+
+    def _listed(self) -> tuple[list[Entry], dict[str, str], list[str]]:
+        found: Any = {"too_many": True}
+        try:
+            with contextlib.suppress(TooMuchWork):
+                found = self._processes.call("list")[0]
+        except CallFailed as error:
+            found = str(error).strip().splitlines()[-1]
+        if isinstance(found, str):
+            self.close()
+            raise CourseError(f"{self.path} cannot be read ({found}): download it again")
+        if found["too_many"]:
+            self.close()
+            raise CourseError(
+                f"{self.path} holds more than is read at once ({_MAX_ENTRIES:,} files): "
+                "collect it in parts"
+            )
+        entries = [
+            Entry(path, raw, size, datetime.datetime(*at), key, self)
+            for path, raw, size, at, key in found["files"]
+        ]
+        return sorted(entries, key=lambda entry: entry.path), found["refused"], found["twice"]
 
 
-def _member_time(member: zipfile.ZipInfo) -> datetime.datetime:
+# ── in the processes ─────────────────────────────────────────────────────────────────────────
+
+
+@functools.lru_cache(maxsize=1)
+def _archive(path: Path) -> zipfile.ZipFile:
+    """Return the open archive, whose list is read once in a process."""
+    return zipfile.ZipFile(path)
+
+
+def _answer_list(source: Path) -> Answer:
+    found: dict[str, Any] = {"files": [], "refused": {}, "twice": [], "too_many": False}
     try:
-        return datetime.datetime(*member.date_time)
-    except ValueError:
-        return datetime.datetime(1980, 1, 1)  # zip's value for "unknown"
+        if source.is_dir():
+            files = _files_in(source, found["refused"])
+            found["files"] = list(itertools.islice(files, _MAX_ENTRIES + 1))
+        else:
+            listed = list_files(_archive(source))
+            places = {id(info): place for place, info in enumerate(_archive(source).infolist())}
+            found |= {"refused": listed.refused, "twice": listed.twice}
+            found["files"] = [
+                (m.path.shown, m.path.raw, m.size, m.at.timetuple()[:6], places[id(m.info)])
+                for m in listed.members
+            ]
+    except DAMAGES as error:
+        return str(error) or type(error).__name__, []
+    if len(found["files"]) > _MAX_ENTRIES:
+        found |= {"files": [], "refused": {}, "twice": [], "too_many": True}
+    return found, []
 
 
-def _visible(letter: str) -> str:
-    """Return a letter, a plain space for another space, nothing for an invisible character."""
-    if letter.isprintable():
-        return letter
-    return " " if letter.isspace() else ""
+def _files_in(folder: Path, refused: dict[str, str]) -> Iterator[tuple]:
+    for parent, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            file = os.path.join(parent, name)
+            about, below = os.lstat(file), os.path.relpath(file, folder)
+            path = clean_path(below)
+            if not stat.S_ISREG(about.st_mode) or is_hidden(path.shown):
+                continue
+            if path.problem:
+                refused[path.shown or "a file"] = path.problem
+                continue
+            # Unpacking keeps the archive's local times, as local times of this machine.
+            at = datetime.datetime.fromtimestamp(min(max(0, int(about.st_mtime)), _LATEST))
+            yield path.shown, path.raw, about.st_size, at.timetuple()[:6], below
+
+
+def _opened(source: Path, key: int | str) -> IO[bytes]:
+    """Return a file of the source; raise one of DAMAGES if it cannot be opened."""
+    if isinstance(key, str):
+        return open(os.open(source / key, _FLAGS), "rb")
+    info = _archive(source).infolist()[key]
+    if problem := Member(clean_path(info.filename), info).problem:
+        raise ValueError(problem)
+    return _archive(source).open(info)
+
+
+def _answer_start(source: Path, key: int | str, most: int) -> Answer:
+    try:
+        with _opened(source, key) as file:
+            return {}, [file.read(most)]
+    except DAMAGES as error:
+        return str(error) or type(error).__name__, []
+
+
+def _answer_copy(source: Path, items: Iterable[tuple], target: str) -> Answer:
+    return copy_all(functools.partial(_opened, source), items, Path(target)), []
+
+
+def _answer_digests(folder: str) -> Answer:
+    return digests_below(Path(folder)), []

@@ -8,10 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from proflab_course.collect.attempts import Attempt, Sorted
-from proflab_course.collect.entries import MAX_FILE, Entry
+from proflab_course.collect.entries import Entry, UnreadableFile
 from proflab_course.course.layout import CourseError
+from proflab_course.grading.limited_process import Answer, CallFailed, call_once
+from proflab_course.grading.limits import MB
+from proflab_course.grading.work_limit import TooMuchWork
 
 METADATA = "submission_metadata.yml"
+_LARGEST = 16 * MB
 
 
 def sort_gradescope(entries: list[Entry], source: Path) -> Sorted:
@@ -27,7 +31,7 @@ def sort_gradescope(entries: list[Entry], source: Path) -> Sorted:
             continue
         folder = entry.top
         if folder not in by_folder:
-            by_folder[folder] = list(_attempts(folder, metadata.get(folder)))
+            by_folder[folder] = list(_attempts(folder, metadata.get(folder, [])))
         if not by_folder[folder]:
             result.left_out[entry.path] = f"has no submitter in {METADATA}"
         for attempt in by_folder[folder]:
@@ -36,13 +40,8 @@ def sort_gradescope(entries: list[Entry], source: Path) -> Sorted:
     return result
 
 
-def _read_metadata(entries: list[Entry], source: Path) -> dict:
-    import yaml
-
-    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-        """A loader for Ruby's YAML, whose own types it reads as plain mappings and texts."""
-
-    Loader.add_multi_constructor("!ruby/", _plain)
+def _read_metadata(entries: list[Entry], source: Path) -> dict[str, list[list[str]]]:
+    """Return name, number, address and time of each submitter, by the submission's folder."""
     entry = next((entry for entry in entries if entry.path == METADATA), None)
     if entry is None:
         raise CourseError(
@@ -50,16 +49,44 @@ def _read_metadata(entries: list[Entry], source: Path) -> dict:
             "whole export"
         )
     try:
-        data = entry.read()
-        found = yaml.load(data, Loader) if len(data) <= MAX_FILE else None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        reason = str(error).splitlines()[0]
+        text = entry.read(_LARGEST).decode("utf-8-sig")
+        found, _ = call_once(_answer_metadata, text)
+    except (UnreadableFile, ValueError, TooMuchWork, CallFailed) as error:
+        reason = str(error).strip().splitlines()[-1]
         raise CourseError(
             f"{METADATA} in {source} cannot be read ({reason}): export again"
         ) from None
-    if not isinstance(found, dict):
-        raise CourseError(f"{METADATA} in {source} lists no submissions: export again")
+    if isinstance(found, str):
+        raise CourseError(f"{METADATA} in {source} {found}: export again")
     return found
+
+
+def _attempts(folder: str, submitters: list[list[str]]) -> Iterator[Attempt]:
+    """Yield an attempt without files for each submitter of one submission."""
+    for name, email, sid, time in submitters:
+        aliases = tuple(filter(None, (sid, email)))
+        owner = sid or email or name
+        at = datetime.datetime.fromisoformat(time) if time else None
+        yield Attempt(name or owner, "", folder, owner=owner, aliases=aliases, at=at)
+
+
+# ── in a process with limited time and memory ────────────────────────────────────────────────
+
+
+def _answer_metadata(text: str) -> Answer:
+    import yaml
+
+    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+        """A loader for Ruby's YAML, whose own types it reads as plain mappings and texts."""
+
+    Loader.add_multi_constructor("!ruby/", _plain)
+    try:
+        found = yaml.load(text, Loader)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        return f"cannot be read ({str(error).splitlines()[0]})", []
+    if not isinstance(found, dict):
+        return "lists no submissions", []
+    return {str(folder): list(_submitters(about)) for folder, about in found.items()}, []
 
 
 def _plain(loader: Any, _: str, node: Any) -> Any:
@@ -68,18 +95,16 @@ def _plain(loader: Any, _: str, node: Any) -> Any:
     return loader.construct_scalar(node) if node.id == "scalar" else None
 
 
-def _attempts(folder: str, about: Any) -> Iterator[Attempt]:
-    """Yield an attempt without files for each submitter of one submission."""
+def _submitters(about: Any) -> Iterator[list[str]]:
+    """Yield name, address, number and time of each submitter of one submission."""
     people = about.get(":submitters") if isinstance(about, dict) else None
     for person in people if isinstance(people, list) else ():
         if not isinstance(person, dict):
             continue
-        name, email, sid = (_text(person.get(key)) for key in (":name", ":email", ":sid"))
-        if name or email or sid:
-            aliases = tuple(filter(None, (sid, email)))
-            owner = sid or email or name
+        named = [_text(person.get(key)) for key in (":name", ":email", ":sid")]
+        if any(named):
             at = _time(about.get(":created_at"))
-            yield Attempt(name or owner, "", folder, owner=owner, aliases=aliases, at=at)
+            yield [*named, at.isoformat() if at else ""]
 
 
 def _text(value: Any) -> str:

@@ -10,19 +10,23 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from proflab_course.collect.attempts import Attempt
-from proflab_course.collect.entries import DAMAGES, Entry
+from proflab_course.collect.entries import Entry, UnreadableFile
 from proflab_course.course.layout import CourseError
 from proflab_course.course.release_stamp import STAMP, read_stamp
-from proflab_course.grading.submissions.find_notebook import is_notebook_name
+from proflab_course.grading.submissions.file_names import is_notebook_name
 
 _LARGEST = 8 * 1024**2
+_MOST = 60  # notebooks of an attempt that are looked at
 # In JSON a quote inside a text follows a backslash, so a match is a key, not a student's text.
 _STAMPED = re.compile(rf'"{STAMP}"\s*:\s*(\{{[^{{}}]{{1,400}}\}})'.encode())
 
 
-def stamped_lesson(notebook: bytes, lessons: Collection[str]) -> str:
+def lesson_of(entry: Entry, lessons: Collection[str]) -> str:
     """Return the lesson of the course that a notebook's stamp names; empty if none."""
-    for match in _STAMPED.finditer(notebook):
+    content = b""
+    with contextlib.suppress(UnreadableFile):
+        content = entry.read(_LARGEST) if entry.size <= _LARGEST else b""
+    for match in _STAMPED.finditer(content):
         with contextlib.suppress(ValueError):
             lesson = read_stamp({STAMP: json.loads(match[1])}).get("lesson", "")
             if lesson in lessons:
@@ -49,14 +53,7 @@ def refuse_other_lesson(
 def _lesson_of(attempt: Attempt, lesson: str, lessons: Collection[str]) -> str:
     """Return the lesson of an attempt's notebooks: `lesson` if any has its stamp."""
     notebooks = [entry for path, entry in attempt.files.items() if is_notebook_name(path)]
-    found = {stamped_lesson(_content(entry), lessons) for entry in notebooks} - {""}
+    found = {lesson_of(entry, lessons) for entry in notebooks[:_MOST]} - {""}
     if lesson in found:
         return lesson
     return found.pop() if len(found) == 1 else ""
-
-
-def _content(entry: Entry) -> bytes:
-    with contextlib.suppress(*DAMAGES):
-        if entry.size <= _LARGEST:
-            return entry.read()
-    return b""

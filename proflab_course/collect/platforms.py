@@ -29,7 +29,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from proflab_course.collect.attempts import Attempt, Sorted
-from proflab_course.collect.entries import DAMAGES, Entry
+from proflab_course.collect.entries import Entry, UnreadableFile
 from proflab_course.collect.gradescope import METADATA, sort_gradescope
 from proflab_course.collect.own_folder import sort_folder
 from proflab_course.collect.times import are_times_of_download, read_american_time
@@ -264,8 +264,8 @@ def _read_about(attempt: Attempt, entry: Entry | None) -> None:
     """
     text = ""
     if entry is not None:
-        with contextlib.suppress(*DAMAGES):
-            text = entry.read()[:_ABOUT_BYTES].decode("utf-8-sig", "replace")
+        with contextlib.suppress(UnreadableFile):
+            text = entry.read(_ABOUT_BYTES).decode("utf-8-sig", "replace")
     about = _ABOUT_NAME.match(text)
     if about and f"_{attempt.name}".endswith(f"_{about['login']}"):
         attempt.name, attempt.aliases = about["full"] or about["login"], (about["login"],)

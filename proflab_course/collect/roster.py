@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,6 +25,9 @@ from proflab_course.collect.platforms import ANONYMOUS
 from proflab_course.course.csv_table import read_csv
 from proflab_course.course.layout import CourseError
 from proflab_course.course.words import few
+from proflab_course.grading.limited_process import Answer, CallFailed, call_once
+from proflab_course.grading.limits import MB
+from proflab_course.grading.work_limit import TooMuchWork
 
 # For each field the columns that may have it, best first; compared without case.
 _COLUMNS = {
@@ -48,6 +52,7 @@ _COLUMNS = {
 _ROUNDED = re.compile(r"\d[.,]?\d*[Ee]\+\d+", re.ASCII)
 _ALSO = " ._-@+,'’·()"  # allowed in a student's id, besides letters and digits
 _LONGEST_ID = 128  # bytes
+_LARGEST = 16 * MB
 
 
 @dataclass(frozen=True)
@@ -83,7 +88,7 @@ class Roster:
     @classmethod
     def read(cls, path: Path) -> Roster:
         """Read a CSV; raise CourseError if no column identifies students."""
-        rows = read_csv(path).rows
+        rows = _read_rows(path)
         names = english_header(rows[0]) if rows else []
         wanted = dict(_COLUMNS)
         if "student" in names:  # in Canvas's own file ID is Canvas's number
@@ -98,7 +103,7 @@ class Roster:
         cells = [{k: _cell(row, place) for k, place in places.items()} for row in rows[1:]]
         students = [_student(cell, of_moodle) for cell in cells if _is_student(cell)]
         ids = [student.id for student in students]
-        if twice := sorted({one for one in ids if ids.count(one) > 1}):
+        if twice := sorted(one for one, count in Counter(ids).items() if count > 1):
             raise CourseError(
                 f"{path} has the same id twice ({few(twice)}): give each student one of their own "
                 "in a column student_id"
@@ -203,6 +208,25 @@ def is_student_id(name: str) -> bool:
     first = name[:1].isalnum()
     plain = all(c.isalnum() or unicodedata.category(c)[0] == "M" or c in _ALSO for c in name)
     return first and plain and name == name.strip() and len(name.encode()) <= _LONGEST_ID
+
+
+def _read_rows(path: Path) -> list[list[str]]:
+    """Return a table's rows; students choose the names in it, so a limited process reads it."""
+    try:
+        found, _ = call_once(_answer_rows, str(path))
+    except (TooMuchWork, CallFailed) as error:
+        reason = str(error).strip().splitlines()[-1]
+        raise CourseError(f"{path} cannot be read ({reason}): is it a class list?") from None
+    if isinstance(found, str):
+        raise CourseError(found)
+    return found
+
+
+def _answer_rows(path: str) -> Answer:
+    try:
+        return read_csv(Path(path), _LARGEST).rows, []
+    except CourseError as error:
+        return str(error), []
 
 
 def _place(path: Path, names: list[str], columns: tuple[str, ...]) -> int | None:

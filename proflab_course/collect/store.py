@@ -14,15 +14,31 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from proflab_course.collect.attempts import Attempt
-from proflab_course.collect.entries import DAMAGES, MAX_FILE
-from proflab_course.collect.lesson_stamps import stamped_lesson
+from proflab_course.collect.entries import Source, UnreadableFile
+from proflab_course.collect.lesson_stamps import lesson_of
 from proflab_course.course.files import replace_file, sync_folder
 from proflab_course.course.iso_time import which_date
 from proflab_course.course.layout import Course
-from proflab_course.grading.submissions.decode_text import ZIP
-from proflab_course.grading.submissions.find_notebook import is_notebook_name, may_hold_notebook
-from proflab_course.grading.submissions.timestamp import STAMP, parse_timestamp, read_timestamp
+from proflab_course.course.words import few
+from proflab_course.grading.run.student_files import read_start
+from proflab_course.grading.submissions.decode_text import ZIP, other_kind
+from proflab_course.grading.submissions.file_names import (
+    has_cells,
+    is_archive,
+    is_notebook_name,
+    may_be_notebook,
+)
+from proflab_course.grading.submissions.read_notebook import MAX_BYTES
+from proflab_course.grading.submissions.timestamp import (
+    STAMP,
+    STAMP_BYTES,
+    parse_timestamp,
+    read_timestamp,
+)
 
+_HEAD, _SMALL = 16, 1 << 16
+_MOST_NAMED = 20
+_INCOMING = "incoming-"
 _FORM = "%Y-%m-%d %H:%M:%S UTC"
 
 
@@ -40,47 +56,139 @@ class Stored:
 
 
 def store(
-    course: Course, lesson: str, student: str, attempt: Attempt, own_times: bool = True
+    course: Course, lesson: str, student: str, attempt: Attempt, source: Source, own_times: bool
 ) -> Stored:
     """Store one attempt, whose time is in UTC; return its fate.
 
     own_times: a timestamp.txt among the files is the instructor's; else it may be a student's.
     """
-    notes: list[str] = []
-    files = _read_files(attempt, notes)
-    lost = bool(notes)
-    files = _with_notebook(files, lesson, course.lessons("source"), notes)
-    if not own_times and files.pop(STAMP, None) is not None:
-        notes.append(f"{STAMP} was handed in with it and does not count")
-    elif STAMP in files:
-        _check_stamp(files, notes)
-    if not files:
-        there = ", ".join(sorted(attempt.files)) or "nothing"
-        return Stored("not taken", [f"there is no notebook, but {there}", *notes])
-    if attempt.at is not None:
-        files[STAMP] = f"{attempt.at:{_FORM}}\n".encode()
-    if attempt.problem:
-        rest = "the archive's time was taken" if attempt.at else "lateness is not known"
-        notes.append(f"{attempt.problem}; {rest}")
-    target = course.root / "submitted" / student / lesson
-    if not target.exists():
-        _put(course, lesson, files, target)
-        return Stored("taken", notes, lost)
-    kept = _content(target)
-    if kept == files or (STAMP not in files and _work(kept) == files):
-        return Stored("unchanged", lost=lost)
-    before = read_timestamp(target).at
-    if _work(kept) == _work(files):
-        replace_file(target / STAMP, files[STAMP])
-        was = f"{before:{_FORM}}" if before else "not known"
-        return Stored("retimed", [*notes, f"the time of submission was {was}"], lost)
-    now = attempt.at or parse_timestamp(files.get(STAMP, b"").decode("utf-8", "replace")).at
-    if before is None or now is None or now <= before:
-        return Stored("not taken", [_why_not(target, course, before, now)])
-    replaced = _move_away(course, lesson, target)
-    _put(course, lesson, files, target)
-    notes.append(f"the attempt of {before:{_FORM}} is now in {replaced}")
-    return Stored("replaced", notes, lost)
+    place = course.root / "downloaded" / lesson
+    place.mkdir(parents=True, exist_ok=True)
+    incoming = Path(tempfile.mkdtemp(dir=place, prefix=_INCOMING))
+    try:
+        return _Storing(course, lesson, student, attempt, source, incoming).store(own_times)
+    except UnreadableFile as error:
+        return Stored("not taken", [str(error)], lost=True)
+    finally:
+        shutil.rmtree(incoming, ignore_errors=True)
+
+
+def remove_incoming(course: Course, lesson: str) -> None:
+    """Remove the copies that a killed run left; call it while no other run can be storing."""
+    for left in (course.root / "downloaded" / lesson).glob(f"{_INCOMING}*"):
+        shutil.rmtree(left, ignore_errors=True)
+
+
+@dataclass
+class _Storing:
+    """One attempt on its way: its files are copied to `incoming`, which then goes into place."""
+
+    course: Course
+    lesson: str
+    student: str
+    attempt: Attempt
+    source: Source
+    incoming: Path
+    notes: list[str] = field(default_factory=list)
+
+    def store(self, own_times: bool) -> Stored:
+        """Copy the files, compare them with what is there, and put them into place."""
+        files = {p: e for p, e in self.attempt.files.items() if not p.startswith(f"{STAMP}/")}
+        copied = self.source.copy(files, self.incoming)
+        lost, work = bool(copied.problems), copied.digests
+        self.notes += copied.problems
+        if not any(_may_hold_notebook(self.incoming, path) for path in work):
+            return Stored("not taken", [self._what_is_there(work), *self.notes], lost)
+        work = self._name_notebook(work)
+        stamped = work.pop(STAMP, None) is not None
+        if stamped and not own_times:
+            (self.incoming / STAMP).unlink()
+            self.notes.append(f"{STAMP} was handed in with it and does not count")
+        elif stamped:
+            self._check_stamp()
+        self._write_time()
+        return self._put_into_place(work, lost)
+
+    def _put_into_place(self, work: dict[str, str], lost: bool) -> Stored:
+        """Put the files into submitted/, unless what is there is the same or later."""
+        target = self.course.root / "submitted" / self.student / self.lesson
+        if not target.exists():
+            _put(self.incoming, target)
+            return Stored("taken", self.notes, lost)
+        kept = self.source.digests(target)
+        kept.pop(STAMP, None)
+        before = read_timestamp(target).at
+        now = self.attempt.at or read_timestamp(self.incoming).at
+        if kept == work:
+            if not (self.incoming / STAMP).exists() or _same_file(STAMP, target, self.incoming):
+                return Stored("unchanged", lost=lost)
+            replace_file(target / STAMP, (self.incoming / STAMP).read_bytes())
+            was = f"{before:{_FORM}}" if before else "not known"
+            self.notes.append(f"the time of submission was {was}")
+            return Stored("retimed", self.notes, lost)
+        if before is None or now is None or now <= before:
+            return Stored("not taken", [_why_not(target, self.course, before, now)])
+        replaced = _move_away(self.course, self.lesson, target)
+        _put(self.incoming, target)
+        self.notes.append(f"the attempt of {before:{_FORM}} is now in {replaced}")
+        return Stored("replaced", self.notes, lost)
+
+    def _what_is_there(self, work: Collection[str]) -> str:
+        """Return the sentence about an attempt without a notebook, and what to do about it."""
+        there = few(sorted(work or self.attempt.files)) or "nothing"
+        kinds = ((path, other_kind(path, _start(self.incoming / path))) for path in sorted(work))
+        told = next((f"; {path} is {kind}" for path, kind in kinds if kind), "")
+        return f"there is no notebook, but {there}{told}"
+
+    def _name_notebook(self, work: dict[str, str]) -> dict[str, str]:
+        """Rename a single notebook to LESSON.ipynb, unless it is another lesson's."""
+        notebooks = [path for path in work if is_notebook_name(path)]
+        expected = f"{self.lesson}.ipynb"
+        if len(notebooks) != 1 or notebooks[0] == expected:
+            return work
+        (given,) = notebooks
+        if _start(self.incoming / given).startswith(ZIP) or (self.incoming / expected).exists():
+            return work
+        lessons = self.course.lessons("source")
+        if (other := lesson_of(self.attempt.files[given], lessons)) not in ("", self.lesson):
+            self.notes.append(f"{given} is the notebook of {other}")
+            return work
+        (self.incoming / given).rename(self.incoming / expected)
+        self.notes.append(f"{given} was stored as {expected}")
+        return {expected if path == given else path: digest for path, digest in work.items()}
+
+    def _check_stamp(self) -> None:
+        """Note the problem of a handed-in timestamp.txt, which is kept unchanged."""
+        text = (read_start(self.incoming / STAMP, STAMP_BYTES) or b"").decode(
+            "utf-8-sig", "replace"
+        )
+        if problem := parse_timestamp(text).problem:
+            self.notes.append(f"{problem}{which_date(text)}")
+
+    def _write_time(self) -> None:
+        """Write the attempt's time beside its files; note why it cannot be used."""
+        at = self.attempt.at
+        if at is not None:
+            (self.incoming / STAMP).write_text(f"{at:{_FORM}}\n")
+        if self.attempt.problem:
+            rest = "the archive's time was taken" if at else "lateness is not known"
+            self.notes.append(f"{self.attempt.problem}; {rest}")
+
+
+def _may_hold_notebook(folder: Path, path: str) -> bool:
+    """Return True if a copied file may be a notebook, or an archive with one."""
+    if is_notebook_name(path) or is_archive(path, _start(folder / path)):
+        return True
+    return may_be_notebook(path) and has_cells(read_start(folder / path, MAX_BYTES) or b"")
+
+
+def _start(path: Path) -> bytes:
+    return read_start(path, _HEAD) or b""
+
+
+def _same_file(name: str, one: Path, other: Path) -> bool:
+    """Return True if a small file has one content in both folders."""
+    return read_start(one / name, _SMALL) == read_start(other / name, _SMALL)
 
 
 def _why_not(target: Path, course: Course, before, now) -> str:
@@ -95,83 +203,12 @@ def _why_not(target: Path, course: Course, before, now) -> str:
     return f"the attempt in {where} {which} ({before:{_FORM}}), so it stays"
 
 
-def _read_files(attempt: Attempt, notes: list[str]) -> dict[str, bytes]:
-    """Return the content of an attempt's files, and notes about files that cannot be taken."""
-    files = {}
-    for path, entry in attempt.files.items():
-        try:
-            data = entry.read() if entry.size <= MAX_FILE else None
-        except DAMAGES as error:
-            notes.append(f"{path} cannot be read ({error}) and was left out")
-            continue
-        if data is None or len(data) > MAX_FILE:
-            notes.append(f"{path} is larger than {MAX_FILE // 1024**2} MB and was left out")
-        elif any(other.startswith(f"{path}/") for other in attempt.files):
-            notes.append(f"{path} is also the name of a folder and was left out")
-        else:
-            files[path] = data
-    return files
-
-
-def _with_notebook(
-    files: dict[str, bytes], lesson: str, lessons: Collection[str], notes: list[str]
-) -> dict[str, bytes]:
-    """Return the files if one of them looks like a notebook, else none.
-
-    A single notebook is renamed to LESSON.ipynb, unless it is another lesson's.
-    """
-    if not any(may_hold_notebook(path, data) for path, data in files.items()):
-        return {}
-    notebooks = [path for path in files if is_notebook_name(path)]
-    expected = f"{lesson}.ipynb"
-    if len(notebooks) != 1 or notebooks[0] == expected or files[notebooks[0]].startswith(ZIP):
-        return files
-    (given,) = notebooks
-    if (other := stamped_lesson(files[given], lessons)) not in ("", lesson):
-        notes.append(f"{given} is the notebook of {other}")
-        return files
-    notes.append(f"{given} was stored as {expected}")
-    return {expected if path == given else path: data for path, data in files.items()}
-
-
-def _check_stamp(files: dict[str, bytes], notes: list[str]) -> None:
-    """Return the problem of a handed-in timestamp.txt, which is kept unchanged."""
-    text = files[STAMP].decode("utf-8-sig", errors="replace")
-    if problem := parse_timestamp(text).problem:
-        notes.append(f"{problem}{which_date(text)}")
-
-
-def _work(files: dict[str, bytes]) -> dict[str, bytes]:
-    """Return the files without the time of submission."""
-    return {path: data for path, data in files.items() if path != STAMP}
-
-
-def _content(folder: Path) -> dict[str, bytes]:
-    """Return the files in a folder by path, except those too large to collect."""
-    found = {}
-    for path in folder.rglob("*"):
-        if path.is_file() and not path.is_symlink() and path.stat().st_size <= MAX_FILE:
-            found[path.relative_to(folder).as_posix()] = path.read_bytes()
-    return found
-
-
-def _put(course: Course, lesson: str, files: dict[str, bytes], target: Path) -> None:
-    """Write the files into a temporary folder, and rename it into place."""
-    place = course.root / "downloaded" / lesson
-    place.mkdir(parents=True, exist_ok=True)
-    incoming = Path(tempfile.mkdtemp(dir=place, prefix="incoming-"))
-    try:
-        for path, data in files.items():
-            file = incoming / path
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(data)
-        os.chmod(incoming, 0o755)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        incoming.rename(target)
-        sync_folder(target.parent)
-    except BaseException:
-        shutil.rmtree(incoming, ignore_errors=True)
-        raise
+def _put(incoming: Path, target: Path) -> None:
+    """Rename the folder with an attempt's files into place."""
+    os.chmod(incoming, 0o755)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    incoming.rename(target)
+    sync_folder(target.parent)
 
 
 def _move_away(course: Course, lesson: str, target: Path) -> Path:
@@ -193,5 +230,9 @@ def last_attempts(attempts: list[Attempt]) -> tuple[Attempt, list[Attempt]]:
 
 
 def entry_paths(attempt: Attempt) -> list[str]:
-    """Return the paths of an attempt's files in the archive."""
-    return [entry.path for entry in attempt.files.values()]
+    """Return the paths of an attempt's files in the archive; of many, the first, and a number."""
+    paths = [entry.path for entry in attempt.files.values()]
+    if len(paths) <= _MOST_NAMED:
+        return paths
+    more = f"{attempt.label}: {len(paths) - _MOST_NAMED:,} more files"
+    return [*paths[:_MOST_NAMED], more]

@@ -26,6 +26,7 @@ rubric.py          an essay's mark scheme: its items, and two answers to calibra
 journal.py         a log to which lines are only added
 csv_table.py       a CSV file of a platform or a spreadsheet
 hand_table.py      a table that people fill in, row by row
+look_alikes.py     ids of students that look alike
 words.py           lists of names for messages
 jobs.py            the default number of parallel jobs
 """

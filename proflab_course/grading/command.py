@@ -22,6 +22,7 @@ from proflab.lesson.race.log import FILE as STEPS
 from proflab_course.course.dates import Dates
 from proflab_course.course.jobs import default_jobs
 from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.look_alikes import notes_on_look_alikes
 from proflab_course.course.secret import course_secret
 from proflab_course.grading import work_limit
 from proflab_course.grading.answer_key import Key, read_key
@@ -132,6 +133,7 @@ def run(arguments: argparse.Namespace) -> int:
         gc.unfreeze()  # the program may live on
         gc.set_threshold(*often)
     print_table(rows)
+    notes += notes_on_look_alikes(row.student for row in rows)
     for sentence in notes:
         print(f"note: {sentence}")
     if failed := sum(row.status == NOT_GRADED for row in rows):

@@ -16,6 +16,7 @@ from proflab.lesson.race.judge import BELOW_FLOOR
 from proflab_course.course.concepts import question_of
 from proflab_course.course.test_cells import Answer, TestCell
 from proflab_course.grading.answer_key import Key, make_key
+from proflab_course.grading.broken_cells import BrokenCells
 from proflab_course.grading.concepts import Answered, answered
 from proflab_course.grading.failed_setup import NOT_REACHED, sentence_of
 from proflab_course.grading.late_blocks import late_blocks
@@ -236,11 +237,12 @@ def conclude(
     for place, replies in zip(places, result.replies, strict=True):
         by_place.setdefault(place, []).append(replies)
     graded = Graded("graded", "", {}, [], executed_notebook(aligned, key))
+    broken = BrokenCells(aligned, by_place)
     count = 0
     for position, slot in enumerate(aligned.slots):
         replies = by_place.get(position)
         if slot.key is not None and slot.key.kind == "test":
-            conclude_test(graded, position, slot, key, replies or [], raced or {})
+            conclude_test(graded, position, slot, key, replies or [], raced or {}, broken)
         elif replies:
             slot.cell.outputs = outputs = [output_node(o) for o in replies[0][0].outputs]
             if replies[0][0].state == "lost":
@@ -283,9 +285,10 @@ def conclude_test(
     key: Key,
     replies: list[list[Reply]],
     raced: Raced,
+    broken: BrokenCells,
 ) -> None:
     """Judge a test cell's cases and give it its outputs and its points."""
-    run = _TestRun(graded, position, key, key.tests[slot.key.grade_id], raced)
+    run = _TestRun(graded, position, key, key.tests[slot.key.grade_id], raced, broken)
     failure = None  # of the set-up
     for number, block_replies in enumerate(replies):
         ended = run.conclude_block(number, block_replies, failure)
@@ -305,6 +308,7 @@ class _TestRun:
     key: Key
     test: TestCell
     raced: Raced
+    broken: BrokenCells
     writer: OutputWriter = field(default_factory=OutputWriter)
     tally: Tally = field(default_factory=Tally)
 
@@ -327,7 +331,8 @@ class _TestRun:
                     error = (self.position, _error_name(reply), reply.message)
                     self.graded.errors.append(error)
                     explanation = sentence_of(reply, self.key, self.test, number, index)
-                    self.writer.setup_failed(step.code, reply, block.hidden, explanation)
+                    cause = self.broken.cause(reply)
+                    self.writer.setup_failed(step.code, reply, block.hidden, explanation, cause)
         return failure
 
     def conclude_case(
@@ -335,11 +340,13 @@ class _TestRun:
     ) -> None:
         """Judge a case, or note that it was not reached since the set-up failed."""
         if failure is not None:
-            verdict = Verdict(False, _why_not_reached(failure))
+            verdict = Verdict(False, _why_not_reached(failure, self.broken))
             self.writer.not_reached(answer, hidden)
             self.tally.add_case(False, None)
         else:
             verdict = judge(answer, reply, self.raced.get((self.test.name, answer.label)))
+            if not verdict.passed and (cause := self.broken.cause(reply)):
+                verdict = Verdict(False, cause)
             if verdict.reason == BELOW_FLOOR:
                 self.graded.below_floor.append(self.test.name)
             self.writer.case(answer, reply, verdict, hidden)
@@ -353,9 +360,10 @@ class _TestRun:
         self.graded.cases.append(CaseResult(self.test.name, answer.label, hidden, **vars(verdict)))
 
 
-def _why_not_reached(failure: Reply) -> str:
+def _why_not_reached(failure: Reply, broken: BrokenCells) -> str:
     """Return the reason for cases after a set-up statement with this reply."""
-    return f"{NOT_REACHED}: {failure.raised[0] if failure.raised else failure.message}"
+    raised = failure.raised[0] if failure.raised else failure.message
+    return f"{NOT_REACHED}: {broken.cause(failure) or raised}"
 
 
 def _error_name(reply: Reply) -> str:

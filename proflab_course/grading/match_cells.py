@@ -16,6 +16,7 @@ from nbformat import NotebookNode
 
 from proflab.lesson.outline import squeezed
 from proflab_course.course.release_stamp import is_former_release, release_digest
+from proflab_course.course.words import few
 from proflab_course.grading import given_code
 from proflab_course.grading.answer_key import Key, KeyCell, meta
 from proflab_course.grading.defined_names import (
@@ -25,6 +26,7 @@ from proflab_course.grading.defined_names import (
 )
 
 WHOLE = "the whole lesson was handed in; its other exercises were not graded"
+_FEWEST = 2  # recognised cells by which a notebook is more than one that has a name in common
 _IMPORT = re.compile(r"(?:from [\w.]{1,99} )?import [\w., ]{1,400}")
 
 
@@ -86,12 +88,14 @@ def match(notebook: NotebookNode, key: Key) -> Aligned:
     by_id = {c.grade_id: c for c in key.cells if c.grade_id}
     slots = [Slot(cell, by_id.get(meta(cell).get("grade_id", ""))) for cell in notebook.cells]
     aligned = Aligned(slots)
-    aligned.former = is_former_release(notebook, digest_of(key))
+    aligned.former = is_former_release(notebook, digest_of(key), by_id)
     had_metadata = any(slot.key is not None for slot in slots)
     _drop_duplicates(aligned)
     _recover_metadata(aligned, key, had_metadata)
     aligned.given = _given_code(aligned, key, had_metadata)
     _note_changes(aligned)
+    if len(_slot_positions(aligned)) < _FEWEST:
+        _note_foreign(aligned)
     _insert_missing(aligned, key, had_metadata)
     return aligned
 
@@ -164,10 +168,19 @@ def _recover_metadata(aligned: Aligned, key: Key, had_metadata: bool) -> None:
             _recover_by_place(aligned, key, cell)
 
 
+def _note_foreign(aligned: Aligned) -> None:
+    """Say that a notebook has at most one cell of the lesson, which is no lost metadata."""
+    found = ", ".join(aligned.recovered) or "nothing"
+    aligned.notes.append(f"hardly anything in it is the lesson's: {found} was recognised")
+    aligned.recovered = []
+
+
 def _recover_by_place(aligned: Aligned, key: Key, wanted: KeyCell) -> None:
     """Recognise an essay: the first free cell of its type between its lesson's neighbours."""
     place = key.cells.index(wanted)
     positions = _slot_positions(aligned)
+    if len(positions) < _FEWEST:
+        return
     before = [positions[c.grade_id] for c in key.cells[:place] if c.grade_id in positions]
     after = [positions[c.grade_id] for c in key.cells[place + 1 :] if c.grade_id in positions]
     start = max(before) + 1 if before else 0
@@ -265,6 +278,7 @@ def _insert_missing(aligned: Aligned, key: Key, had_metadata: bool) -> None:
     uses = _Uses(exercises)
     had = {slot.key.question for slot in aligned.slots if slot.key is not None}
     absent = _absent(aligned, key, {*found, *set().union(*defined)})
+    put_back: list[KeyCell] = []
     for place, wanted in enumerate(key.cells):
         if not wanted.grade_id or wanted.grade_id in found:
             continue
@@ -279,7 +293,8 @@ def _insert_missing(aligned: Aligned, key: Key, had_metadata: bool) -> None:
             where = _behind_definitions(aligned, definers, where)
         aligned.slots.insert(where, Slot(copy.deepcopy(wanted.released), wanted))
         if wanted.grade_id not in absent and (not wanted.question or wanted.question in had):
-            _note_put_back(aligned, wanted, had_metadata)
+            put_back.append(wanted)
+    _note_put_back(aligned, put_back, had_metadata)
     names = [key.cell(name) for name in absent]
     told = [cell.grade_id for cell in names if cell.kind == "solution"]
     told += ["the essay"] if any(cell.kind == "manual" for cell in names) else []
@@ -309,13 +324,15 @@ def _note_absent(aligned: Aligned, absent: list[str]) -> None:
         aligned.notes.append(given_code.sentence(aligned.given, absent))
 
 
-def _note_put_back(aligned: Aligned, wanted: KeyCell, had_metadata: bool) -> None:
-    """Note a missing cell; a missing test counts as changed, unless all metadata was lost."""
-    sentence = f"cell {wanted.grade_id} was missing and was put back"
-    if wanted.kind == "test" and had_metadata:
-        aligned.note_change(wanted.grade_id, sentence)
-    elif wanted.kind != "locked":
-        aligned.notes.append(sentence)
+def _note_put_back(aligned: Aligned, cells: list[KeyCell], had_metadata: bool) -> None:
+    """Say which cells were missing; an older release may not have had a test of today's."""
+    names = [cell.grade_id for cell in cells if cell.kind != "locked"]
+    if len(names) == 1:
+        aligned.notes.append(f"cell {names[0]} was missing and was put back")
+    elif names:
+        aligned.notes.append(f"cells {few(names)} were missing and were put back")
+    if aligned.former and had_metadata:
+        aligned.changed += [cell.grade_id for cell in cells if cell.kind == "test"]
 
 
 def _is_students(slot: Slot) -> bool:

@@ -59,13 +59,18 @@ class OutputWriter:
             if reply.state == "raised":
                 self.tracebacks += ["".join(reply.traceback).rstrip()]
 
-    def setup_failed(self, code: str, reply: Reply, hidden: bool, sentence: str) -> None:
+    def setup_failed(
+        self, code: str, reply: Reply, hidden: bool, sentence: str, cause: str = ""
+    ) -> None:
         """Add that a statement of the set-up raised, which costs the cell its points.
 
-        sentence: the one for the student if the statement is hidden.
+        sentence: the one for the student if the statement is hidden; cause: about an earlier cell
+        because of which it raised.
         """
         what = f"{reply.raised[0]}: {reply.message}" if reply.raised else reply.message
         text = f"❌ `{code.splitlines()[0]}` ended with {what}"
+        if cause:
+            text = f"❌ `{code.splitlines()[0]}` was not reached: {cause}"
         if hidden:
             self._hidden(f"{text} (hidden)", {"label": sentence, "passed": False})
             self.setup_failures.append(f"❌ on other input: {sentence}")

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from proflab_course.collect.attempts import Attempt
-from proflab_course.collect.entries import DAMAGES, Entry, read_entries
+from proflab_course.collect.entries import Entry, Source, UnreadableFile
 from proflab_course.collect.platforms import sort_entries
 from proflab_course.collect.roster import Roster, is_student_id, student_without_roster
 from proflab_course.course.csv_table import as_typed, read_csv
@@ -63,13 +64,17 @@ class Requests:
             if not self._table(source, str(source), None):
                 raise CourseError(f"{source} lacks columns {', '.join(COLUMNS)}")
             return self.found
-        entries, refused = read_entries(source)
-        if not any(entry.path.lower().endswith((".csv", *_NO_TABLE)) for entry in entries):
-            problem = f"{source} holds no CSV"
+        with closing(Source(source)) as packed:
+            return self._packed(packed)
+
+    def _packed(self, source: Source) -> Found:
+        """Return the requests in an archive or a folder of a platform."""
+        if not any(e.path.lower().endswith((".csv", *_NO_TABLE)) for e in source.entries):
+            problem = f"{source.path} holds no CSV"
             raise CourseError(f"{problem}: students hand in the table of their feedback")
-        packed = sort_entries(entries, "questions", source=source)
+        packed = sort_entries(source.entries, "questions", source=source.path)
         earlier = {path: why for path, why in packed.passed_over.items() if path.endswith(".csv")}
-        self.found.refused |= refused | packed.left_out | earlier
+        self.found.refused |= source.refused | packed.left_out | earlier
         for attempt in packed.attempts:
             student, reason = self._student(attempt, packed.platform)
             for path, entry in sorted(attempt.files.items()):
@@ -95,8 +100,8 @@ class Requests:
     def _entry(self, entry: Entry, student: str, where: str) -> None:
         """Read a file of an archive."""
         try:
-            data = entry.read() if entry.size <= _MOST_OWN else b""
-        except DAMAGES as error:
+            data = entry.read(_MOST_OWN) if entry.size <= _MOST_OWN else b""
+        except UnreadableFile as error:
             self.found.refused[where] = f"cannot be read ({error})"
             return
         if not 0 < len(data) <= _MOST_OWN:

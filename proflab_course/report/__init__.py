@@ -3,6 +3,7 @@
 command.py        the command: which page, and the file that it is written to
 lesson_page.py    the page about one lesson
 term_page.py      the page about all lessons
+failed_cases.py   a student's failed cases, those with one cause as one
 class_guesses.py  the guesses of the class, beside the answers
 item_statistics.py  difficulty, interval and discrimination of a question, from numbers alone
 inventory_page.py  the page about the inventory: items before and after, and the gain

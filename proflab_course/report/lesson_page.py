@@ -35,6 +35,7 @@ from proflab_course.grading.races import plans_of, races_of, solution_costs
 from proflab_course.regrade.log import Log
 from proflab_course.report.class_guesses import Prediction, predictions
 from proflab_course.report.concept_items import ConceptItem, class_items
+from proflab_course.report.failed_cases import causes_once
 from proflab_course.report.minutes import minutes_taken, quartiles
 from proflab_course.viva.marks import Mark, kept_marks, told
 
@@ -345,7 +346,7 @@ def _make_student(
         "" if public else outcome.sentence,
         bool(score["needs_manual"]),
         marks,
-        failed,
+        causes_once(failed),
     )
 
 

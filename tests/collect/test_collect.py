@@ -42,7 +42,7 @@ def test_moodle_without_a_roster(course, tmp_path, capsys):
     stamp = found[f"jörg-müller/{LESSON}/timestamp.txt"].read_text()
     assert stamp == "2026-11-30 17:04:10 UTC\n"
     assert students(course)["jörg-müller"] == ("Jörg", "Müller", None)
-    assert "essay.pdf (there is no notebook, but essay.pdf)" in out
+    assert "essay.pdf (there is no notebook, but essay.pdf; essay.pdf is a PDF: hand in " in out
     assert "onlinetext.html is text typed into Moodle" in out
     assert not any("ann" in path for path in found)
 

@@ -188,7 +188,7 @@ def test_an_archive_under_lock_and_key(course, tmp_path, capsys):
     path.write_bytes(bytes(data))
     assert zipfile.is_zipfile(path)
     assert collect(path) == 1
-    assert "is encrypted, password required" in capsys.readouterr().out
+    assert "is encrypted: hand it in without a password" in capsys.readouterr().out
 
 
 def test_a_file_without_a_name_costs_nobody_else(course, tmp_path, capsys):

@@ -224,7 +224,7 @@ def test_lesson_1_is_collected_from_moodle(term):
     said = term.said["first"]
     assert term.status == {**term.status, "early": 0, "first": 1}
     assert handed_in(term.course, FIRST) == set(NAMES) - {"s04", "s05"}
-    assert "areas.pdf (there is no notebook, but areas.pdf)" in said
+    assert "areas.pdf (there is no notebook, but areas.pdf; areas.pdf is a PDF: " in said
     assert "  s04  Ann Lee\n  s05  Bo Chen\n" in said.partition("without a hand-in")[2]
     assert f"my work (1).ipynb was stored as {FIRST}.ipynb" in said
     assert "the attempt of 2026-10-31 11:00:00 UTC is now in downloaded/" in said

@@ -122,7 +122,7 @@ def test_paths_that_lead_out_of_the_archive_are_passed_over(folder):
         folder,
         **{"work.zip": packed({RIGHT: SOLVED, "fine\\x.py": b"1"} | dict.fromkeys(names, b""))},
     )
-    assert find(folder).files == {"fine/x.py": b"1"}
+    assert find(folder).files == {"fine/x.py": b"1", "a b.py": b""}
 
 
 def test_links_in_an_archive_are_passed_over(folder):
@@ -133,7 +133,7 @@ def test_links_in_an_archive_are_passed_over(folder):
         archive.writestr(link, "/etc/passwd")
     put(folder, **{"work.zip": buffer.getvalue()})
     found = find(folder)
-    assert (found.outcome, found.notebook) == ("missing", None)
+    assert (found.outcome, found.notebook) == ("not a notebook", None)
 
 
 def encrypted():
@@ -228,7 +228,7 @@ def test_a_broken_one_in_its_place_gives_way_to_a_good_one(folder):
     put(folder, **{RIGHT: SOLVED[:1000], "01_parameters (1).ipynb": SOLVED})
     found = find(folder)
     assert is_solved(found)
-    assert f"{RIGHT} is not JSON" in found.sentence
+    assert f"{RIGHT} is cut off: it ends in the middle (line 14)" in found.sentence
     assert "01_parameters (1).ipynb was graded" in found.sentence
 
 
@@ -262,13 +262,17 @@ def test_one_that_uses_an_earlier_lessons_function_is_of_its_own_lesson(folder):
 
 
 def test_a_notebook_written_from_nothing_counts_in_its_place(folder):
-    own = new_notebook(cells=[new_code_cell("x = 1")])
+    own = new_notebook(cells=[new_code_cell("def linear_parameters(a, b): return a * b")])
     put(folder, **{RIGHT: nbformat.writes(own).encode()})
     assert find(folder).notebook is not None
-    (folder / RIGHT).rename(folder / "x.ipynb")
+
+
+@pytest.mark.parametrize("name", [RIGHT, "x.ipynb"])
+def test_a_notebook_with_nothing_of_the_lesson_has_one_outcome_under_any_name(folder, name):
+    put(folder, **{name: nbformat.writes(new_notebook(cells=[new_code_cell("x = 1")])).encode()})
     found = find(folder)
-    assert found.outcome == "missing"
-    assert "x.ipynb (a notebook that belongs to no lesson)" in found.sentence
+    assert (found.outcome, found.notebook) == ("wrong lesson", None)
+    assert "a notebook that belongs to no lesson" in found.sentence
 
 
 def test_what_is_there_is_listed_when_nothing_fits(folder):
@@ -335,7 +339,7 @@ def test_a_cut_off_file_without_the_lessons_folder_is_no_silence(course):
     put(course.root / "submitted" / "me", **{RIGHT: SOLVED[:1000]})
     row = grade(course)["me"]
     assert (row.status, row.score) == ("not a notebook", 0)
-    assert f"submitted/me/{RIGHT} is not JSON" in row.sentence
+    assert f"submitted/me/{RIGHT} is cut off" in row.sentence
 
 
 def test_another_lessons_folder_is_not_searched(course):

@@ -117,7 +117,7 @@ def test_a_hostile_page_runs_nothing_and_asks_for_nothing(address, browser, cour
 
 def test_a_hand_in_that_was_no_notebook_opens_with_its_sentence(address, browser, course):
     browser.get(f"{address}/formgrader/submissions/{submission_id(course, 'not_json')}")
-    until(browser, lambda b: "is not JSON" in b.find_element(By.TAG_NAME, "body").text)
+    until(browser, lambda b: "is cut off" in b.find_element(By.TAG_NAME, "body").text)
 
 
 @needs_sandbox

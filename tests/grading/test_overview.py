@@ -11,6 +11,7 @@ from nbformat.v4 import new_code_cell
 
 from proflab_course.grading.pages.overview import Overview
 from proflab_course.grading.records.gradebook import Book
+from proflab_course.report.lesson_page import read_summary, render
 
 # Hidden cases alone notice that a large layer lacks its biases.
 UNBIASED = """
@@ -52,7 +53,19 @@ def add_an_optional_exercise(course):
 def give_back(course, *words):
     done = command(course, "nbgrader", "generate_feedback", LESSON, *words)
     assert done.returncode == 0, done.stderr
-    return (course.root / "feedback/amy" / LESSON / f"{LESSON}.html").read_text("utf-8")
+    return page_of(course, "amy")
+
+
+def page_of(course, student):
+    return (course.root / "feedback" / student / LESSON / f"{LESSON}.html").read_text("utf-8")
+
+
+def with_no_break_spaces():
+    """A notebook in which an editor or a page has put these in place of an exercise's spaces."""
+    notebook = solved()
+    found = cell(notebook, "linear_parameters")
+    found.source = found.source.replace("    ", "\u00a0" * 4)
+    return notebook
 
 
 @pytest.fixture(scope="module")
@@ -63,11 +76,14 @@ def pages(tmp_path_factory):
     notebook = solved(linear_parameters=UNBIASED, gpt2_parameters=BROKEN)
     cell(notebook, "essay_parameters").source = "## Mine\n\nA megabyte has two sizes."
     hand_in(course, "amy", notebook)
+    hand_in(course, "bob", with_no_break_spaces())
     grade(course)
     before = give_back(course)
+    bob, report = page_of(course, "bob"), render(read_summary(course, LESSON))
     with Book(course.gradebook) as book, book.transaction() as rows:
         rows.find_grade("essay_parameters", LESSON, LESSON, "amy").manual_score = 7
-    return SimpleNamespace(before=before, after=give_back(course, "--force"))
+    after = give_back(course, "--force")
+    return SimpleNamespace(before=before, after=after, bob=bob, report=report)
 
 
 def text_of(part):
@@ -89,6 +105,24 @@ def test_the_table_says_of_each_exercise_what_to_mend_first(pages):
     assert points == "0 of 16" and mend.endswith(": ZeroDivisionError: division by zero")
     assert lines["spare"] == ("–", "optional, not written")
     assert "test_" not in "".join(lines)
+
+
+def test_the_cell_that_failed_comes_before_the_names_that_it_lacks(pages):
+    lines = table(pages.bob)
+    error = "SyntaxError: invalid non-printable character U+00A0 (line 2)"
+    assert lines["linear_parameters"] == ("0 of 8", f"the cell itself: {error}")
+    assert '<a href="#linear_parameters">linear_parameters</a>' in pages.bob
+    points, mend = lines["attention_parameters"]  # its function calls the other
+    assert points == "0 of 7" and mend.endswith(
+        f": the cell of linear_parameters ended with {error}"
+    )
+    assert "NameError" not in "".join(mend for _, mend in lines.values())
+
+
+def test_the_report_names_a_cell_that_failed_once(pages):
+    [row] = re.findall(r"<li>[^\n]*U\+00A0[^\n]*", pages.report)
+    assert "32 cases: the cell of linear_parameters ended with SyntaxError" in text_of(row)
+    assert "name &#39;linear_parameters&#39; is not defined" not in pages.report
 
 
 def test_an_essay_without_a_mark_is_in_no_total(pages):

@@ -64,7 +64,7 @@ def test_misconceptions_are_counted_over_the_class(course):
 
 def test_what_needs_a_person_is_listed(course):
     text = text_of(render(read_summary(course, LESSON)))
-    assert "not_json : not a notebook , 01_parameters.ipynb is not JSON" in text
+    assert "not_json : not a notebook , 01_parameters.ipynb is cut off" in text
     assert "older_release : older release , an older release of the lesson, unchanged" in text
     assert "wrong_date : graded , timestamp.txt says '03.12.2026'" in text
     assert "13 essays wait for a mark: browser_copy, complete, forgets_biases" in text

@@ -54,7 +54,7 @@ def test_the_page_says_what_waits_and_stands_alone(course, monkeypatch, capsys):
     assert not re.search(r"(src|href)=|@import|url\(", page)
     text = re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]*>", " ", page)))
     assert "absent – – – nothing handed in" in text and "complete 107 107 97" in text
-    assert "01_parameters, not_json : not a notebook , 01_parameters.ipynb is not JSON" in text
+    assert "01_parameters, not_json : not a notebook , 01_parameters.ipynb is cut off" in text
     assert main(["report", "--public"]) == 2
     assert "--public needs a lesson" in capsys.readouterr().err
 

@@ -29,6 +29,7 @@ from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.settings import read_settings
 from proflab_course.course.test_cells import GrammarError, split
 from proflab_course.grading.answer_key import kind_of, meta
+from proflab_course.grading.broken_cells import shown_error
 from proflab_course.grading.pages.ask import Ask, ask, root_of
 from proflab_course.grading.pages.board import Name, boards, names_shown
 from proflab_course.grading.pages.inert import readable
@@ -173,6 +174,7 @@ class Overview(NbGraderPreprocessor):
 def _gather_lines(cells: list[NotebookNode], unread: set[str]) -> list[Line]:
     """Return the lines of the table, in the order of the notebook."""
     solutions = [meta(cell).get("grade_id", "") for cell in cells if kind_of(cell) == "solution"]
+    errors = _errors_of_exercises(cells)
     lines: dict[str, Line] = {}
     for cell in cells:
         marks = meta(cell)
@@ -184,7 +186,8 @@ def _gather_lines(cells: list[NotebookNode], unread: set[str]) -> list[Line]:
             marks |= {"shown": f"question {question.replace('_', '.')}", "concept": True}
         elif kind_of(cell) == "test":
             exercise = exercise_of(name, solutions)
-            _add_test(lines.setdefault(exercise, Line(exercise, name)), cell, name)
+            line = lines.setdefault(exercise, Line(exercise, name))
+            _add_test(line, cell, name, errors.get(exercise, ""))
             marks |= {"shown": exercise}
     return list(lines.values())
 
@@ -211,15 +214,27 @@ def _essay_line(cell: NotebookNode, name: str, unread: bool) -> Line:
     return line
 
 
-def _add_test(line: Line, cell: NotebookNode, name: str) -> None:
-    """Count a test cell into its exercise's line."""
+def _errors_of_exercises(cells: list[NotebookNode]) -> dict[str, str]:
+    """Return the error with which an exercise's own cell ended, by the exercise's name."""
+    found = {}
+    for cell in cells:
+        errors = [o for o in cell.get("outputs", []) if o.output_type == "error"]
+        if errors and kind_of(cell) == "solution":
+            found[str(meta(cell).get("grade_id", ""))] = shown_error(errors[0])
+    return found
+
+
+def _add_test(line: Line, cell: NotebookNode, name: str, error: str) -> None:
+    """Count a test cell into its exercise's line; error: with which the exercise's cell ended."""
     line.score += _score(cell)
     line.points += _points(cell)
     failed = _score(cell) < _points(cell) or (not _points(cell) and _failures(cell))
     if not failed or line.state != "yes":
         return
-    line.anchor = name
-    if not _is_unwritten(cell):
+    line.anchor = line.name if error else name
+    if error:
+        line.state, line.mend = "no", _shortened(f"the cell itself: {error}")
+    elif not _is_unwritten(cell):
         line.state, line.mend = "no", _first_to_mend(cell)
     elif _points(cell):
         line.state, line.mend = "no", "not written"
@@ -238,7 +253,11 @@ def _first_to_mend(cell: NotebookNode) -> str:
         raced = [line for text in _streams(cell) for line in text.splitlines() if _WAY in line]
         found = f"on other input: {failed.removeprefix('❌ ')}" if failed else "see below"
         found = raced[0].removeprefix("✅ ") if raced and not failed else found
-    found = readable(found)
+    return _shortened(found)
+
+
+def _shortened(text: str) -> str:
+    found = readable(text)
     return found if len(found) <= _MOST_TEXT else f"{found[: _MOST_TEXT - 1]}…"
 
 

@@ -18,8 +18,15 @@ from pathlib import Path, PurePosixPath
 from nbformat import NotebookNode
 
 from proflab_course.grading.limits import MB
-from proflab_course.grading.run.student_files import regular_files
-from proflab_course.grading.submissions.decode_text import ZIP
+from proflab_course.grading.run.student_files import read_start, regular_files
+from proflab_course.grading.submissions.decode_text import ZIP, other_kind
+from proflab_course.grading.submissions.file_names import (
+    has_cells,
+    is_hidden,
+    is_notebook_name,
+    may_be_notebook,
+    may_hold_notebook,
+)
 from proflab_course.grading.submissions.read_notebook import (
     MAX_BYTES,
     HandIn,
@@ -27,13 +34,14 @@ from proflab_course.grading.submissions.read_notebook import (
     read_bytes,
 )
 from proflab_course.grading.submissions.which_lesson import Lessons
-from proflab_course.grading.submissions.zip_archive import Room, unpack
+from proflab_course.grading.submissions.zip_archive import Room, note_on_twice, unpack
 
 _MAX_CANDIDATES = 60
 MAX_READ = 96 * MB
 _LISTED = 8
-_SUFFIXES = (".json", ".txt", ".zip", "")  # endings that browsers and mail programs add
-_CACHES = (".ipynb_checkpoints", "__MACOSX")
+_HEAD = 16  # bytes by which other kinds of files are known
+_OF_NO_LESSON = "a notebook that belongs to no lesson"
+_LOOKED_AT = 200  # files of other kinds
 
 
 @dataclass(frozen=True)
@@ -89,9 +97,9 @@ class _Search:
         unpacked = unpack(data, label, self._room)
         empty = True
         for path, content in unpacked.files.items():
-            if _is_cache(path) or not _may_be_one(path):
+            if is_hidden(path) or not may_be_notebook(path):
                 continue
-            if not is_notebook_name(path) and not _has_cells(content):
+            if not is_notebook_name(path) and not has_cells(content):
                 continue
             inside = f"{path} in {label}"
             handin = parse_bytes(content, inside)
@@ -123,11 +131,13 @@ def find_handin(folder: Path, lessons: Lessons) -> HandIn:
     lesson, search = lessons.key.name, _Search(lessons)
     expected = f"{lesson}.ipynb"
     right, others = _read_expected(folder, expected, search)
-    other_lesson = lessons.lesson_of(right.notebook) if right.notebook is not None else lesson
-    if other_lesson not in ("", lesson):
-        right = HandIn(None, "wrong lesson", f"{expected} is the notebook of lesson {other_lesson}")
+    belongs = lessons.lesson_of(right.notebook) if right.notebook is not None else ""
+    right = _refuse_foreign(right, belongs, expected, lessons)
     others += search.below(folder, "", {expected}, set())
     fitting = _distinct_texts(others, right, lesson)
+    worked = any(not candidate.untouched for candidate in fitting)
+    if right.notebook is not None and belongs != lesson and worked:
+        right = HandIn(None, "wrong lesson", f"{expected} has hardly anything of the lesson")
     if right.notebook is None and not fitting:
         outside = _search_outside(folder, search)
         others += outside
@@ -137,6 +147,20 @@ def find_handin(folder: Path, lessons: Lessons) -> HandIn:
     if not fitting:
         return _nothing_found(right, folder, others, lessons)
     return _choose_fitting(right, expected, fitting)
+
+
+def _refuse_foreign(right: HandIn, belongs: str, expected: str, lessons: Lessons) -> HandIn:
+    """Return the notebook in its place, unless it is of another lesson, or of none.
+
+    One that was written from nothing counts if it has anything of the lesson.
+    """
+    if right.notebook is None or belongs == lessons.key.name:
+        return right
+    if belongs:
+        return HandIn(None, "wrong lesson", f"{expected} is the notebook of lesson {belongs}")
+    if lessons.has_anything(right.notebook):
+        return right
+    return HandIn(None, "wrong lesson", f"{expected} is {_OF_NO_LESSON}")
 
 
 def _read_expected(folder: Path, expected: str, search: _Search) -> tuple[HandIn, list[Candidate]]:
@@ -220,7 +244,7 @@ def _nothing_found(
     """Return the outcome of a hand-in without the lesson's notebook, with a list of its files."""
     if right.outcome != "missing" and not others:
         return right
-    foreign = {}
+    foreign = dict(_other_kinds_in(folder, lessons.key.name))
     for candidate in others:
         if not candidate.is_notebook:
             foreign[candidate.label] = (candidate.sentence, candidate.outcome)
@@ -228,7 +252,7 @@ def _nothing_found(
             what = f"the notebook of lesson {candidate.lesson}"
             foreign[candidate.label] = (what, "wrong lesson")
         else:
-            foreign[candidate.label] = ("a notebook that belongs to no lesson", "missing")
+            foreign[candidate.label] = (_OF_NO_LESSON, "wrong lesson")
     what_is_there = [f"{label} ({what})" for label, (what, _) in foreign.items()]
     what_is_there += [name for name in _names_in(folder) if name not in foreign]
     if right.outcome != "missing":
@@ -245,9 +269,7 @@ def _worst_outcome(labels: Collection[str], outcomes: list[str], lessons: Lesson
     for outcome in ("wrong lesson", "unreadable"):
         if outcome in outcomes:
             return outcome
-    if len(labels) == 1 and any(lessons.key.name in label for label in labels):
-        return outcomes[0]
-    return "missing"
+    return outcomes[0] if len(labels) == 1 else "missing"
 
 
 # ── what lies there ──────────────────────────────────────────────────────────────────────────
@@ -278,9 +300,10 @@ def _read_file(path: Path, label: str) -> HandIn:
 
 def _read_member(archive: Path, label: str, path: str) -> HandIn:
     """Return a notebook that was found in an archive, with the files beside it."""
-    files = unpack(_read_again(archive), label, Room()).files
-    handin = parse_bytes(files.get(path, b""), f"{path} in {label}")
-    return replace(handin, files=_files_beside(path, files))
+    unpacked = unpack(_read_again(archive), label, Room())
+    handin = parse_bytes(unpacked.files.get(path, b""), f"{path} in {label}")
+    said = "; ".join(filter(None, [handin.sentence, note_on_twice(unpacked.twice, label)]))
+    return replace(handin, sentence=said, files=_files_beside(path, unpacked.files))
 
 
 def _read_again(path: Path) -> bytes:
@@ -298,25 +321,13 @@ def _files_below(
     for path, descriptor in regular_files(root, lambda name: name[0] != ".", folders_left_out):
         with open(descriptor, "rb") as file:
             size = os.fstat(descriptor).st_size
-            if path in left_out or _is_cache(path) or size > MAX_BYTES:
+            if path in left_out or is_hidden(path) or size > MAX_BYTES:
                 continue
             head = file.read(len(ZIP))
-            if head == ZIP or _may_be_one(path):
+            if head == ZIP or may_be_notebook(path):
                 data = head + file.read(MAX_BYTES)
                 if may_hold_notebook(path, data):
                     yield path, data
-
-
-def may_hold_notebook(path: str, data: bytes) -> bool:
-    """Return True for archives, notebooks by name, and files with a notebook's content."""
-    if data.startswith(ZIP) or is_notebook_name(path):
-        return True
-    return _may_be_one(path) and _has_cells(data)
-
-
-def _has_cells(data: bytes) -> bool:
-    """Return True if the content may be a notebook's, in any encoding."""
-    return b'"cells"' in data.replace(b"\0", b"")
 
 
 def _files_beside(notebook: str, files: dict[str, bytes]) -> dict[str, bytes]:
@@ -327,30 +338,25 @@ def _files_beside(notebook: str, files: dict[str, bytes]) -> dict[str, bytes]:
     return {path: data for path, data in there.items() if not is_notebook_name(path)}
 
 
-def is_notebook_name(path: str) -> bool:
-    """Return True if a file has a notebook's name, with or without another ending."""
-    return ".ipynb" in PurePosixPath(path).name.lower()
-
-
-def _may_be_one(path: str) -> bool:
-    """Return True unless a file's name rules out a notebook."""
-    return is_notebook_name(path) or PurePosixPath(path).suffix.lower() in _SUFFIXES
-
-
-def _is_cache(path: str) -> bool:
-    """Return True for a temporary file of an editor or an archiver."""
-    parts = PurePosixPath(path).parts
-    return parts[-1].startswith(".") or any(part in _CACHES for part in parts)
-
-
 def _names_in(folder: Path) -> list[str]:
     """Return a folder's entries for a message: folders with a slash, links marked."""
     try:
         entries = sorted(folder.iterdir())
     except OSError:
         return []
-    kept = [path for path in entries if not _is_cache(path.name)]
+    kept = [path for path in entries if not is_hidden(path.name)]
     return [_printable_name(path.name) + ("/" if path.is_dir() else "") for path in kept]
+
+
+def _other_kinds_in(folder: Path, lesson: str) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Yield the files of other kinds in a folder: what each is and what to do, and the outcome.
+
+    A script beside the notebook is no mistake; one that has the lesson's name is.
+    """
+    for name in _names_in(folder)[:_LOOKED_AT]:
+        kind = other_kind(name, read_start(folder / name, _HEAD) or b"")
+        if kind and not is_notebook_name(name) and (lesson in name or not name.endswith(".py")):
+            yield name, (kind, "not a notebook")
 
 
 def _printable_name(name: str) -> str:

@@ -19,7 +19,7 @@ from proflab_course.course.release_stamp import STAMP, read_stamp
 from proflab_course.grading.run.replies import text as fit_text
 from proflab_course.grading.run.student_files import read_start
 from proflab_course.grading.size_limits import too_many_parts
-from proflab_course.grading.submissions.decode_text import ZIP, read_text
+from proflab_course.grading.submissions.decode_text import ZIP, read_text, why_not_json
 from proflab_course.grading.submissions.essay_numbers import note_on_essay
 from proflab_course.grading.submissions.read_guesses import Guess, read_guesses
 from proflab_course.grading.submissions.read_steps import read_steps
@@ -79,7 +79,7 @@ def parse_bytes(data: bytes, name: str) -> HandIn:
         return HandIn(None, "not a notebook", f"{name} is a zip archive")
     decoded = read_text(data, name)
     if decoded.text is None:
-        return HandIn(None, "unreadable", decoded.note)
+        return HandIn(None, "not a notebook" if decoded.is_other else "unreadable", decoded.note)
     found = parse_handin(decoded.text, name)
     if found.notebook is None and decoded.note:
         encoding = decoded.note.partition(";")[0]
@@ -94,16 +94,12 @@ def parse_handin(text: str, name: str) -> HandIn:
     if too_many_parts(text):
         sentence = f"{name} has too many parts: clear its outputs, save it and hand it in again"
         return HandIn(None, "unreadable", sentence)
-    if text.lstrip()[:1] == "<":
-        sentence = f"{name} is a web page, not the notebook: download the file itself"
-        return HandIn(None, "not a notebook", sentence)
     try:
         data = json.loads(text)
     except RecursionError:
         return HandIn(None, "not a notebook", f"{name} is nested too deeply to be a notebook")
     except ValueError as error:
-        where = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
-        return HandIn(None, "not a notebook", f"{name} is not JSON{where}: open it in Jupyter")
+        return HandIn(None, "not a notebook", f"{name} {why_not_json(text, error)}")
     if not isinstance(data, dict):
         return HandIn(None, "not a notebook", f"{name} holds no notebook")
     version = data.get("nbformat")

@@ -79,9 +79,9 @@ DEEP = b"[" * 200_000 + b"]" * 200_000
 raw("nothing at all", b"", NOT)
 raw("blanks", b" \n" * 1000, NOT)
 raw("half a notebook", b'{"cells": [{"cell_type": "code", "sou', NOT)
-raw("not UTF-8", b'{"cells": [], "metadata": {"x": "\xff\xfe"}}', "graded", "metadata recovered")
+raw("not UTF-8", b'{"cells": [], "metadata": {"x": "\xff\xfe"}}', "wrong lesson")
 raw("neither UTF-8 nor JSON", b'{"cells": [], "metadata": {"x": "\xff\xfe"}', BAD)
-raw("UTF-16", '{"cells": []}'.encode("utf-16"), "graded", "tampered", "metadata recovered")
+raw("UTF-16", '{"cells": []}'.encode("utf-16"), "wrong lesson")
 raw("zeros", b"\0" * 10_000, NOT)
 raw("random bytes", random.Random(1).randbytes(50_000), BAD, NOT)
 raw("an archive", b"PK\x03\x04" + bytes(1000), BAD, NOT)
@@ -170,7 +170,7 @@ def _(notebook: dict, path: Path) -> None:
     path.with_name("timestamp.txt").write_text("9" * 30 + "h")
 
 
-@hands_in("no file", "missing")
+@hands_in("no file", NOT)
 def _(notebook: dict, path: Path) -> None:
     (path.parent / "other.ipynb").write_text("{}")
 

@@ -52,6 +52,6 @@ def _(notebook: dict, path: Path) -> None:
 @hands_in("two thousand notebooks in an archive", "several notebooks")
 def _(notebook: dict, path: Path) -> None:
     own = {"cell_type": "raw", "metadata": {}}
-    texts = ([graded(notebook)[0], own | {"source": f"{n}"}] for n in range(1_900))
+    texts = ([*graded(notebook)[:2], own | {"source": f"{n}"}] for n in range(1_900))
     files = {f"{n}.ipynb": json.dumps({"cells": cells}) for n, cells in enumerate(texts)}
     path.with_suffix(".zip").write_bytes(_archive_of(files))
