@@ -1,6 +1,7 @@
 """Make an examination on paper from what a lesson has: calls to work out, questions, functions.
 
-Numbers of the calls and the order of options are drawn from a seed. The functions to write are the
+Numbers of the calls and the order of options are drawn by a seed and the course's secret, and are
+others than those of a build with this seed. The functions to write are the
 exercises that the class's track leaves out. A page with the keys goes to those who mark.
 """
 
@@ -8,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import math
-import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +27,7 @@ from proflab_course.course.notebook import (
     read_module,
     replace_regions,
 )
+from proflab_course.course.secret import seeded_key, shuffled
 from proflab_course.course.test_cells import split
 from proflab_course.course.tracks import Tracks
 from proflab_course.questions.concepts import Asked
@@ -108,7 +109,8 @@ def exam_pages(course: Course, lesson: str, seed: int, wanted: Sequence[str] = (
 
 
 def make_exam(course: Course, name: str, seed: int, wanted: Sequence[str] = ()) -> Exam:
-    """Return an examination on a lesson; the same seed gives the same one."""
+    """Return an examination on a lesson; the same seed and secret give the same one."""
+    key = seeded_key(course.root, "exam", seed)
     lesson = read_module(course.module(name), name)
     apply_overlay(lesson, overlay_path(course.root, name))
     exercises = [cell.name for cell in lesson.named("exercise")]
@@ -118,11 +120,11 @@ def make_exam(course: Course, name: str, seed: int, wanted: Sequence[str] = ()) 
         raise CourseError(f"{name} has no exercise {unknown[0]}: it has {', '.join(exercises)}")
     left_out = list(wanted) or (tracks.left_out(tracks.track(), name) if tracks else [])
     before = {cell.name: _codes(cell) for cell in lesson.named("test")}
-    vary_cases(lesson, seed, course.source(name).parent)
-    concepts = [Asked(each, each.order(seed)) for each in read_concepts(course, name)]
+    vary_cases(lesson, key, course.source(name).parent)
+    concepts = [Asked(each, each.order(key)) for each in read_concepts(course, name)]
     return Exam(
         name,
-        tuple(_calls(lesson, before, left_out, random.Random(f"{seed} {name}"))),
+        tuple(_calls(lesson, before, left_out, key)),
         tuple(concepts),
         tuple(_tasks(lesson, left_out, tracks)),
     )
@@ -132,7 +134,7 @@ def make_exam(course: Course, name: str, seed: int, wanted: Sequence[str] = ()) 
 
 
 def _calls(
-    lesson: Lesson, before: Mapping[str, set[str]], left_out: Iterable[str], rng: random.Random
+    lesson: Lesson, before: Mapping[str, set[str]], left_out: Iterable[str], key: bytes
 ) -> Iterator[Call]:
     """Yield for some exercises a call with drawn numbers, in the order of the lesson."""
     exercises = {cell.name: cell for cell in lesson.named("exercise")}
@@ -142,10 +144,10 @@ def _calls(
         for code, value in _plain_calls(cell, name, hidden=True):
             if _is_number(value) and code not in before[cell.name] and name not in left_out:
                 found.setdefault(name, []).append((code, value))
-    chosen = rng.sample(sorted(found), min(MOST_CALLS, len(found)))
+    chosen = shuffled(key, "calls", lesson.name, items=sorted(found))[:MOST_CALLS]
     for name in (each for each in found if each in chosen):
         fit = [pair for pair in found[name] if _LEAST <= abs(pair[1]) < _MOST]
-        code, value = rng.choice(fit or found[name])
+        code, value = shuffled(key, "call", lesson.name, name, items=fit or found[name])[0]
         text = " ".join(next(iter(docstrings(exercises[name])), "").split("\n\n")[0].split())
         yield Call(_signature(exercises[name], name), text, code, _shown(value))
 
