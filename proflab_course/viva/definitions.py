@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from proflab.lesson.names import bound_names, used_names
 from proflab_course.grading.answer_key import Key
+from proflab_course.viva.entries import without_docstrings
 
 MOST_LINES, MOST_TEXT = 4, 200  # of a call's definitions together
 # A lesson imports from these, and from files beside it: what those hold is for its test cells.
@@ -44,11 +45,13 @@ class Definitions:
             if isinstance(node, (ast.Import, ast.ImportFrom)):
                 self.helpers |= {name for name, module in _imported(node) if _is_helper(module)}
             elif isinstance(node, (ast.Assign, ast.FunctionDef, ast.ClassDef)):
-                self.texts |= dict.fromkeys(bound_names([node]), _shown(node))
+                text = without_docstrings(ast.get_source_segment(source, node) or "")
+                self.texts |= dict.fromkeys(bound_names([node]), text)
 
     def needed(self, code: str, known: set[str]) -> tuple[str, ...] | None:
-        """Return the definitions that a call needs, in order; None if they are too long to print.
+        """Return the definitions that a call needs, in order; None if they cannot be printed.
 
+        They are too long, or one of them rests on what only test cells use.
         known: the names of the lesson's exercises.
         """
         found: dict[str, str] = {}
@@ -62,20 +65,11 @@ class Definitions:
         shown = tuple(dict.fromkeys(text for name, text in self.texts.items() if name in found))
         lines = "\n".join(shown)
         fit = len(lines) <= MOST_TEXT and lines.count("\n") < MOST_LINES
-        return shown if fit else None
+        return shown if fit and not self.uses_helper(lines) else None
 
     def uses_helper(self, code: str) -> bool:
         """Return True if a call uses a helper of test cells."""
         return bool(used_names(ast.parse(code).body) & self.helpers)
-
-
-def _shown(node: ast.stmt) -> str:
-    """Return a definition's code without its docstring."""
-    if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(node):
-        body = node.body[1:] or [ast.Pass()]
-        node = ast.parse(ast.unparse(node)).body[0]
-        node.body = body  # type: ignore[attr-defined]
-    return ast.unparse(node)
 
 
 def _imported(node: ast.Import | ast.ImportFrom) -> list[tuple[str, str]]:

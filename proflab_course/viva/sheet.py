@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from proflab_course.viva.changes import changes
+from proflab_course.viva.entries import without_docstrings
 from proflab_course.viva.execute import Notebook, Run, Sandbox
 from proflab_course.viva.inputs import Input
 from proflab_course.viva.questions import (
@@ -28,7 +29,7 @@ from proflab_course.viva.questions import (
     value_questions,
 )
 from proflab_course.viva.seen import Outcome, is_readable
-from proflab_course.viva.variants import Known, without_docstrings
+from proflab_course.viva.variants import Known
 
 PATTERN: tuple[Kind, ...] = ("value", "tell", "change", "tell")
 QUESTIONS, LEAST_EXERCISES = 4, 3

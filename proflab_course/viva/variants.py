@@ -27,7 +27,7 @@ from proflab.lesson.names import bound_names, used_names
 from proflab.lesson.statements import KNOWN
 from proflab_course.course.files import replace_file
 from proflab_course.course.layout import Course, CourseError
-from proflab_course.viva.entries import whole_code
+from proflab_course.viva.entries import whole_code, without_docstrings
 from proflab_course.viva.execute import Notebook, Run, Sandbox
 from proflab_course.viva.inputs import Input
 from proflab_course.viva.seen import Outcome
@@ -143,18 +143,6 @@ def _runs_with(code: str, names: Set[str]) -> bool:
     """Return True if code uses no name but these, its own and Python's."""
     nodes = ast.parse(code).body
     return used_names(nodes) <= bound_names(nodes) | names | KNOWN
-
-
-def without_docstrings(code: str) -> str:
-    """Return Python without its functions' docstrings and without empty lines."""
-    drop: set[int] = set()
-    for node in ast.walk(ast.parse(code)):
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(node):
-            first = node.body[0]
-            if len(node.body) > 1:
-                drop |= {*range(first.lineno, (first.end_lineno or first.lineno) + 1)}
-    lines = code.splitlines()
-    return "\n".join(s for n, s in enumerate(lines, 1) if n not in drop and s.strip())
 
 
 # ── what they return ─────────────────────────────────────────────────────────────────────────
