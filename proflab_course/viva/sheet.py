@@ -264,9 +264,10 @@ def _picked(candidates: Candidates, order: Sequence[str], number: int, most: int
     for kind in rarity:
         for slot in [n for n in range(number) if wanted[n] == kind]:
             take(slot, [kind], _unused(order, slots))
-    for slot in empty():
-        if wanted[slot] not in {q.kind for q in slots if q is not None}:
-            take(slot, [wanted[slot]], _again(order, slots, most))
+    for kind in rarity:
+        for slot in [n for n in empty() if wanted[n] == kind]:
+            if kind not in {q.kind for q in slots if q is not None}:
+                take(slot, [kind], _again(order, slots, most))
     for slot in empty():
         take(slot, [wanted[slot], *rarity], _unused(order, slots))
     if empty():

@@ -71,8 +71,8 @@ def asked(lesson, sandbox, cells):
 
 def test_one_exercise_alone_is_asked_about_in_every_way(tmp_path):
     lesson = lesson_with(tmp_path, VARIANTS)
-    cells = {"fence": lesson.solutions["fence"]}
-    chosen = choose(asked(lesson, Local(), cells), {"fence": 20.0}, {})
+    cells = {"rectangle": lesson.solutions["rectangle"]}
+    chosen = choose(asked(lesson, Local(), cells), {"rectangle": 30.0}, {})
     assert len(chosen) == 4 and {q.kind for q in chosen} == {"change", "tell", "value"}
     assert missing_kinds(chosen, 4) == ""
 
