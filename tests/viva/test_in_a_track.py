@@ -71,8 +71,10 @@ def asked(lesson, sandbox, cells):
 
 def test_one_exercise_alone_is_asked_about_in_every_way(tmp_path):
     lesson = lesson_with(tmp_path, VARIANTS)
-    cells = {"rectangle": lesson.solutions["rectangle"]}
-    chosen = choose(asked(lesson, Local(), cells), {"rectangle": 30.0}, {})
+    source = next(c for c in lesson.key.cells if c.grade_id == "test_fence").master
+    source.source += "".join(f"\n# viva: fence({n}, {2 * n + 1})" for n in range(1, 7))
+    cells = {"fence": lesson.solutions["fence"]}
+    chosen = choose(asked(lesson, Local(), cells), {"fence": 20.0}, {})
     assert len(chosen) == 4 and {q.kind for q in chosen} == {"change", "tell", "value"}
     assert missing_kinds(chosen, 4) == ""
 
