@@ -33,8 +33,9 @@ def program_notes(course: Course, names: Iterable[str], made: Path) -> list[str]
 
     made: the folder with the lessons' folders.
     """
+    what = "its program is another one than in source/, by which hand-ins are graded"
     return [
-        f"{name}: its program is another one than in source/, by which hand-ins are graded: {_SAME}"
+        f"{name}: {what}: {_SAME}, or hand out release/{name} of this course"
         for name in names
         if _other_program(course, name, made)
     ]
@@ -77,8 +78,7 @@ def _other_program(course: Course, name: str, folder: Path) -> bool:
     module = course.module(name).parent
     if not (module / draw.FILE).exists():
         return False
-    source = course.source(name).parent
-    files = [path.name for path in module.glob("*.py") if path.name != draw.FILE]
+    source, files = course.source(name).parent, draw.drawn(module, bytes(1)).files
     return any(
         (source / each).exists() and (source / each).read_bytes() != path.read_bytes()
         for each in files

@@ -62,7 +62,9 @@ class Input:
 
     @property
     def is_small(self) -> bool:
-        """Return True if all its numbers are at hand: none above 200, no power."""
+        """Return True if it is written for the sheet, or has no number above 200 and no power."""
+        if self.written:
+            return True
         nodes = list(ast.walk(ast.parse(self.text)))
         powers = any(isinstance(node, ast.Pow) for node in nodes)
         return not powers and all(abs(n.value) <= _MOST_BY_HAND for n in nodes if _is_number(n))
