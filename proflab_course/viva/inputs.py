@@ -67,7 +67,9 @@ class Input:
             return True
         nodes = list(ast.walk(ast.parse(self.text)))
         powers = any(isinstance(node, ast.Pow) for node in nodes)
-        return not powers and all(abs(n.value) <= _MOST_BY_HAND for n in nodes if _is_number(n))
+        values = [node.value for node in nodes if isinstance(node, ast.Constant)]
+        numbers = [value for value in values if isinstance(value, (int, float))]
+        return not powers and all(abs(number) <= _MOST_BY_HAND for number in numbers)
 
 
 def exercises(key: Key) -> dict[str, float]:
@@ -109,10 +111,6 @@ def _without_helpers(inputs: list[Input], definitions: Definitions) -> list[Inpu
     """Return the inputs without helpers of test cells, or all where those are too few."""
     plain = [i for i in inputs if not definitions.uses_helper(i.text)]
     return plain if sum(not i.error for i in plain) >= _ENOUGH else inputs
-
-
-def _is_number(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and type(node.value) in (int, float)
 
 
 def _mentions(one: Input, exercise: str) -> bool:
