@@ -84,7 +84,13 @@ def run(*words):
     assert main([*words]) == 0, words
 
 
-@pytest.fixture(scope="module", params=CLASSES, ids=lambda each: each.track)
+def as_parameter(each):
+    """Return a class as a test's parameter; the capstone's races take minutes."""
+    marks = [pytest.mark.soak] if each.track == "capstone" else []
+    return pytest.param(each, id=each.track, marks=marks)
+
+
+@pytest.fixture(scope="module", params=map(as_parameter, CLASSES))
 def taken(request, tmp_path_factory):
     """A class's course, built, with two hand-ins that are graded: (class, course)."""
     each = request.param
