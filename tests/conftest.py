@@ -36,6 +36,8 @@ LONGEST_FIRST = (
     "test_binder.py",
     "test_standalone.py",
     "test_lesson_drafts.py",
+    "test_every_track.py",
+    "test_everything.py",
     "test_course_tracks.py",
     "test_write_a_lesson.py",
     "test_build_failures.py",

@@ -25,6 +25,7 @@ from proflab_course.assemble.fill import GIVEN
 from proflab_course.assemble.gather import gather
 from proflab_course.build.leaks import leaks
 from proflab_course.build.make import Audit, Plan, make, workplace
+from proflab_course.build.redrawn import program_notes, refuse_other_orders
 from proflab_course.build.sections import sections
 from proflab_course.course.dates import Dates, Extension
 from proflab_course.course.layout import Course, CourseError
@@ -47,22 +48,24 @@ def class_tree(
     audit: Audit = "full",
     track: str | None = None,
     notes: list[str] | None = None,
+    seed: int | None = None,
 ) -> list[str]:
     """Make the tree in `output`, which must be new or empty; returns the lessons in it.
 
     through: the number of its last lesson; None: all. track: by name; None: the course's own.
-    notes: gets sentences for the author of a track.
+    notes: gets sentences for the author of a track. seed: that of source/, if it was drawn.
+
+    Raises CourseError where options stand in another order than in source/.
     """
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise CourseError(f"{output} is not empty: give -o a new folder, nothing is overwritten")
     _refuse_unknown(course, through)
-    plan = Plan.read(course, track=track)
+    plan = Plan.read(course, seed=seed, track=track)
     names = [name for name in plan.wanted if through is None or is_upto(name, through)]
     if not names:
         raise CourseError(f"--through {through}: the track begins with {plan.wanted[0]}")
+    refuse_other_orders(plan, names)
     plan.wanted = names
-    if notes is not None:
-        notes += plan.notes
     output = output.resolve()
     output.parent.mkdir(parents=True, exist_ok=True)
     with workplace(output.parent) as work:
@@ -71,6 +74,7 @@ def class_tree(
         tree = work / "tree"
         tree.mkdir()
         (work / "release").rename(tree / "release")
+        plan.notes += program_notes(course, names, tree / "release")
         if any(taken.title for taken in plan.taken.values()):
             _write_given(plan, tree / "release")
         _copy_course_files(course.root, tree)
@@ -83,6 +87,8 @@ def class_tree(
         if output.exists():
             output.rmdir()
         tree.rename(output)
+    if notes is not None:
+        notes += plan.notes
     return names
 
 

@@ -15,15 +15,16 @@ from pathlib import Path
 from proflab.lesson.mine import FILE as MINE
 from proflab_course.build.by_student import students_of, write_students
 from proflab_course.build.class_tree import class_tree, extension_notes
-from proflab_course.build.draw import secret_of
 from proflab_course.build.inventory import build_inventory, write_list
 from proflab_course.build.limits import excess_lines, sizes_table
-from proflab_course.build.make import IGNORED, STEPS, Audit, Plan, make, workplace
+from proflab_course.build.make import IGNORED, STEPS, USE, Audit, Plan, make, workplace
 from proflab_course.build.policy import policy_notes
+from proflab_course.build.redrawn import redrawn_note
 from proflab_course.build.tracks import read_tracks, track_points
 from proflab_course.course.inventory import HALVES, NAME
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import read_module
+from proflab_course.course.secret import PLACE, course_secret, seeded_key
 from proflab_course.course.tracks import PUBLIC, Tracks
 from proflab_course.course.words import few
 
@@ -39,7 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--check",
         action="store_true",
-        help="change nothing; fail if a generated file is out of step",
+        help="change nothing; fail if a generated file is out of step, or with --track if a lesson "
+        "of the track cannot be built",
     )
     parser.add_argument(
         "--through", metavar="N", help="make a separate tree for a class at lesson N"
@@ -58,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--seed",
         type=int,
         metavar="N",
-        help="draw other inputs for the hidden cases that a lesson lets vary",
+        help="draw hidden cases that may vary, and the order of options, by N and private/secret",
     )
     parser.add_argument(
         "--per-student",
@@ -99,26 +101,30 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.sizes:
         print(sizes(course, arguments.lessons, arguments.track))
         return 0
+    if arguments.check and arguments.track and not arguments.output and not arguments.through:
+        return _check_track(course, arguments)
     if bool(arguments.through or arguments.track) != bool(arguments.output):
-        raise CourseError("--through N or --track NAME and -o FOLDER go together")
+        what = "--through N or --track NAME and -o FOLDER go together"
+        raise CourseError(f"{what}; --check --track NAME tries a track without it")
     if NAME in arguments.lessons:
         return _inventory(course, arguments)
     if arguments.output and arguments.lessons:
         what = "--track NAME takes the track's lessons"
         what = "--through N takes all lessons up to N" if arguments.through else what
         raise CourseError(f"{what}: do not name a lesson")
-    if arguments.output and arguments.seed is not None:
-        raise CourseError("--seed N is for the hidden cases in source/: leave it out with -o")
     if arguments.output:
-        through, track = arguments.through, arguments.track
+        through, track, seed = arguments.through, arguments.track, arguments.seed
         notes: list[str] = []
-        lessons = class_tree(course, through, arguments.output, arguments.audit, track, notes)
+        lessons = class_tree(course, through, arguments.output, arguments.audit, track, notes, seed)
         print(f"{arguments.output}: {', '.join(lessons)}")
         for sentence in [*notes, *extension_notes(course, lessons), *policy_notes(course)]:
             print(f"note: {sentence}")
         return 0
     if arguments.per_student is not None:
         return _per_student(course, arguments)
+    if arguments.check and arguments.seed is not None and not (course.root / PLACE).exists():
+        what = f"--check --seed compares with what was drawn from {PLACE}, which is missing"
+        raise CourseError(f"{what}: put your copy of it back")
     if arguments.check:
         differences = check(course, arguments.lessons, arguments.audit, arguments.seed)
         return _report_check(differences)
@@ -130,6 +136,16 @@ def run(arguments: argparse.Namespace) -> int:
     for path in strangers(course):
         print(f"note: {path} does not come from modules/; delete it if it is no longer needed")
     _tell_former(course, arguments.remove_former)
+    return 0
+
+
+def _check_track(course: Course, arguments: argparse.Namespace) -> int:
+    """Make and audit a track's lessons, all or those that are named, and keep nothing of them."""
+    plan = Plan.read(course, arguments.lessons, arguments.seed, arguments.track)
+    with workplace(course.root) as work:
+        if failed := make(plan, work, arguments.audit):
+            raise CourseError("\n".join(failed.values()))
+    print(f"track {arguments.track}: {', '.join(plan.wanted)} can be built")
     return 0
 
 
@@ -152,8 +168,9 @@ def _per_student(course: Course, arguments: argparse.Namespace) -> int:
         raise CourseError("--per-student ROSTER takes one lesson: name it before the option")
     name = course.lesson(arguments.lessons[0])
     students = students_of(course, name, arguments.per_student)
-    secret, notes = secret_of(course.root, arguments.seed), list[str]()
-    build(course, [name], arguments.audit, arguments.seed, notes, secret)
+    seed, notes = arguments.seed, list[str]()
+    secret = course_secret(course.root) if seed is None else seeded_key(course.root, USE, seed)
+    build(course, [name], arguments.audit, seed, notes, secret)
     write_students(course, name, students, secret)
     print(f"source/{name} and release/{name} are made from modules/{name}")
     print(f"private/by_student: a folder with {name} for each of {len(students)} students")
@@ -220,6 +237,8 @@ def build(
         if notes is not None:
             notes += plan.notes
         made = [name for name in plan.wanted if name not in failed]
+        if notes is not None:
+            notes += redrawn_note(plan, made, work / "source")
         _swap(course.root, work, [f"{step}/{name}" for name in made for step in STEPS])
     if failed:
         made_too = f"\nmade: {', '.join(made)}" if made else ""

@@ -58,11 +58,12 @@ def for_track(concepts: Iterable[Concept], whole: Lesson, taken: Taken) -> list[
 
 
 def add_concepts(
-    lesson: Lesson, concepts: list[Concept], seed: int | None, points: bool = False
+    lesson: Lesson, concepts: list[Concept], key: bytes | None, points: bool = False
 ) -> Lesson:
     """Return a copy of the lesson with a block of questions above its essay or its Summary.
 
-    points: whether each right answer is a point beside the lesson's own.
+    key: draws the order of options; without one, it is the file's. points: whether each right
+    answer is a point beside the lesson's own.
     """
     notebook = NotebookNode(lesson.notebook, cells=list(_cut_before_end(lesson)))
     made = Lesson(lesson.name, lesson.place, notebook)
@@ -71,7 +72,7 @@ def add_concepts(
         timed = any(section.minutes is not None for section in sections(made))
         # Hidden blocks of the lesson may share one copy only while no later cell binds their names.
         names = ["choice"] if _imports(lesson, "expect") else ["choice", "expect"]
-        notebook.cells[where:where] = _block(concepts, seed, timed, points, names)
+        notebook.cells[where:where] = _block(concepts, key, timed, points, names)
         set_cell_ids(notebook)
     return made
 
@@ -118,9 +119,9 @@ def _cut_before_end(lesson: Lesson) -> Iterator[NotebookNode]:
 
 
 def _block(
-    concepts: list[Concept], seed: int | None, timed: bool, points: bool, names: list[str]
+    concepts: list[Concept], key: bytes | None, timed: bool, points: bool, names: list[str]
 ) -> Iterator[NotebookNode]:
-    texts = [_text(concept, concept.order(seed)) for concept in concepts]
+    texts = [_text(concept, concept.order(key)) for concept in concepts]
     minutes = f" · {_minutes(texts)} min" if timed else ""
     count = _COUNT[len(concepts)]
     earn = (
@@ -132,9 +133,9 @@ def _block(
     yield _code(IMPORTS, f"from proflab.lesson import {', '.join(names)}", locked=True)
     for concept, text in zip(concepts, texts, strict=True):
         yield _locked_text(concept, text)
-        answer = f'{SOLUTION[0]}\n{concept.name} = "{_shown(concept, seed)[concept.key]}"'
+        answer = f'{SOLUTION[0]}\n{concept.name} = "{_shown(concept, key)[concept.key]}"'
         yield _code(concept.name, f"{answer}\n{SOLUTION[1]}", solution=True)
-        source = _test(concept, _shown(concept, seed))
+        source = _test(concept, _shown(concept, key))
         yield _code(concept.test, source, grade=True, locked=True, points=0)
 
 
@@ -159,9 +160,9 @@ def _text(concept: Concept, order: str) -> str:
     return "\n".join(lines).replace("$", r"\$")  # two prices would be a formula
 
 
-def _shown(concept: Concept, seed: int | None) -> Mapping[str, str]:
+def _shown(concept: Concept, key: bytes | None) -> Mapping[str, str]:
     """Return the letter that a class sees for each letter of the file."""
-    return dict(zip(concept.order(seed), LETTERS, strict=True))
+    return dict(zip(concept.order(key), LETTERS, strict=True))
 
 
 def _test(concept: Concept, shown: Mapping[str, str]) -> str:

@@ -4,14 +4,13 @@ A lesson's folder may hold `draw.py`, which the build runs and copies nowhere. I
 `drawn(number, shuffled, student)` returns the files to write beside the notebook, as text by name,
 by a hidden race's label the shapes of its inputs, and by an exercise's name the body that solves
 it, where the lesson's own does not solve what is drawn. number(low, high, *words) and
-shuffled(items, *words) are decided by the seed, or the course's secret, and the words. What full
-marks cost follows from the solution.
+shuffled(items, *words) are decided by the course's secret, the seed where there is one, and the
+words. What full marks cost follows from the solution.
 """
 
 from __future__ import annotations
 
 import ast
-import hashlib
 import re
 import runpy
 import textwrap
@@ -23,7 +22,7 @@ from typing import Any
 from proflab_course.build.trial import execute, solved_run
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import Cell, Lesson
-from proflab_course.course.secret import course_secret, draw, shuffled
+from proflab_course.course.secret import draw, shuffled
 
 FILE = "draw.py"
 _ABOVE = (
@@ -44,13 +43,6 @@ class Drawn:
     files: Mapping[str, str]
     shapes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     solutions: Mapping[str, str] = field(default_factory=dict)
-
-
-def secret_of(root: Path, seed: int | None) -> bytes:
-    """Return what draws are made from: the seed, or without one the course's secret."""
-    if seed is None:
-        return course_secret(root)
-    return hashlib.sha256(f"seed {seed}".encode()).digest()
 
 
 def drawn(folder: Path, secret: bytes, student: str = "") -> Drawn:

@@ -69,6 +69,7 @@ from proflab_course.course.jobs import default_jobs
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import Lesson, notebook_text, read_module, read_notebook
 from proflab_course.course.release_stamp import STAMP, make_stamp
+from proflab_course.course.secret import seeded_key
 from proflab_course.course.settings import read_settings
 from proflab_course.course.tracks import DEFAULT, Track, Tracks
 from proflab_course.course.tracks import PUBLIC as TRACKS
@@ -76,6 +77,7 @@ from proflab_course.grading.answer_key import released_from
 from proflab_course.grading.races import COSTS, METADATA
 
 STEPS = ("source", "release")
+USE = "build"  # of what a seed draws
 IGNORED = {"__pycache__", ".ipynb_checkpoints"}
 Audit = Literal["static", "full"]
 _BUILT_TITLE = """\
@@ -104,7 +106,8 @@ class Plan:
     figures: what the wanted lessons ask of their readers, before the build adds to them.
     concepts: the questions of each lesson, all that are written; concept_points: whether they earn.
     lock: whether a demo cell waits for its reader's guess. varies: whether hidden cases have other
-    numbers for this class or each of its students.
+    numbers for this class or each of its students. key: what hidden cases and the order of options
+    are drawn from, None if they are as written; secret: what a lesson's draw.py draws from.
     notes: sentences for the instructor, which stop nothing.
     """
 
@@ -123,7 +126,7 @@ class Plan:
     concept_points: bool = False
     lock: bool = False
     varies: bool = False
-    seed: int | None = None
+    key: bytes | None = None
     secret: bytes | None = None
     notes: list[str] = field(default_factory=list)
 
@@ -167,10 +170,9 @@ class Plan:
         if other := [name for name in chosen if name not in in_track]:
             what = f"the track {taken_track.name} does not have {other[0]}"
             raise CourseError(f"{what} (it has {', '.join(taken_track.lessons)})")
-        plan = cls(course, {}, lessons, chosen, taken_track, tracks, milestones, seed=seed)
-        plan.secret = (
-            draw.secret_of(course.root, seed) if secret is None and seed is not None else secret
-        )
+        plan = cls(course, {}, lessons, chosen, taken_track, tracks, milestones)
+        plan.key = None if seed is None else seeded_key(course.root, USE, seed)
+        plan.secret = plan.key if secret is None else secret
         plan.policy = chosen_policy(course.root)
         settings = read_settings(course.root)
         plan.concepts = concepts
@@ -228,14 +230,14 @@ class Plan:
             _raise(list(concept_mistakes(concepts, whole, f"modules/{whole.name}/{CONCEPTS}")))
             if taken is not None and concepts:
                 kept = for_track(concepts, whole, taken)
-                lesson = add_concepts(taken.lesson, kept, self.seed, self.concept_points)
+                lesson = add_concepts(taken.lesson, kept, self.key, self.concept_points)
                 self.taken[whole.name] = replace(taken, lesson=lesson)
 
     def orders(self, lesson: Lesson) -> dict[str, str]:
         """Return the letters of each question of a lesson in the order that the class sees."""
         there = {cell.name for cell in lesson.named("answer")}
         concepts = self.concepts[lesson.name]
-        return {each.id: each.order(self.seed) for each in concepts if each.name in there}
+        return {each.id: each.order(self.key) for each in concepts if each.name in there}
 
     def _limit(self, lesson: Lesson) -> None:
         """Measure a lesson, and hold it to the limits if it is limited and in the default track."""
@@ -327,8 +329,8 @@ def _make_release(plan: Plan, lesson: Lesson, work: Path) -> NotebookNode:
         plan.policy.write(source)
     plan.notes += lesson_notes(plan.course, lesson, plan.whole)
     if plan.varies:
-        plan.notes += filter(None, [vary_sentence(lesson, plan.seed)])
-    vary_cases(lesson, plan.seed, source)
+        plan.notes += filter(None, [vary_sentence(lesson, plan.key is not None)])
+    vary_cases(lesson, plan.key, source)
     place = plan.course.module(lesson.name).parent
     if plan.secret is not None and (place / draw.FILE).exists():
         races = draw.draw_lesson(lesson, place, source, plan.secret)

@@ -24,6 +24,7 @@ from proflab_course.course.notebook import (
     replace_regions,
 )
 
+EXTEND = "extend"
 _REGION = {"test": HIDDEN, "manual": MARK_SCHEME}
 
 
@@ -36,7 +37,7 @@ def apply_overlay(lesson: Lesson, path: Path) -> None:
     """Change the lesson's cells by its overlay; do nothing where there is none.
 
     Raises CourseError for a cell that the lesson does not have, one that may not be overlaid, one
-    that is there twice, and one that is not just one region.
+    that is there twice, one with another tag than `extend`, and one that is not just one region.
     """
     if not path.exists():
         return
@@ -53,8 +54,13 @@ def apply_overlay(lesson: Lesson, path: Path) -> None:
         if private.name in seen:
             raise CourseError(f"{private.where}: the cell is there twice; put both into one")
         seen.add(private.name)
+        if unknown := [tag for tag in private.tags if tag != EXTEND]:
+            raise CourseError(
+                f'{private.where}: the tag "{unknown[0]}" says nothing here; write '
+                f'tags=["{EXTEND}"] to keep the public cases, or no tag to replace them'
+            )
         own = _only_region(private, _REGION[public.role])
-        public.node.source = _changed(public, own, extend="extend" in private.tags)
+        public.node.source = _changed(public, own, extend=EXTEND in private.tags)
 
 
 def _read(path: Path, lesson: str, place: str) -> list[Cell]:

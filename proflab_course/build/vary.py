@@ -1,7 +1,8 @@
 """`proflab build --seed N`: other inputs in the hidden cases that a lesson lets vary.
 
 With a seed, each number that a `# vary:` names (`course/variants.py`) is another one, the same for
-the same seed, and the solution says what to expect. Without one, the comments are only read.
+the same seed and course's secret, and the solution says what to expect. Without one, the comments
+are only read.
 """
 
 from __future__ import annotations
@@ -18,19 +19,18 @@ from proflab_course.grading.solved_values import solved_values
 _CLASS = "class"
 
 
-def vary_cases(lesson: Lesson, seed: int | None, folder: Path) -> None:
-    """Change the lesson's hidden cases by the seed; without one, see whether each comment is clear.
+def vary_cases(lesson: Lesson, key: bytes | None, folder: Path) -> None:
+    """Draw the lesson's hidden cases; without a key, see whether each comment is clear.
 
-    folder: holds its built.py and files.
+    key: what they are drawn from (`course/secret.py`). folder: holds its built.py and files.
 
     Raises CourseError for a comment that is not clear, for a case that cannot vary, and where the
     solution returns no plain value.
     """
     cells = varying_cells(lesson)
-    if seed is None or not cells:
+    if key is None or not cells:
         return
-    secret = f"seed {seed}".encode()
-    drawn = {name: _drawn(cell, found, secret) for name, (cell, found) in cells.items()}
+    drawn = {name: _drawn(cell, found, key) for name, (cell, found) in cells.items()}
     asked = {(_CLASS, name): found.asked(drawn[name]) for name, (_, found) in cells.items()}
     replies = solved_values(make_key(lesson.name, lesson.notebook), folder, asked)
     for name, (cell, found) in cells.items():
@@ -59,9 +59,9 @@ def varying_cells(lesson: Lesson) -> dict[str, tuple[Cell, Varying]]:
     return found
 
 
-def _drawn(cell: Cell, found: Varying, secret: bytes) -> Edits:
+def _drawn(cell: Cell, found: Varying, key: bytes) -> Edits:
     try:
-        return found.drawn(secret, _CLASS, "")
+        return found.drawn(key, "hidden cases")
     except VaryError as error:
         raise CourseError(f"{cell.where}, {error}") from None
 
@@ -75,15 +75,15 @@ def count_varying(lesson: Lesson) -> tuple[int, int, int]:
     return vary, values, len(answers) - values
 
 
-def vary_sentence(lesson: Lesson, seed: int | None) -> str:
+def vary_sentence(lesson: Lesson, drawn: bool) -> str:
     """Return how many of the lesson's hidden cases may vary, or have been drawn."""
     vary, values, others = count_varying(lesson)
     if not values:
         return ""
-    how = "vary" if seed is None else "drawn"
+    how = "drawn" if drawn else "vary"
     told = f"{lesson.name}: {vary} of {values} hidden cases {how}"
     if others:
         told += f", and {others} of errors, bounds or races stay"
-    if seed is None or vary:
+    if not drawn or vary:
         return told
     return f"{told}: write cases of your own into private/{lesson.name}.py"

@@ -21,7 +21,6 @@ fixed = []              # letters that stay last when options are put in another
 
 from __future__ import annotations
 
-import random
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -30,6 +29,7 @@ from typing import Any
 
 from proflab.lesson.concepts import LETTERS
 from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.secret import shuffled
 from proflab_course.course.toml_table import parse_toml, refuse_unknown
 
 FILE = "concepts.toml"
@@ -87,13 +87,12 @@ class Concept:
         """The question's number as a page has it: "07.2"."""
         return self.id.replace("_", ".")
 
-    def order(self, seed: int | None) -> str:
-        """Return the letters in the order in which a class built with this seed sees them."""
-        if seed is None:
+    def order(self, key: bytes | None) -> str:
+        """Return the letters in the order that a key draws; without one, in the file's."""
+        if key is None:
             return LETTERS
         free = [letter for letter in LETTERS if letter not in self.fixed]
-        random.Random(f"{seed} {self.id}").shuffle(free)
-        return "".join([*free, *self.fixed])
+        return "".join([*shuffled(key, "options", self.id, items=free), *self.fixed])
 
     def secrets(self) -> list[str]:
         """Return the sentences that no student may see before grading: slips, and the why."""

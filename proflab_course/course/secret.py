@@ -1,7 +1,9 @@
 """Keep the course's secret, private/secret, and draw whole numbers from it that nobody can guess.
 
 The same secret and words give the same number on every machine and in every version of Python, so
-that what was drawn for a student need not be stored.
+that what was drawn for a student need not be stored. All that a course draws follows from this one
+secret by HMAC, with words for each use; a `--seed` is a further word. So whatever students see of
+what was drawn, they can compute nothing else from it, not even the seed.
 """
 
 from __future__ import annotations
@@ -56,9 +58,17 @@ def _make(path: Path) -> None:
         os.unlink(name)
 
 
+def seeded_key(root: Path, use: str, seed: int) -> bytes:
+    """Return the 32 bytes that a command's `--seed` draws from: the secret decides them as well.
+
+    use: what is drawn, such as "build"; the same seed draws something else for another use.
+    """
+    return _hmac(course_secret(root), "key", use, f"seed {seed}")
+
+
 def digest(secret: bytes) -> str:
     """Return sixteen hexadecimal digits that tell secrets apart and do not give them away."""
-    return hmac.new(secret, b"digest", hashlib.sha256).hexdigest()[:16]
+    return _hmac(secret, "digest").hex()[:16]
 
 
 def draw(secret: bytes, *words: str, low: int, high: int) -> int:
@@ -71,10 +81,7 @@ def draw(secret: bytes, *words: str, low: int, high: int) -> int:
     """
     if low > high:
         raise ValueError(f"there is no whole number from {low} to {high}")
-    if any("\0" in word for word in words):
-        raise ValueError("a word holds a NUL, which would make it two")
-    message = "\0".join(words).encode()
-    value = int.from_bytes(hmac.new(secret, message, hashlib.sha256).digest()[:16], "big")
+    value = int.from_bytes(_hmac(secret, *words)[:16], "big")
     return low + value % (high - low + 1)
 
 
@@ -85,3 +92,9 @@ def shuffled(secret: bytes, *words: str, items: Sequence[T]) -> list[T]:
         other = draw(secret, *words, f"place {last}", low=0, high=last)
         mixed[last], mixed[other] = mixed[other], mixed[last]
     return mixed
+
+
+def _hmac(secret: bytes, *words: str) -> bytes:
+    if any("\0" in word for word in words):
+        raise ValueError("a word holds a NUL, which would make it two")
+    return hmac.new(secret, "\0".join(words).encode(), hashlib.sha256).digest()

@@ -34,14 +34,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--seed",
         type=int,
         metavar="N",
-        help="with --exam: the numbers and the order of options are drawn from it",
+        help="with --exam: numbers, functions and the order of options are drawn by it",
     )
     parser.add_argument(
         "--write",
         nargs="+",
         default=[],
         metavar="EXERCISE",
-        help="with --exam: the functions to write (default: those that your track leaves out)",
+        help="with --exam: the functions to write (default: some that your track leaves out)",
     )
     parser.add_argument(
         "-o", "--output", type=Path, help="the folder for the pages (default: reports/)"
@@ -76,7 +76,7 @@ def _files(course: Course, lesson: str, arguments: argparse.Namespace) -> Files:
     if not arguments.exam:
         return _concepts(course, lesson, arguments)
     if arguments.seed is None:
-        what = "--exam draws numbers and the order of options from a seed: choose one"
+        what = "--exam draws numbers and the order of options by a seed: choose one"
         raise CourseError(f"{what}, --seed 4711, and keep it to yourself")
     from proflab_course.questions.exam import exam_pages
 

@@ -1,14 +1,14 @@
 """Make an examination on paper from what a lesson has: calls to work out, questions, functions.
 
-Numbers of the calls and the order of options are drawn from a seed. The functions to write are the
-exercises that the class's track leaves out. A page with the keys goes to those who mark.
+Numbers of the calls and the order of options are drawn by a seed and the course's secret, and are
+others than those of a build with this seed. The functions to write are among the exercises that
+the class's track leaves out. A page with the keys goes to those who mark.
 """
 
 from __future__ import annotations
 
 import ast
 import math
-import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,12 +27,14 @@ from proflab_course.course.notebook import (
     read_module,
     replace_regions,
 )
+from proflab_course.course.secret import seeded_key, shuffled
 from proflab_course.course.test_cells import split
 from proflab_course.course.tracks import Tracks
 from proflab_course.questions.concepts import Asked
 from proflab_course.questions.pages import Files, page_title, render_page
 
 MOST_CALLS, MOST_CASES = 6, 5
+MOST_MINUTES = 90  # of an examination whose functions nobody chose
 _LEAST, _MOST = 50, 10**7  # results that are worth a calculation, and can be made by hand
 CALL_POINTS, QUESTION_POINTS = 2, 1
 CALL_MINUTES, QUESTION_MINUTES = 3, 2
@@ -94,8 +96,10 @@ class Exam:
 def exam_pages(course: Course, lesson: str, seed: int, wanted: Sequence[str] = ()) -> Files:
     """Yield the paper and the page with its keys.
 
-    seed: for numbers and orders. wanted: the exercises to be written; by default all that the
-    class's track leaves out. Raises CourseError for one that the lesson does not have.
+    seed: for numbers and orders. wanted: the exercises to be written; by default some that the
+    class's track leaves out, for MOST_MINUTES together.
+
+    Raises CourseError for an exercise that the lesson does not have.
     """
     exam = make_exam(course, lesson, seed, wanted)
     values = {"exam": exam, "title": page_title(lesson), "seed": seed}
@@ -108,7 +112,8 @@ def exam_pages(course: Course, lesson: str, seed: int, wanted: Sequence[str] = (
 
 
 def make_exam(course: Course, name: str, seed: int, wanted: Sequence[str] = ()) -> Exam:
-    """Return an examination on a lesson; the same seed gives the same one."""
+    """Return an examination on a lesson; the same seed and secret give the same one."""
+    key = seeded_key(course.root, "exam", seed)
     lesson = read_module(course.module(name), name)
     apply_overlay(lesson, overlay_path(course.root, name))
     exercises = [cell.name for cell in lesson.named("exercise")]
@@ -116,23 +121,36 @@ def make_exam(course: Course, name: str, seed: int, wanted: Sequence[str] = ()) 
     tracks = tracks and tracks.with_lessons({name: exercises})
     if unknown := sorted(set(wanted) - set(exercises)):
         raise CourseError(f"{name} has no exercise {unknown[0]}: it has {', '.join(exercises)}")
-    left_out = list(wanted) or (tracks.left_out(tracks.track(), name) if tracks else [])
+    asked = read_concepts(course, name)
+    room = MOST_MINUTES - CALL_MINUTES * MOST_CALLS - QUESTION_MINUTES * len(asked)
+    left_out = tracks.left_out(tracks.track(), name) if tracks else []
+    minutes = tracks.times[name].minutes if tracks else {}
+    written = list(wanted) or _fitting(shuffled(key, "tasks", name, items=left_out), minutes, room)
     before = {cell.name: _codes(cell) for cell in lesson.named("test")}
-    vary_cases(lesson, seed, course.source(name).parent)
-    concepts = [Asked(each, each.order(seed)) for each in read_concepts(course, name)]
+    vary_cases(lesson, key, course.source(name).parent)
+    concepts = [Asked(each, each.order(key)) for each in asked]
     return Exam(
         name,
-        tuple(_calls(lesson, before, left_out, random.Random(f"{seed} {name}"))),
+        tuple(_calls(lesson, before, written, key)),
         tuple(concepts),
-        tuple(_tasks(lesson, left_out, tracks)),
+        tuple(_tasks(lesson, written, tracks)),
     )
+
+
+def _fitting(names: Iterable[str], minutes: Mapping[str, int], room: int) -> list[str]:
+    """Return the exercises, as they come, that can be written in so many minutes together."""
+    found: list[str] = []
+    for name in names:
+        if sum(minutes[each] for each in (*found, name)) <= room:
+            found.append(name)
+    return found
 
 
 # ── calls to work out ────────────────────────────────────────────────────────────────────────
 
 
 def _calls(
-    lesson: Lesson, before: Mapping[str, set[str]], left_out: Iterable[str], rng: random.Random
+    lesson: Lesson, before: Mapping[str, set[str]], written: Iterable[str], key: bytes
 ) -> Iterator[Call]:
     """Yield for some exercises a call with drawn numbers, in the order of the lesson."""
     exercises = {cell.name: cell for cell in lesson.named("exercise")}
@@ -140,12 +158,12 @@ def _calls(
     for cell in lesson.named("test"):
         name = exercise_of(cell.name, exercises)
         for code, value in _plain_calls(cell, name, hidden=True):
-            if _is_number(value) and code not in before[cell.name] and name not in left_out:
+            if _is_number(value) and code not in before[cell.name] and name not in written:
                 found.setdefault(name, []).append((code, value))
-    chosen = rng.sample(sorted(found), min(MOST_CALLS, len(found)))
+    chosen = shuffled(key, "calls", lesson.name, items=sorted(found))[:MOST_CALLS]
     for name in (each for each in found if each in chosen):
         fit = [pair for pair in found[name] if _LEAST <= abs(pair[1]) < _MOST]
-        code, value = rng.choice(fit or found[name])
+        code, value = shuffled(key, "call", lesson.name, name, items=fit or found[name])[0]
         text = " ".join(next(iter(docstrings(exercises[name])), "").split("\n\n")[0].split())
         yield Call(_signature(exercises[name], name), text, code, _shown(value))
 

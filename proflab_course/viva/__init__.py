@@ -2,6 +2,7 @@
 
 command.py    `proflab viva`: sheets of a class, pools for platforms, marks back
 inputs.py     the calls that may be asked about, and draws of them
+definitions.py  what a call uses that the sheet prints, or that nobody can know
 entries.py    an entry of a cohort as a whole cell
 variants.py   known wrong solutions, and what they return
 changes.py    changes of one line of a function

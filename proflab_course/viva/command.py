@@ -8,6 +8,7 @@ fewer questions, and no other is concerned.
 from __future__ import annotations
 
 import argparse
+import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 import proflab_course.grading.lean  # noqa: F401  (first)
+from proflab.lesson.names import bound_names
 from proflab_course.course.csv_table import csv_text
 from proflab_course.course.exercises import exercise_of
 from proflab_course.course.files import replace_file
@@ -39,7 +41,7 @@ from proflab_course.viva.pool import as_csv, as_gift, as_qti
 from proflab_course.viva.questions import Draws, Question
 from proflab_course.viva.race_rows import race_rows
 from proflab_course.viva.rows import Row, rows
-from proflab_course.viva.sheet import QUESTIONS, Candidates, Sheet, choose, printed
+from proflab_course.viva.sheet import QUESTIONS, Candidates, Sheet, choose, missing_kinds, printed
 from proflab_course.viva.variants import Known, known_outcomes, read_variants
 
 _POOL_OF_EACH = 3  # questions of an exercise in a pool
@@ -151,7 +153,8 @@ class Lesson:
     @cached_property
     def variants(self) -> dict:
         """Return the known wrong solutions."""
-        return read_variants(self.course, self.key.name, self.solutions)
+        names = {name for text in self.solved.cells for name in _bound_in(text)}
+        return read_variants(self.course, self.key.name, self.solutions, names)
 
     @cached_property
     def solved(self) -> Notebook:
@@ -166,8 +169,20 @@ class Lesson:
         return known_outcomes(self.course, sandbox, self.solved, inputs, variants)
 
     def all_known(self, sandbox: Sandbox) -> dict[str, Known]:
-        """Return the same for all exercises."""
-        return {name: self.known(sandbox, name) for name in self.points}
+        """Return the same for all exercises; print a note on variants that do not run."""
+        found = {name: self.known(sandbox, name) for name in self.points}
+        for name, known in found.items():
+            if known.is_silent:
+                what = f"none of its {len(known.variants)} known wrong solutions returns anything"
+                print(f"note: {name}: {what}, so no question rests on them")
+        return found
+
+
+def _bound_in(cell: str) -> set[str]:
+    try:
+        return bound_names(ast.parse(cell).body)
+    except SyntaxError:  # a magic command
+        return set()
 
 
 def make_sheets(
@@ -245,8 +260,9 @@ def fill(
     asked = {q.exercise for q in sheet.questions if q.about_own_code}
     sheet.functions = [printed(name, code) for name, code in cells.items() if name in asked]
     own = sum(q.about_own_code for q in sheet.questions)
-    if own < number:
-        sheet.problem = f"Only {own} of {number} questions could be made from this hand-in."
+    few = f"Only {own} of {number} questions could be made from this hand-in."
+    told = [few if own < number else "", missing_kinds(sheet.questions, number)]
+    sheet.problem = " ".join(filter(None, told))
 
 
 def _lost_points(course: Course, key: Key) -> dict[str, dict[str, float]]:
@@ -288,7 +304,7 @@ def _write(lesson: Lesson, sheets: list[Sheet], folder: Path, arguments: argpars
     print(
         f"{folder}: {len(sheets)} sheets, {len(sheets) - len(short)} of them about own code alone"
     )
-    for sheet in short:
+    for sheet in filter(lambda sheet: sheet.problem, sheets):
         print(f"  {sheet.student}: {sheet.problem}")
     print(f"Next: proflab viva {lesson.key.name} --marks FILE, with columns student, q1, q2, …")
     return int(any(sheet.failed for sheet in sheets))
@@ -324,6 +340,9 @@ def _write_pool(
 ) -> int:
     questions = pool_questions(lesson, sandbox, str(arguments.seed))
     name = lesson.key.name
+    if not questions:
+        what = f"no question could be made about the solutions of {name}, so no pool was written"
+        raise CourseError(f"{what}: `proflab questions {name[:2]}` has its concept questions")
     data = as_gift(name, questions).encode() if arguments.gift else as_qti(name, questions)
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / (f"{name}.gift.txt" if arguments.gift else f"{name}.qti.zip")

@@ -3,7 +3,8 @@
 The calls stand in a lesson's test cells, in the examples of its docstrings, and in comments
 `# viva: call` of test cells, for exercises whose own calls are too long to be printed; lines that
 begin with `#` and three spaces go on with it. Statements before a call that it needs come with it.
-Calls of hidden cases are for after the deadline.
+Calls of hidden cases are for after the deadline. A reader works them out without a computer, so
+those with small numbers come first, and those that need a helper of test cells last.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import ast
 import copy
 import doctest
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,12 +21,15 @@ from proflab.lesson.names import bound_names, used_names
 from proflab_course.course.exercises import exercise_of
 from proflab_course.course.secret import draw
 from proflab_course.grading.answer_key import Key
+from proflab_course.viva.definitions import Definitions
 
 MOST_TEXT = 120  # characters of a call with its set-up
 DRAWS = 3
 MOST_CALLS = 10  # of an exercise, before draws
 _MOST_ERRORS = 2
+_ENOUGH = 3  # calls that need no helper of test cells: then none that does is asked about
 _SMALL = 20
+_MOST_BY_HAND, _REDUCED = 200, 64  # the largest number of a small call; reduced ones are below
 _WRITTEN = re.compile(r"^\s*# viva: (.+(?:\n\s*#   .+)*)$", re.M)
 _ZEROS = re.compile(r"(?<![\w.])(\d+?)(0{5,})\.0\b")
 _MANY_LINES = (ast.FunctionDef, ast.ClassDef, ast.For, ast.While, ast.With, ast.Try, ast.If)
@@ -35,7 +39,8 @@ _MANY_LINES = (ast.FunctionDef, ast.ClassDef, ast.For, ast.While, ast.With, ast.
 class Input:
     """Hold a call, an expression that uses the exercise, after its set-up statements.
 
-    hidden: of a hidden case; error: of a case that asks for an exception; written: for the sheet.
+    hidden: of a hidden case; error: of a case that asks for an exception; written: for the sheet;
+    given: definitions of the lesson's that it uses.
     """
 
     call: str
@@ -43,6 +48,7 @@ class Input:
     hidden: bool = False
     error: bool = False
     written: bool = False
+    given: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -53,6 +59,17 @@ class Input:
     def is_readable(self) -> bool:
         """Return True if it takes at most two lines and MOST_TEXT characters."""
         return len(self.text) <= MOST_TEXT and self.text.count("\n") <= bool(self.setup)
+
+    @property
+    def is_small(self) -> bool:
+        """Return True if it is written for the sheet, or has no number above 200 and no power."""
+        if self.written:
+            return True
+        nodes = list(ast.walk(ast.parse(self.text)))
+        powers = any(isinstance(node, ast.Pow) for node in nodes)
+        values = [node.value for node in nodes if isinstance(node, ast.Constant)]
+        numbers = [value for value in values if isinstance(value, (int, float))]
+        return not powers and all(abs(number) <= _MOST_BY_HAND for number in numbers)
 
 
 def exercises(key: Key) -> dict[str, float]:
@@ -69,7 +86,7 @@ def find_inputs(key: Key, exercise: str, hidden: bool = False) -> list[Input]:
 
     hidden: those of hidden cases, too; a call that is also visible is not hidden.
     """
-    names = exercises(key)
+    names, definitions = exercises(key), Definitions.of(key)
     found: list[Input] = []
     for cell in key.cells:
         if cell.kind == "test" and exercise_of(cell.grade_id, names) == exercise:
@@ -77,13 +94,23 @@ def find_inputs(key: Key, exercise: str, hidden: bool = False) -> list[Input]:
             found += _of_cases(key, cell.grade_id)
     found += _of_docstring(key.cell(exercise).master.source)
     found.sort(key=lambda i: (not i.written, i.hidden))
+    known = {cell.grade_id for cell in key.cells if cell.is_exercise}
     fit: dict[str, Input] = {}
     for each in found:
         if each.is_readable and (hidden or not each.hidden) and _mentions(each, exercise):
-            fit.setdefault(each.text, each)
-    once = list(fit.values())
+            given = definitions.needed(each.text, known)
+            if given is not None:
+                fit.setdefault(each.text, replace(each, given=given))
+    once = _without_helpers(list(fit.values()), definitions)
+    once.sort(key=lambda i: (not i.written, not i.is_small))
     errors = [i for i in once if i.error]
     return [i for i in once if not i.error][:MOST_CALLS] + errors[:_MOST_ERRORS]
+
+
+def _without_helpers(inputs: list[Input], definitions: Definitions) -> list[Input]:
+    """Return the inputs without helpers of test cells, or all where those are too few."""
+    plain = [i for i in inputs if not definitions.uses_helper(i.text)]
+    return plain if sum(not i.error for i in plain) >= _ENOUGH else inputs
 
 
 def _mentions(one: Input, exercise: str) -> bool:
@@ -225,19 +252,37 @@ def _only(node: ast.stmt, needed: set[str]) -> ast.stmt:
 def with_draws(inputs: Iterable[Input], secret: bytes, *words: str) -> list[Input]:
     """Return each input with up to DRAWS like it whose numbers were drawn; errors as they are.
 
-    A number below 20 moves by −2 to +3, another by a factor of ½ to 2, to two digits.
+    A number below 20 moves by −2 to +3, another by a factor of ½ to 2, to two digits. Of a call
+    with large numbers the first one like it has them halved until they are small.
     """
     found: dict[str, Input] = {}
     for each in inputs:
         found.setdefault(each.text, each)
-        for number in range(0 if each.error else DRAWS):
-            drawn = _drawn(each, secret, *words, each.text, str(number))
-            if drawn.is_readable:
-                found.setdefault(drawn.text, drawn)
+        if each.error:
+            continue
+        start = each if each.is_small else _with_numbers(each, lambda value, _: _halved(value))
+        others = [start] if start.text != each.text else []
+        for number in range(DRAWS - len(others)):
+            others.append(_drawn(start, secret, *words, each.text, str(number)))
+        for other in others:
+            if other.is_readable:
+                found.setdefault(other.text, other)
     return list(found.values())
 
 
 def _drawn(one: Input, secret: bytes, *words: str) -> Input:
+    return _with_numbers(one, lambda value, place: _moved(value, secret, *words, str(place)))
+
+
+def _halved(value: Any) -> Any:
+    """Return a whole number halved until it is small, so that small factors stay factors."""
+    while type(value) is int and abs(value) > _REDUCED:
+        value = int(value / 2)
+    return value
+
+
+def _with_numbers(one: Input, changed: Callable[[Any, int], Any]) -> Input:
+    """Return an input with its constants changed; `changed` gets each and its place, from 1."""
     place = 0
 
     def moved(code: str, mode: str) -> str:
@@ -252,7 +297,7 @@ def _drawn(one: Input, secret: bytes, *words: str) -> Input:
         for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and id(node) not in kept:
                 place += 1
-                node.value = _moved(node.value, secret, *words, str(place))
+                node.value = changed(node.value, place)
         return _text(tree)
 
     setup = tuple(moved(line, "exec") for line in one.setup)

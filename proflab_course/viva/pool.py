@@ -115,12 +115,26 @@ _ITEM = """\
           <outcomes>
             <decvar maxvalue="100" minvalue="0" varname="SCORE" vartype="Decimal"/>
           </outcomes>
-          <respcondition continue="No">
+{told}          <respcondition continue="No">
             <conditionvar><varequal respident="response1">{key}</varequal></conditionvar>
             <setvar action="Set" varname="SCORE">100</setvar>
           </respcondition>
         </resprocessing>
-      </item>
+{feedback}      </item>
+"""
+# What Canvas shows to an answer; `other` is any answer at all, and stands for the reason.
+_TELLS = """\
+          <respcondition continue="Yes">
+            <conditionvar>{answer}</conditionvar>
+            <displayfeedback feedbacktype="Response" linkrefid="{ident}_fb"/>
+          </respcondition>
+"""
+_FEEDBACK = """\
+        <itemfeedback ident="{ident}_fb">
+          <flow_mat>
+            <material><mattext texttype="text/html">{text}</mattext></material>
+          </flow_mat>
+        </itemfeedback>
 """
 _LABEL = """\
               <response_label ident="{ident}">
@@ -184,8 +198,20 @@ def _item(ident: str, lesson: str, q: Question) -> str:
         _LABEL.format(ident=name, text=escape(_option(q, option)))
         for name, option in zip(names, q.options, strict=True)
     )
+    answers = {
+        name: (f'<varequal respident="response1">{name}</varequal>', result)
+        for name, result in zip(names, q.results, strict=False)
+        if result
+    }
+    if q.note:
+        answers["general"] = ("<other/>", q.note)
     return _ITEM.format(
         ident=ident,
+        told="".join(_TELLS.format(ident=n, answer=answer) for n, (answer, _) in answers.items()),
+        feedback="".join(
+            _FEEDBACK.format(ident=n, text=escape(f"<p>{_prose(text)}</p>"))
+            for n, (_, text) in answers.items()
+        ),
         title=quoteattr(f"{lesson} {q.exercise}"),
         stem=escape(_html(q)),
         labels=labels,

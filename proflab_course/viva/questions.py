@@ -1,6 +1,7 @@
 """Make questions about a student's own function from what it and its variants return.
 
-value    What does your f return for this input? The options are what wrong solutions return.
+value    What does your f return for this input? The options are what wrong solutions return, or
+         what yours returns with a line changed.
 tell     Here is another f. For which of these inputs does yours return something else?
 change   One line of yours was changed, and f returns this now. Which change was it?
 
@@ -10,7 +11,7 @@ is asked, and whether exactly one option is right then.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Literal
@@ -60,6 +61,11 @@ class Question:
         return LETTERS[self.key]
 
     @property
+    def new_lines(self) -> int:
+        """Return how many lines of code its reader has not seen before."""
+        return len(self.text.splitlines())
+
+    @property
     def about_own_code(self) -> bool:
         """Return True if the question is about the student's function or race."""
         return self.kind != "row"
@@ -92,31 +98,51 @@ def _placed(key: object, others: Sequence, draws: Draws, *words: str) -> tuple[l
     return [items[n] for n in order], order.index(0)
 
 
-def _calls(one: Input) -> str:
-    return f"After `{'; '.join(one.setup)}`: what" if one.setup else "What"
+def _after(one: Input, rest: str, other: str) -> str:
+    """Return the beginning of a stem: what is given, the set-up, and how it goes on."""
+    given = "With the definitions below" if one.given else ""
+    setup = f"after `{'; '.join(one.setup)}`" if one.setup else ""
+    start = ", ".join(filter(None, (given, setup)))
+    return f"{start[0].upper()}{start[1:]}{rest}" if start else other
+
+
+def _given(inputs: Sequence[Input]) -> list[str]:
+    """Return the definitions that a question has to print, each once."""
+    return list(dict.fromkeys(text for one in inputs for text in one.given))
+
+
+def _small_first(places: Sequence[int], inputs: Sequence[Input]) -> list[int]:
+    return sorted(places, key=lambda place: not inputs[place].is_small)
 
 
 # ── value ────────────────────────────────────────────────────────────────────────────────────
 
 
 def value_questions(
-    exercise: str, known: Known, own: Sequence[Outcome | None], draws: Draws
+    exercise: str,
+    known: Known,
+    own: Sequence[Outcome | None],
+    draws: Draws,
+    changed: Callable[[Input], Sequence[tuple[Outcome, str]]] = lambda one: (),
 ) -> Iterator[Question]:
-    """Yield questions on the value of the student's own function."""
+    """Yield questions on the value of the student's own function.
+
+    changed: what it returns for an input with one line changed, each with that line; asked for
+    where wrong solutions give too few options.
+    """
     made = 0
-    for place in draws.mixed(range(len(known.inputs)), "value inputs"):
+    order = draws.mixed(range(len(known.inputs)), "value inputs")
+    for place in _small_first(order, known.inputs):
         one, mine = known.inputs[place], own[place]
         if mine is None or not is_readable(mine) or made == _MOST_OF_A_KIND:
             continue
         if mine.raised and not one.error:
             continue
-        others: list[tuple[Outcome, str]] = []
-        for number in draws.mixed(range(len(known.variants)), "value options", one.text):
-            theirs = known.wrong[number][place]
-            if theirs is None or theirs.raised or not is_readable(theirs):
-                continue
-            if all(differ(theirs, o) for o in (mine, *(seen for seen, _ in others))):
-                others.append((theirs, known.variants[number].sentence))
+        mixed = draws.mixed(range(len(known.variants)), "value options", one.text)
+        theirs = [(known.wrong[n][place], known.variants[n].sentence) for n in mixed]
+        others = _apart(mine, theirs)
+        if len(others) < _LEAST_OPTIONS - 1:
+            others = _apart(mine, [*theirs, *changed(one)])
         if len(others) < _LEAST_OPTIONS - 1:
             continue
         made += 1
@@ -130,9 +156,10 @@ def value_questions(
         yield Question(
             "value",
             exercise,
-            f"{_calls(one)} does your `{one.call}` return?",
+            f"{_after(one, ': what', 'What')} does your `{one.call}` return?",
             tuple(shown(outcome) for outcome, _ in options),
             key,
+            text="\n".join(one.given),
             results=tuple(sentence for _, sentence in options),
             note=note,
             error=bool(mine.raised),
@@ -140,6 +167,19 @@ def value_questions(
             runs=(Run(one),),
             holds=_value_holds(tuple(outcome for outcome, _ in options), key),
         )
+
+
+def _apart(
+    mine: Outcome, others: Iterable[tuple[Outcome | None, str]]
+) -> list[tuple[Outcome, str]]:
+    """Return those others that can be printed and differ from one's own and from each other."""
+    found: list[tuple[Outcome, str]] = []
+    for outcome, told in others:
+        if outcome is None or outcome.raised or not is_readable(outcome):
+            continue
+        if all(differ(outcome, each) for each in (mine, *(seen for seen, _ in found))):
+            found.append((outcome, told))
+    return found
 
 
 def _value_holds(options: tuple[Outcome, ...], key: int) -> Callable[..., bool]:
@@ -174,7 +214,8 @@ def tell_questions(
             continue
         both: dict[int, tuple[Outcome, Outcome]] = {}
         different, same = [], []
-        for place in draws.mixed(range(len(known.inputs)), "tell inputs", variant.sentence):
+        order = draws.mixed(range(len(known.inputs)), "tell inputs", variant.sentence)
+        for place in _small_first(order, known.inputs):
             mine, other = own[place], theirs[place]
             if mine is None or other is None or (mine.raised and not known.inputs[place].error):
                 continue
@@ -201,7 +242,7 @@ def tell_questions(
             f"({SAME_RESULT}.)",
             tuple(one.text for one in inputs),
             key,
-            text=variant.shown,
+            text="\n".join([*_given(inputs), variant.shown]),
             results=tuple(
                 f"{whose}: {_brief(both[p][0])}; the other: {_brief(both[p][1])}" for p in places
             ),
@@ -280,7 +321,7 @@ def change_questions(
             if len(others) < _LEAST_OPTIONS - 1:
                 continue
             options, key = _placed((change, after), others, draws, "change places", one.text)
-            start = f"After `{'; '.join(one.setup)}`, your" if one.setup else "Your"
+            start = _after(one, ", your", "Your")
             yield Question(
                 "change",
                 exercise,
@@ -288,6 +329,7 @@ def change_questions(
                 f"`{exercise}` changed it returns `{shown(after)}`. Which change was it?",
                 tuple(f"line {number_of(c.line)}: {c.after}" for c, _ in options),
                 key,
+                text="\n".join(one.given),
                 results=tuple(f"then {shown(outcome)}" for _, outcome in options),
                 inputs=frozenset([one.text]),
                 runs=(Run(one), *(Run(one, c.code) for c, _ in options)),

@@ -1,9 +1,10 @@
 """Choose the questions of a student's sheet, and run each of them once more before it is asked.
 
 A sheet takes questions of the kinds in PATTERN, from three exercises at least: first those that
-lost points, then those worth more points. No input is asked about twice, and at most one key is an
-error. A question whose keys do not come out again, each option in a process of its own, is dropped
-and the next candidate is taken. What own functions cannot fill is filled with rows (`rows.py`).
+lost points, then those worth more points. No input is asked about twice, at most one key is an
+error, and of code that is not the student's own there are few lines. A question whose keys do not
+come out again, each option in a process of its own, is dropped and the next candidate is taken.
+What own functions cannot fill is filled with rows (`rows.py`).
 """
 
 from __future__ import annotations
@@ -12,9 +13,12 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from proflab_course.viva.changes import changes
+from proflab_course.viva.entries import without_docstrings
 from proflab_course.viva.execute import Notebook, Run, Sandbox
+from proflab_course.viva.inputs import Input
 from proflab_course.viva.questions import (
     Draws,
     Kind,
@@ -25,11 +29,17 @@ from proflab_course.viva.questions import (
     value_questions,
 )
 from proflab_course.viva.seen import Outcome, is_readable
-from proflab_course.viva.variants import Known, without_docstrings
+from proflab_course.viva.variants import Known
 
 PATTERN: tuple[Kind, ...] = ("value", "tell", "change", "tell")
 QUESTIONS, LEAST_EXERCISES = 4, 3
 MOST_LINES = 44  # of a function that the sheet prints
+MOST_NEW_LINES = 25  # of code on a sheet that is not the student's own
+ASKED: dict[Kind, str] = {
+    "value": "what a call returns",
+    "tell": "which input tells another program apart",
+    "change": "which change it was",
+}
 _MOST_CHANGES, _CHANGE_INPUTS = 30, 3
 _ROUNDS = 6  # of verifying and taking the next candidate
 _AHEAD = 2  # exercises whose lines are changed at once; of the next, when they are needed
@@ -127,7 +137,8 @@ class Candidates:
                 for one, mine in zip(self.known[name].inputs, self.own[name], strict=True)
                 if mine is not None and not mine.raised and is_readable(mine)
             ]
-            places = draws.mixed(range(len(fit)), "change inputs")[:_CHANGE_INPUTS]
+            mixed = draws.mixed(range(len(fit)), "change inputs")
+            places = sorted(mixed, key=lambda n: not fit[n][0].is_small)[:_CHANGE_INPUTS]
             self.tried[name] = [(*fit[n], [[c, None] for c in chosen]) for n in places]
             runs += [
                 Run(one, change.code)
@@ -147,7 +158,8 @@ class Candidates:
         if (exercise, kind) not in self._made:
             draws, known, own = self.draws.at(exercise), self.known[exercise], self.own[exercise]
             if kind == "value":
-                made: Iterator[Question] = value_questions(exercise, known, own, draws)
+                changed = partial(self._changed, exercise)
+                made: Iterator[Question] = value_questions(exercise, known, own, draws, changed)
             elif kind == "tell":
                 made = tell_questions(exercise, known, own, draws)
             else:
@@ -157,6 +169,16 @@ class Candidates:
             fit = [q for q in made if not are_alike(q.options)]
             self._made[exercise, kind] = sorted(fit, key=lambda q: q.error)
         return self._made[exercise, kind]
+
+    def _changed(self, exercise: str, one: Input) -> list[tuple[Outcome, str]]:
+        """Return what the function gives for an input with one line changed, and that line."""
+        self.change_lines([exercise])
+        return [
+            (outcome, f"with `{change.after}`")
+            for each, _, outcomes in self.tried[exercise]
+            for change, outcome in outcomes
+            if each == one and outcome is not None
+        ]
 
     def drop(self, question: Question) -> None:
         """Never offer a question again."""
@@ -180,11 +202,12 @@ def choose(
 ) -> list[Question]:
     """Return the questions of a sheet; rows: called only if own functions do not fill it."""
     order = in_order(candidates.working, points, lost, candidates.draws)
+    most = max(2, -(-number // max(1, len(points))))  # on one exercise: a track may have one alone
     candidates.change_lines(order[:_AHEAD])
     chosen: list[Question] = []
     good: set[int] = set()
     for _ in range(_ROUNDS):
-        chosen = _picked(candidates, order, number)
+        chosen = _picked(candidates, order, number, most)
         fresh = [q for q in chosen if id(q) not in good]
         if not fresh:
             break
@@ -200,6 +223,13 @@ def choose(
     return chosen
 
 
+def missing_kinds(questions: Sequence[Question], number: int) -> str:
+    """Return a sentence on the kinds that a sheet should have and has not; "" if it has all."""
+    wanted = {PATTERN[n % len(PATTERN)] for n in range(number)} - {q.kind for q in questions}
+    told = [f"“{text}”" for kind, text in ASKED.items() if kind in wanted]
+    return f"No question of the kind {' or '.join(told)} could be made." if told else ""
+
+
 def in_order(
     names: Sequence[str], points: Mapping[str, float], lost: Mapping[str, float], draws: Draws
 ) -> list[str]:
@@ -208,7 +238,7 @@ def in_order(
     return sorted(mixed, key=lambda name: (lost.get(name, 0.0) <= 0, -points.get(name, 0.0)))
 
 
-def _picked(candidates: Candidates, order: Sequence[str], number: int) -> list[Question]:
+def _picked(candidates: Candidates, order: Sequence[str], number: int, most: int) -> list[Question]:
     """Return a sheet's questions, as the rules take them from what is left of the candidates."""
     wanted = [PATTERN[n % len(PATTERN)] for n in range(number)]
     slots: list[Question | None] = [None] * number
@@ -216,23 +246,36 @@ def _picked(candidates: Candidates, order: Sequence[str], number: int) -> list[Q
     def take(slot: int, kinds: Sequence[Kind], names: Iterable[str]) -> None:
         taken = [q for q in slots if q is not None]
         shown = frozenset().union(*(q.inputs for q in taken))
+        room = MOST_NEW_LINES - sum(q.new_lines for q in taken)
         for name in names:
             for kind in kinds:
                 for question in candidates.of(name, kind):
                     twice_error = question.error and any(q.error for q in taken)
-                    if not twice_error and not question.inputs & shown:
+                    fits = question.new_lines <= room
+                    if fits and not twice_error and not question.inputs & shown:
                         slots[slot] = question
                         return
 
-    # The rarer kinds choose first; then any kind, of an exercise that is not on the sheet yet;
-    # then an exercise may come twice.
+    def empty() -> list[int]:
+        return [n for n in range(number) if slots[n] is None]
+
+    # The rarer kinds choose first, and a kind that is not on the sheet takes any exercise; then any
+    # kind, of an exercise that is not on the sheet yet; then an exercise may come again.
     rarity: tuple[Kind, ...] = ("change", "tell", "value")
     for kind in rarity:
         for slot in [n for n in range(number) if wanted[n] == kind]:
             take(slot, [kind], _unused(order, slots))
-    for names in (_unused, lambda order, slots: _once(order, slots)):
-        for slot in [n for n in range(number) if slots[n] is None]:
-            take(slot, [wanted[slot], *rarity], names(order, slots))
+    for kind in rarity:
+        for slot in [n for n in empty() if wanted[n] == kind]:
+            if kind not in {q.kind for q in slots if q is not None}:
+                take(slot, [kind], _again(order, slots, most))
+    for slot in empty():
+        take(slot, [wanted[slot], *rarity], _unused(order, slots))
+    if empty():
+        possible = [name for name in order if any(candidates.of(name, kind) for kind in rarity)]
+        used = {q.exercise for q in slots if q is not None}
+        for slot in empty() if len(used) >= min(LEAST_EXERCISES, len(possible)) else ():
+            take(slot, [wanted[slot], *rarity], _again(order, slots, most))
     return [q for q in slots if q is not None]
 
 
@@ -241,9 +284,7 @@ def _unused(order: Sequence[str], slots: Sequence[Question | None]) -> list[str]
     return [name for name in order if name not in used]
 
 
-def _once(order: Sequence[str], slots: Sequence[Question | None]) -> list[str]:
-    """Return the exercises that may come once more: of three at least, each twice at most."""
+def _again(order: Sequence[str], slots: Sequence[Question | None], most: int) -> list[str]:
+    """Return the exercises that may come once more, those on the sheet least often first."""
     used = [q.exercise for q in slots if q is not None]
-    if len(set(used)) < min(LEAST_EXERCISES, len(order)):
-        return []
-    return [name for name in order if used.count(name) < 2]
+    return sorted((name for name in order if used.count(name) < most), key=used.count)

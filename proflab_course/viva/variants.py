@@ -16,7 +16,7 @@ import json
 import re
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -24,9 +24,10 @@ from typing import Any
 
 from proflab.checks.values import dumps, loads
 from proflab.lesson.names import bound_names, used_names
+from proflab.lesson.statements import KNOWN
 from proflab_course.course.files import replace_file
 from proflab_course.course.layout import Course, CourseError
-from proflab_course.viva.entries import whole_code
+from proflab_course.viva.entries import whole_code, without_docstrings
 from proflab_course.viva.execute import Notebook, Run, Sandbox
 from proflab_course.viva.inputs import Input
 from proflab_course.viva.seen import Outcome
@@ -34,7 +35,7 @@ from proflab_course.viva.seen import Outcome
 MOST = 14  # of an exercise
 MOST_LINES = 18  # of a variant that is printed
 CACHE = ".cache/viva"
-_VERSION = "1"
+_VERSION = "2"
 # Sentences of entries whose fault is form: it says nothing about what the function computes.
 _FORM = re.compile(
     r"\bfloats? for\b|\bfor (a|an) (int|float|list|tuple)\b|overflow|\b(16|32)[- ]bit|\brounded\b|"
@@ -73,11 +74,13 @@ class Variant:
 
 
 def read_variants(
-    course: Course, lesson: str, solutions: Mapping[str, str]
+    course: Course, lesson: str, solutions: Mapping[str, str], names: Set[str]
 ) -> dict[str, list[Variant]]:
     """Return the variants of each exercise, those first that can be printed and stand alone.
 
     solutions: the code of the lesson's own solutions, whose signatures short entries have.
+    names: what the lesson binds; a variant that needs another name, of a function that the class's
+    track has not, is left out.
 
     Raises CourseError if the course has none of this lesson.
     """
@@ -91,7 +94,7 @@ def read_variants(
                 _variant(exercise, sentence, code, solutions[exercise], helpers, marked)
                 for sentence, code in entries.items()
             ]
-            fit = [each for each in made if not each.form]
+            fit = [each for each in made if not each.form and _runs_with(each.code, names)]
             found[exercise] = sorted(fit, key=lambda v: (not v.is_readable, v.wraps))[:MOST]
     return found
 
@@ -121,31 +124,25 @@ def _variant(
 ) -> Variant:
     code = whole_code(exercise, body, solution)
     form = sentence in marked or bool(_FORM.search(sentence))
-    return Variant(sentence, f"{helpers}\n\n{code}".strip(), _shown(code, helpers), form)
+    parts = [*_needed_helpers(code, helpers), code]
+    shown = "\n".join(without_docstrings(part) for part in parts)
+    return Variant(sentence, "\n\n".join(parts), shown, form)
 
 
-def _shown(code: str, helpers: str) -> str:
-    """Return the code after the helpers that it needs."""
+def _needed_helpers(code: str, helpers: str) -> list[str]:
+    """Return the helpers that a solution needs: others may name what the class's track has not."""
     nodes, needed = ast.parse(helpers).body, used_names(ast.parse(code).body)
     kept: list[ast.stmt] = []
-    for node in reversed(nodes):
-        if bound_names([node]) & needed:
-            kept.insert(0, node)
-            needed |= used_names([node])
-    parts = [*(ast.get_source_segment(helpers, node) or "" for node in kept), code]
-    return "\n".join(without_docstrings(part) for part in parts)
+    while more := [n for n in nodes if n not in kept and bound_names([n]) & needed]:
+        kept += more
+        needed |= used_names(more)
+    return [ast.get_source_segment(helpers, node) or "" for node in nodes if node in kept]
 
 
-def without_docstrings(code: str) -> str:
-    """Return Python without its functions' docstrings and without empty lines."""
-    drop: set[int] = set()
-    for node in ast.walk(ast.parse(code)):
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(node):
-            first = node.body[0]
-            if len(node.body) > 1:
-                drop |= {*range(first.lineno, (first.end_lineno or first.lineno) + 1)}
-    lines = code.splitlines()
-    return "\n".join(s for n, s in enumerate(lines, 1) if n not in drop and s.strip())
+def _runs_with(code: str, names: Set[str]) -> bool:
+    """Return True if code uses no name but these, its own and Python's."""
+    nodes = ast.parse(code).body
+    return used_names(nodes) <= bound_names(nodes) | names | KNOWN
 
 
 # ── what they return ─────────────────────────────────────────────────────────────────────────
@@ -164,6 +161,11 @@ class Known:
     variants: list[Variant]
     wrong: list[list[Outcome | None]]
 
+    @property
+    def is_silent(self) -> bool:
+        """Return True if no variant returns anything though the solution does: they do not run."""
+        return bool(self.inputs and self.variants) and not any(map(any, self.wrong))
+
 
 def known_outcomes(
     course: Course,
@@ -179,14 +181,15 @@ def known_outcomes(
         ).encode()
     ).hexdigest()[:32]
     path = course.root / CACHE / f"{digest}.json"
-    table = _read(path, len(inputs), len(variants) + 1)
-    if table is None:
-        table = _executed(sandbox, solved, inputs, variants)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, json.dumps([[_packed(o) for o in row] for row in table]).encode())
+    kept = _read(path, len(inputs), len(variants) + 1)
+    table = kept or _executed(sandbox, solved, inputs, variants)
     fit = [n for n, one in enumerate(inputs) if _takes(table[0][n], one)]
     rows = [[row[n] for n in fit] for row in table]
-    return Known([inputs[n] for n in fit], rows[0], list(variants), rows[1:])
+    known = Known([inputs[n] for n in fit], rows[0], list(variants), rows[1:])
+    if kept is None and fit and not known.is_silent:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(path, json.dumps([[_packed(o) for o in row] for row in table]).encode())
+    return known
 
 
 def _executed(

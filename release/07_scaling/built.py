@@ -662,7 +662,7 @@ def timer_resolution_ms(samples=100):
     samples: int, at least 1: how many steps to look at. Two equal readings are no step, so that
     many steps may take many more readings.
 
-    >>> doubles.Clock(tick_ns=50_000).run(timer_resolution_ms)
+    >>> doubles.Clock(tick_ns=50_000, read_ns=1_000).run(timer_resolution_ms)
     0.05
     """
     if samples < 1:
@@ -804,7 +804,7 @@ def measurement_warnings(times_ms, resolution_ms):
     medians is compared with the median of the first. Fewer than 3 times show no drift.
     Returns a list of str, empty if all is well. A step of 0 raises ValueError, too.
 
-    >>> measurement_warnings([10.0, 10.5, 10.0, 16.0, 10.2, 10.1, 10.4], 0.0001)
+    >>> measurement_warnings([10.0, 10.5, 10.0, 18.0, 10.2, 10.1, 10.4], 0.0001)
     ['spread', 'outliers']
     """
     if not resolution_ms > 0:

@@ -82,6 +82,10 @@ def test_a_wrong_private_case_is_found_by_the_build(course):
             "nothing",
         ),
         (["# %%\nprint(1)\n"], "a code cell needs nbgrader"),
+        (
+            [CASES.replace("# %%", '# %% tags=["extends"]')],
+            'the tag "extends" says nothing here; write tags=."extend".',
+        ),
     ],
 )
 def test_what_is_wrong_with_a_private_file_is_said(course, cells, said):

@@ -400,7 +400,7 @@ def test_a_list_of_the_tracks(shop, monkeypatch, capsys):
         (["--track", "hour", "-o", "x", "01"], "--track NAME takes the track's lessons"),
         (["--track", "decade", "-o", "x"], "there is no track 'decade' (there is hour, day, term)"),
         (["--track", "day", "--through", "7", "-o", "x"], "modules/ holds no lesson 7"),
-        (["--track", "day", "--seed", "1", "-o", "x"], "leave it out with -o"),
+        (["--track", "day", "--check", "-o", "x", "01"], "do not name a lesson"),
     ],
 )
 def test_what_makes_no_tree_is_refused(shop, monkeypatch, capsys, words, sentence):

@@ -26,6 +26,7 @@ from proflab_course.cli import main
 from proflab_course.course.concepts import ORDERS, parse_concepts
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import read_module
+from proflab_course.course.secret import seeded_key
 
 QUESTIONS = parse_concepts(CONCEPTS.encode(), LESSON)
 
@@ -80,7 +81,8 @@ def test_nothing_that_students_get_has_key_slip_or_reason(built):
 
 def test_a_seed_gives_the_class_another_order_and_the_key_goes_with_it(tmp_path):
     course = concept_course(tmp_path)
-    seed = next(n for n in range(99) if QUESTIONS[0].order(n) == "CABD")
+    keys = ((n, seeded_key(course.root, "build", n)) for n in range(99))
+    seed = next(n for n, key in keys if QUESTIONS[0].order(key) == "CABD")
     build(course, [LESSON], seed=seed, audit="static")
     notebook, source = released(course), nbformat.read(course.source(LESSON), as_version=4)
     assert shown_letter(notebook, "01_1", "12 m²") == "A"

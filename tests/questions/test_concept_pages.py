@@ -118,7 +118,7 @@ def test_quizzes_have_prose_as_prose_and_the_right_key(pages):
     with zipfile.ZipFile(pages / "01.qti.zip") as package:
         item = package.read(f"concepts_{LESSON}/concepts_{LESSON}.xml").decode()
     first = item.partition("</item>")[0]
-    key = re.search(r"<varequal[^>]*>(\w+)<", first)[1]
+    key = re.search(r'<respcondition continue="No">.*?<varequal[^>]*>(\w+)<', first, re.S)[1]
     assert re.search(rf'ident="{key}">\s*<material><mattext[^>]*>1,280<', first)
 
 
@@ -152,6 +152,25 @@ def test_canvas_finds_each_question_of_a_lesson_with_its_one_right_option(lesson
         options = [re.sub(r"<[^>]*>", "", html.unescape(text)) for text in labels.values()]
         assert options == [option.text.replace("`", "") for option in each.options]
         assert [[*labels].index(name) for name in right] == ["ABCD".index(each.key)]
+        slips = [option.slip.replace("`", "") for option in each.options]
+        assert told(item, [*labels]) == (slips, each.concept.why.replace("`", ""))
+
+
+def told(item, labels):
+    """Return what Canvas says to each answer, and to all: misconceptions, and the reason."""
+    texts = {
+        each.get("ident"): re.sub(
+            r"<[^>]*>", "", html.unescape(each.findtext(".//q:mattext", "", QTI))
+        )
+        for each in item.iterfind(".//q:itemfeedback", QTI)
+    }
+    found = {}
+    for condition in item.iterfind(".//q:respcondition", QTI):
+        shown = condition.find(".//q:displayfeedback", QTI)
+        if shown is not None:
+            answer = condition.findtext(".//q:varequal", "all", QTI)
+            found[answer] = texts[shown.get("linkrefid")]
+    return [found.get(name, "") for name in labels], found.get("all", "")
 
 
 @pytest.mark.parametrize("lesson", WITH_QUESTIONS)

@@ -7,17 +7,29 @@ import sys
 
 import pytest
 from cohort.run import ROOT
+from linked_course import linked_course
 
 from proflab_course.cli import main
-from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.layout import CourseError
+from proflab_course.course.secret import PLACE
+from proflab_course.course.tracks import Tracks
 from proflab_course.questions.exam import exam_pages, make_exam
 
-COURSE, LESSON = Course(ROOT), "02_flops"
+LESSON = "02_flops"
 
 
 @pytest.fixture(scope="module")
-def exam():
-    return make_exam(COURSE, LESSON, 4711)
+def course(tmp_path_factory):
+    """The real course, with a secret of its own."""
+    course = linked_course(tmp_path_factory.mktemp("exam"))
+    (course.root / "private").mkdir()
+    (course.root / PLACE).write_bytes(bytes(32))
+    return course
+
+
+@pytest.fixture(scope="module")
+def exam(course):
+    return make_exam(course, LESSON, 4711, ["einsum_flops", "op_flops"])
 
 
 def text_of(page):
@@ -25,10 +37,10 @@ def text_of(page):
 
 
 @pytest.fixture(scope="module")
-def pages(exam):
+def pages(course, exam):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("proflab_course.questions.exam.make_exam", lambda *_: exam)
-        made = {name: data.decode() for name, _, data in exam_pages(COURSE, LESSON, 4711)}
+        made = {name: data.decode() for name, _, data in exam_pages(course, LESSON, 4711)}
     return made
 
 
@@ -56,16 +68,34 @@ def test_the_key_of_a_call_is_what_the_function_returns(exam):
         assert call.value == f"{by_hand(call.code):,}", call.code
 
 
-def test_a_seed_gives_the_same_examination_and_another_one_other_numbers(exam):
-    again, other = (make_exam(COURSE, LESSON, seed) for seed in (4711, 4712))
+def test_a_seed_gives_the_same_examination_and_another_one_other_numbers(course, exam):
+    asked = ["einsum_flops", "op_flops"]
+    again, other = (make_exam(course, LESSON, seed, asked) for seed in (4711, 4712))
     assert again == exam
-    assert {c.code for c in other.calls}.isdisjoint({c.code for c in exam.calls})
+    alike = {call.code for call in other.calls} & {call.code for call in exam.calls}
+    assert len(alike) <= 1  # of a call with few numbers to choose from
     assert [q.order for q in other.questions] != [q.order for q in exam.questions]
 
 
-def test_what_the_track_leaves_out_is_to_be_written_with_its_points_and_minutes(exam):
+@pytest.mark.parametrize("track", ["evening", "weeks3", "term"])
+def test_what_a_track_leaves_out_is_to_be_written_in_an_hour_and_a_half(course, track):
+    private = course.root / "private/tracks.toml"
+    private.write_text(f'use = "{track}"\n')
+    try:
+        drawn = [make_exam(course, LESSON, seed) for seed in (1, 2)]
+        tracks = Tracks.read(course.root)
+    finally:
+        private.unlink()
+    left_out = tracks.left_out(tracks.track(track), LESSON)
+    for exam in drawn:
+        names = {task.name for task in exam.tasks}
+        assert names and names <= {*left_out} and 45 <= exam.minutes <= 90
+        assert exam.calls and not {call.function.partition("(")[0] for call in exam.calls} & names
+
+
+def test_a_function_to_write_has_its_points_and_minutes(exam):
     names = [task.name for task in exam.tasks]
-    assert "einsum_flops" in names and "matmul_flops" not in names
+    assert names == ["einsum_flops", "op_flops"]
     [task] = [task for task in exam.tasks if task.name == "einsum_flops"]
     assert (task.points, task.minutes) == (8, 35)
     assert "einsum_flops('ij,jk->ik', [(2, 3), (3, 4)])  →  48" in task.shown
@@ -89,11 +119,11 @@ def test_the_paper_has_no_key_and_the_other_page_has_all(exam, pages):
         assert not re.search(r"""(?:src|href)=["'](?!#)""", page)
 
 
-def test_the_functions_to_write_can_be_chosen():
-    exam = make_exam(COURSE, "01_parameters", 1, ["count_parameters"])
+def test_the_functions_to_write_can_be_chosen(course):
+    exam = make_exam(course, "01_parameters", 1, ["count_parameters"])
     assert [task.name for task in exam.tasks] == ["count_parameters"]
     with pytest.raises(CourseError, match="01_parameters has no exercise gelu: it has linear_"):
-        make_exam(COURSE, "01_parameters", 1, ["gelu"])
+        make_exam(course, "01_parameters", 1, ["gelu"])
 
 
 def test_the_command_asks_for_a_seed(monkeypatch, capsys):

@@ -89,7 +89,11 @@ def test_qti_is_a_package_of_items_with_one_key_each(questions):
         fields = [entry.text for entry in item.findall(".//{*}fieldentry")]
         assert "multiple_choice_question" in fields
         labels = [label.get("ident") for label in item.findall(".//{*}response_label")]
-        (right,) = [each.text for each in item.findall(".//{*}varequal")]
+        (right,) = [
+            condition.findtext(".//{*}varequal")
+            for condition in item.findall(".//{*}respcondition")
+            if condition.find("{*}setvar") is not None
+        ]
         assert labels.index(right) == question.key
         (score,) = item.findall(".//{*}setvar")
         assert score.text == "100"
