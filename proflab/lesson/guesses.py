@@ -119,7 +119,7 @@ def _asked_what_was_overlooked(record: Mapping, answer: object) -> str:
 
 
 def _failing() -> list[str]:
-    """Return the exercises that the running cell needs and that do not pass their checks."""
+    """Return the exercises that the running cell needs and that return wrong values."""
     record = current_record()
     return [exercise.name for exercise in record.failing(record.current)] if record else []
 

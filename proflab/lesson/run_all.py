@@ -125,5 +125,7 @@ def _ended(error: BaseException | None, stub: str, outline: Outline, cell: Lesso
         missing = outline.exercise(stub)
         own = missing is None or cell.name in missing.tests
         return TestRun("not written" if own else "waits", not_written(stub, outline))
-    text = str(error) if isinstance(error, CaseFailed) else f"{type(error).__name__}: {error}"
-    return TestRun("failed", next(iter(text.splitlines()), ""))
+    is_case = isinstance(error, CaseFailed)
+    text = str(error) if is_case else f"{type(error).__name__}: {error}"
+    first = next(iter(text.splitlines()), "")
+    return TestRun("failed", first, only_refusals=is_case and error.only_refusals)
