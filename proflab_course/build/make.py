@@ -39,9 +39,11 @@ from proflab_course.build.concepts import (
     told_concepts,
 )
 from proflab_course.build.durations import read_durations, stamp_durations
+from proflab_course.build.edition import edition_mistakes, mark_mistakes
 from proflab_course.build.leaks import leaks, told_secret
 from proflab_course.build.limits import limit_mistakes, limit_note, untimed_sections
 from proflab_course.build.map_cell import Place, builders
+from proflab_course.build.marked_text import whole_text
 from proflab_course.build.measures import Measured, measured
 from proflab_course.build.mentions import Tree, lacking_ideas, track_line
 from proflab_course.build.notes import lesson_notes
@@ -75,6 +77,7 @@ from proflab_course.grading.races import COSTS, METADATA
 
 STEPS = ("source", "release")
 IGNORED = {"__pycache__", ".ipynb_checkpoints"}
+PICTURES = {".png", ".svg", ".jpg"}  # a picture is shipped where a cell shows it
 Audit = Literal["static", "full"]
 _BUILT_TITLE = """\
 The course's own solutions of the exercises before {}.
@@ -180,10 +183,11 @@ class Plan:
 
     def _take_and_stamp(self, published: bool) -> None:
         """Make the track's lessons of the whole ones, and write into them what the build adds."""
+        _raise([mistake for lesson in self.whole for mistake in mark_mistakes(lesson)])
         address, durations = Address.read(self.course.root), read_durations(self.course.root)
         for lesson in self.whole:
             if self.track is None:
-                self.taken[lesson.name] = Taken(lesson)
+                self.taken[lesson.name] = Taken(whole_text(lesson))
             elif lesson.name in self.track.lessons:
                 self.taken[lesson.name] = apply_track(lesson, self.tracks, self.track)
                 times = self.tracks.times[lesson.name]
@@ -261,6 +265,7 @@ def make(plan: Plan, work: Path, audit: Audit = "full") -> _Failed:
     failed = _Failed()
     mistakes = course_mistakes(plan.whole)
     chosen = [lesson for lesson in plan.lessons if lesson.name in plan.wanted]
+    mistakes += edition_mistakes(plan.course, plan.wanted)
     for lesson in plan.whole:
         mistakes += delimiter_mistakes(lesson)  # also of others: their secrets must be known
     for lesson in chosen:
@@ -397,7 +402,10 @@ def _stand_ins(failed: _Failed, lessons: list[Lesson], work: Path) -> list[str]:
 def _copy_support_files(plan: Plan, name: str, target: Path) -> None:
     """Copy a lesson's pictures and data, and write built.py with what the ones before it built."""
     place = plan.course.module(name).parent
+    cells = "\n".join(cell.source for cell in plan.taken[name].lesson.cells)
     for path in support_files(place):
+        if path.suffix in PICTURES and path.name not in cells:
+            continue  # of a part that the track leaves out
         if path.name in ("built.py", outline.FILE, f"{name}.ipynb"):
             raise CourseError(f"modules/{name}/{path.name} is made by the build: delete it")
         copy = target / path.relative_to(place)
