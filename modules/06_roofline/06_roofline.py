@@ -2027,6 +2027,6 @@ expect_raises("a bandwidth of 0 is an error", lambda: reflect_relu(5, 4, 100e12,
 #
 # **Next.** You have a profiler: `proflab assemble release -o my_profiler_alone.py --standalone` makes one file of it, which runs with numpy alone.
 # `python my_profiler_alone.py gpt2-small --batch 1 --tokens 128` writes a report with this roofline in it.
-# Lesson 07 asks what happens when a model grows. <!-- with lesson 07 -->
+# Lesson 07 asks what happens when a model grows. <!-- with lesson 07, without lesson 10 -->
 # Lesson 09 makes a slow training step faster. <!-- with lesson 09, without lesson 07 -->
 # Lesson 10 draws the same picture for a GPU. <!-- with lesson 10 -->

@@ -1,14 +1,16 @@
 """Let a line of a lesson's text say what it rests on, so that it goes where a track lacks that.
 
 A line of a text cell is a sentence, an item of a list or a row of a table. A comment at its end
-says where it stays; a comment on a line of its own says so of the paragraph below it:
+says where it stays; a comment on a line of its own says so of the paragraph below it, or, above a
+heading, of the section:
 
     You draw the picture above. <!-- with roofline_points -->
     **Next.** Lesson 04 follows the bytes. <!-- with lesson 04 -->
     **Next.** Lesson 05 times each operation. <!-- with lesson 05, without lesson 04 -->
 
 What can be named: an exercise, which is there where it is written; a demo cell; `section 5`, or a
-section without a number by its title; `lesson 04`; `essay`. The whole lesson has all of them.
+section without a number by its title; `lesson 04`; `essay`. The whole lesson has all of them. Pages
+for students (`build/class_tree.py`) name lessons, `links` that open these, and `whole` lessons.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ KEY = "proflab_passages"  # of a text cell as read: its text with the comments
 _MARK = re.compile(r"[ \t]*<!-- *((?:with|without)\b[^>]*?) *-->[ \t]*$")
 _TERM = re.compile(r"(?:(with|without) +)?([A-Za-z_]\w*(?: +[\w ]+)?)")
 _BLANKS = re.compile(r"\n{3,}")
+_HEADING = re.compile(r"(#+) ")
+_FENCE = re.compile(r"\s*(```|~~~)")
 
 Holds = Callable[[str], bool]
 
@@ -42,18 +46,39 @@ def resolve(text: str, holds: Holds) -> str:
     >>> resolve("One.\nTwo. <!-- with two -->\nNot. <!-- without two -->", lambda name: True)
     'One.\nTwo.'
     """
+    above = _Above()
     kept = []
-    of_paragraph = True
     for line in text.split("\n"):
-        if not line.strip():
-            of_paragraph = True
         mark = _MARK.search(line)
         stays = mark is None or all(holds(name) == wanted for name, wanted in _terms(mark[1]))
         if mark is not None and not line[: mark.start()].strip():
-            of_paragraph = stays
-        elif not line.strip() or (stays and of_paragraph):
+            above.comment = stays
+        elif above.keeps(line) and stays:
             kept.append(line[: mark.start()] if mark else line)
     return _BLANKS.sub("\n\n", "\n".join(kept)).strip("\n")
+
+
+class _Above:
+    """Whether the comment above a line lets it stay, and the comment above its section.
+
+    comment: what the last comment on a line of its own says; True where a blank line has ended it.
+    """
+
+    def __init__(self) -> None:
+        self.comment = True
+        self.section, self.level = True, 0
+        self.in_fence = False
+
+    def keeps(self, line: str) -> bool:
+        """Return True if the next line may stay; lines are asked for in order."""
+        heading = _HEADING.match(line) if not self.in_fence else None
+        if heading and (len(heading[1]) <= self.level or self.section):
+            self.section, self.level = self.comment, len(heading[1])
+        kept = self.section and self.comment
+        self.in_fence ^= bool(_FENCE.match(line))
+        if not line.strip() and not self.in_fence:
+            self.comment = True
+        return kept
 
 
 def names(text: str) -> Iterator[str]:
