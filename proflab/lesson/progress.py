@@ -132,7 +132,7 @@ def measure(record: Record) -> Progress:
         asked,
         track=_track(outline),
         milestone=reached,
-        concepts=answered_line(record).capitalize(),
+        concepts=answered_line(record).replace("concept", "Concept", 1),
     )
 
 

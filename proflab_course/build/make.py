@@ -34,6 +34,7 @@ from proflab_course.build.audit import (
 from proflab_course.build.claims import Milestone, milestone_in, take_milestone
 from proflab_course.build.concepts import (
     add_concepts,
+    answers_to,
     concept_mistakes,
     for_track,
     told_concepts,
@@ -76,6 +77,7 @@ from proflab_course.grading.answer_key import released_from
 from proflab_course.grading.races import COSTS, METADATA
 
 STEPS = ("source", "release")
+PRIVATE = "private"  # the folder of a class's settings
 IGNORED = {"__pycache__", ".ipynb_checkpoints"}
 PICTURES = {".png", ".svg", ".jpg"}  # a picture is shipped where a cell shows it
 Audit = Literal["static", "full"]
@@ -104,6 +106,7 @@ class Plan:
     taken: the track's lessons; whole: all of the course, as they are written.
     figures: what the wanted lessons ask of their readers, before the build adds to them.
     concepts: the questions of each lesson, all that are written; concept_points: whether they earn.
+    self_study: whether the last cell tells the answers to concept questions, once all are answered.
     lock: whether a demo cell waits for its reader's guess. varies: whether hidden cases have other
     numbers for this class or each of its students.
     notes: sentences for the instructor, which stop nothing.
@@ -122,6 +125,7 @@ class Plan:
     policy: Policy | None = None
     concepts: dict[str, list[Concept]] = field(default_factory=dict)
     concept_points: bool = False
+    self_study: bool = False
     lock: bool = False
     varies: bool = False
     seed: int | None = None
@@ -136,12 +140,14 @@ class Plan:
         seed: int | None = None,
         track: str | None = None,
         secret: bytes | None = None,
+        public: bool = False,
     ) -> Plan:
         """Read every lesson: names are unique over the course, and later ones must not leak.
 
         seed: hidden cases vary by it where a lesson allows that; None: they are as written.
         track: its name; None: the track that the course takes, or one like it that has the wanted.
         secret: what a lesson's draw.py draws from; by default it follows from the seed.
+        public: True for the course's own release/, where no class's settings are.
         """
         names = course.lessons()
         if not names:
@@ -176,6 +182,8 @@ class Plan:
         settings = read_settings(course.root)
         plan.concepts = concepts
         plan.concept_points = settings.get("concept_points", 0) == 1
+        plan.self_study = public and bool(tracks and tracks.self_study) and seed is None
+        plan.self_study &= not (course.root / PRIVATE).exists()
         plan.lock = settings.get("lock", False)
         plan.varies = seed is not None or settings.get("variants") == "student"
         plan._take_and_stamp(published=track in (None, tracks.use if tracks else None))
@@ -230,7 +238,8 @@ class Plan:
             _raise(list(concept_mistakes(concepts, whole, f"modules/{whole.name}/{CONCEPTS}")))
             if taken is not None and concepts:
                 kept = for_track(concepts, whole, taken)
-                lesson = add_concepts(taken.lesson, kept, self.seed, self.concept_points)
+                told = self.self_study
+                lesson = add_concepts(taken.lesson, kept, self.seed, self.concept_points, told)
                 self.taken[whole.name] = replace(taken, lesson=lesson)
 
     def orders(self, lesson: Lesson) -> dict[str, str]:
@@ -342,7 +351,8 @@ def _make_release(plan: Plan, lesson: Lesson, work: Path) -> NotebookNode:
     reached = plan.milestones[lesson.name]
     described = with_track(lesson_outline(lesson, released), taken)
     milestone = reached.sentence, reached.expression
-    described = replace(described, milestone=milestone, lock=plan.lock)
+    answers = answers_to(plan.concepts[lesson.name], lesson) if plan.self_study else {}
+    described = replace(described, milestone=milestone, lock=plan.lock, answers=answers)
     _write(source / outline.FILE, described.text())
     _write(source / f"{lesson.name}.ipynb", notebook_text(lesson.notebook))
     generate_release(plan.course.root, work, lesson.name)
@@ -350,7 +360,8 @@ def _make_release(plan: Plan, lesson: Lesson, work: Path) -> NotebookNode:
     release = read_notebook(folder / f"{lesson.name}.ipynb", lesson.name)
     mistakes = release_mistakes(lesson, release)
     mistakes += leaks(folder, lesson, plan.whole, f"release/{lesson.name}", taken.given)
-    mistakes += told_concepts(folder, sum(plan.concepts.values(), []), f"release/{lesson.name}")
+    concepts = [each for each in sum(plan.concepts.values(), []) if each.test not in answers]
+    mistakes += told_concepts(folder, concepts, f"release/{lesson.name}", plan.self_study)
     mistakes += told_secret(folder, plan.course.root, f"release/{lesson.name}")
     _raise(mistakes)
     return release.notebook

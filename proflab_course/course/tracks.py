@@ -70,11 +70,15 @@ class Track:
 
 @dataclass(frozen=True)
 class Tracks:
-    """All tracks by name, the lessons' times, and the name of the track that the course takes."""
+    """All tracks by name, the lessons' times, and the name of the track that the course takes.
+
+    self_study: whether the course's public release tells the answers to concept questions.
+    """
 
     tracks: Mapping[str, Track]
     times: Mapping[str, LessonTimes]
     use: str
+    self_study: bool = False
 
     @classmethod
     def read(cls, root: Path) -> Tracks | None:
@@ -84,7 +88,7 @@ class Tracks:
             return None
         if public is None:
             raise CourseError(f"{PRIVATE} needs {PUBLIC}, with the minutes of every exercise")
-        refuse_unknown(public, {"lesson", "track", "limits"}, PUBLIC)
+        refuse_unknown(public, {"lesson", "track", "limits", "self_study"}, PUBLIC)
         refuse_unknown(private or {}, {"lesson", "track", "use"}, PRIVATE)
         times: dict[str, LessonTimes] = {}
         for file, data in ((PUBLIC, public), (PRIVATE, private or {})):
@@ -100,7 +104,7 @@ class Tracks:
             file = PRIVATE if "use" in (private or {}) else PUBLIC
             raise CourseError(f"{file} declares no track {use!r} ({_listed(tracks)})")
         _refuse(_not_nested(tracks))
-        return cls(tracks, times, use)
+        return cls(tracks, times, use, public.get("self_study") is True)
 
     def track(self, name: str | None = None) -> Track:
         """Return a track by name, or the course's own; CourseError if there is no such track."""

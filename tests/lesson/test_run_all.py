@@ -128,6 +128,32 @@ def test_an_exception_is_a_sentence_and_the_students_own_lines(folder):
     assert "Next: mend `area` (section 1); the cell below it" in table
 
 
+SLIPS = {
+    "def area(width):\n    return width": (
+        "`area` (section 1) has lost a parameter or has another one (area() takes 1 positional "
+        "argument but 2 were given): give it those that its docstring names"
+    ),
+    "def area(width, height):\n    return math.prod([width, height])": (
+        "`area` (section 1) uses `math`, which nothing imports: write `import math` into its cell"
+    ),
+    "def area(width, height):\n    return input('width? ')": (
+        "`area` (section 1) raised RuntimeError: nobody answers input() where a notebook is "
+        "graded: take an argument instead"
+    ),
+    "def area(width, height):\n    return width * height\n\n\narea = area(3, 4)": (
+        "`area` is no longer your function but of type int: run its cell again (section 1), "
+        "and give the result another name"
+    ),
+}
+
+
+@pytest.mark.parametrize("wrong", SLIPS)
+def test_a_slip_of_beginners_is_told_in_one_sentence(folder, wrong):
+    cells = run_all(folder, filled(folder, area=wrong))
+    assert shown(cells["test_area"]).splitlines()[0] == SLIPS[wrong]
+    assert "Traceback" not in shown(cells["test_area"])
+
+
 def test_a_demo_that_a_wrong_function_breaks_names_it(folder):
     notebook = filled(folder, **{**SOLUTIONS, "squares": "def squares(sides):\n    pass"})
     cells = run_all(folder, notebook)
