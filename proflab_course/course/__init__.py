@@ -4,6 +4,7 @@ layout.py          a course's folders
 settings.py        what an instructor chose for the course, in private/course.toml
 database.py        the one gradebook that a course may have
 notebook.py        a lesson's cells and their marks
+passages.py        what a line of text rests on
 prose.py           the sentences of a paragraph, one a line in a lesson's source
 exercises.py       the exercise that a test cell belongs to
 asserts.py         an assertion of a test cell
