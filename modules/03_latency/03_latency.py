@@ -1792,8 +1792,8 @@ after = [59.2, 46.9, 47.2, 47.0, 46.8, 47.1, 47.3, 46.7, 71.5, 47.0]
 # | times of 0, or in steps | the clock's resolution | more calls in a sample: `calibrate` | <!-- with calibrate -->
 # | the first calls are slow | cold start | warm-up | <!-- with measure_latency -->
 # | the mean lies far above the median | a few disturbed calls | report the median, and the tail beside it | <!-- with measure_latency -->
-# | `drift`; two runs disagree | calls that depend on each other | repeat runs, in fresh processes | <!-- with measurement_warnings -->
-# | two runs disagree | calls that depend on each other | repeat runs, in fresh processes | <!-- with confidence_interval, without measurement_warnings -->
+# | `drift`; two runs disagree | calls that depend on each other | repeat runs, in fresh processes | <!-- with section 7 -->
+# | two runs disagree | calls that depend on each other | repeat runs, in fresh processes | <!-- with confidence_interval, without section 7 -->
 # | the intervals overlap | too few calls, or a rule that asks too much | more rounds in turns; pairs (lesson 08) | <!-- with confidence_interval, lesson 08 -->
 # | the intervals overlap | too few calls, or a rule that asks too much | more rounds, in turns | <!-- with confidence_interval, without lesson 08 -->
 #

@@ -16,7 +16,7 @@
 # %% [markdown]
 # # 12 · What does a token cost?
 #
-# ![The price of a token against its speed: long texts cost seven times as much as short ones, in fewer bits three times, and the fastest tokens most.](frontier.png) <!-- with cheapest_batch -->
+# ![The price of a token against its speed: long texts cost seven times as much as short ones, in fewer bits three times, and the fastest tokens most.](frontier.png) <!-- with section 8 -->
 #
 # One provider asks two dollars for a million tokens, another one twenty cents.
 # Most of the world's GPU hours now go into such tokens, and you can work out without a GPU what one costs.

@@ -5,15 +5,16 @@ from pathlib import Path
 
 import pytest
 from cohort.run import ROOT
-from mini_course import exercise, given, graded, markdown
+from mini_course import FIRST, SECOND, exercise, given, graded, make_course, markdown
 from shop_course import SHOP, TRACKS, make_shop
 
-from proflab_course.build.class_tree import track_page, write_pages
+from proflab_course.build.class_tree import class_tree, track_page, write_pages
 from proflab_course.build.edition import edition_mistakes
 from proflab_course.build.make import Plan
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import Lesson
-from proflab_course.course.passages import in_whole, resolve
+from proflab_course.course.passages import KEY, in_whole, resolve
+from proflab_course.course.prose import split_sentences
 from proflab_course.course.tracks import Tracks
 
 SHORT = ("evening", "week", "weeks3", "weeks3-serving")
@@ -187,12 +188,40 @@ def test_an_optional_exercise_takes_its_demo_along(tmp_path):
     assert {"whole", "demo_whole"} <= whole
 
 
+def test_a_picture_goes_with_the_cell_that_shows_it(tmp_path):
+    shown = "Everything is cheaper.\n#\n# ![Prices, struck out.](cheaper.png)"
+    course = make_shop(tmp_path, lesson=SHOP.replace("Everything is cheaper.", shown))
+    course.module("01_shop").with_name("cheaper.png").write_bytes(b"a picture")
+    for track, there in (("hour", False), ("term", True)):
+        class_tree(course, None, tmp_path / track, "static", track)
+        assert (tmp_path / track / "release/01_shop/cheaper.png").exists() is there, track
+
+
+def test_a_course_without_tracks_has_every_line_and_no_comment(tmp_path):
+    first = f"{FIRST}\n\n{markdown('Read on. <!-- with lesson 02 -->')}"
+    course = make_course(tmp_path, {"01_first": first, "02_second": SECOND})
+    last = Plan.read(course).taken["01_first"].lesson.cells[-3]
+    assert last.source == "Read on." and KEY not in last.node.metadata
+
+
 # ── the course's own tracks ──────────────────────────────────────────────────────────────────
 
 
 def test_no_short_track_of_the_course_promises_what_it_leaves_out():
     course = Course(ROOT)
     assert list(edition_mistakes(course, course.lessons())) == []
+
+
+def test_the_default_track_keeps_every_line_of_the_lessons_that_it_has():
+    plan = Plan.read(Course(ROOT))
+    for lesson in plan.whole:
+        if lesson.name not in plan.taken or not plan.taken[lesson.name].partial:
+            continue
+        taken = "\n".join(cell.source for cell in plan.taken[lesson.name].lesson.named("text"))
+        there = set(split_sentences(taken).split("\n"))
+        for cell in (each for each in lesson.named("text") if KEY in each.node.metadata):
+            lines = {line for line in split_sentences(cell.source).split("\n") if line[:1] in "-|!"}
+            assert lines <= there, (cell.where, lines - there)
 
 
 @pytest.fixture(scope="module", params=SHORT)
