@@ -26,7 +26,7 @@ from proflab_course.course.tracks import PUBLIC, Track, Tracks
 NEXT = "**Next.**"
 _DOES = "write|draw|build|compute|measure|count|find|put|use|judge|simulate|predict|audit"
 _PROMISE = re.compile(
-    rf"(?<!before )\b[Yy]ou(?:r own)? (?:also |can )?(?:{_DOES})\b|[Tt]his lesson\b|!\["
+    rf"(?<!before )\b[Yy]ou(?:r own)? (?:also |can )?(?:{_DOES})\b|[Tt]his lesson\b|^!\["
 )
 _ITEM = re.compile(r"[-*] |\|(?! *-)")
 _CODE = re.compile(r"`(\w+)(?:\([^`]*\))?`")
