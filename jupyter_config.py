@@ -4,7 +4,6 @@ from pathlib import Path
 
 from nbconvert.preprocessors import ClearMetadataPreprocessor, CSSHTMLHeaderPreprocessor
 from nbgrader.preprocessors import (
-    AssignLatePenalties,
     CheckCellMetadata,
     ClearHiddenTests,
     ClearMarkScheme,
@@ -30,6 +29,7 @@ from proflab_course.grading.pages.notebook_pages import FILTERS, DisarmMarkup, F
 from proflab_course.grading.pages.overview import Overview
 from proflab_course.grading.records.nbgrader_plugin import (
     ClearAnswers,
+    CoursePenalties,
     ReadHandIn,
     SandboxedExecute,
 )
@@ -55,14 +55,15 @@ c.Autograde.sanitize_preprocessors = [
 ]
 
 # `nbgrader autograde` and formgrader's button run submissions in the sandbox; the rest of the list
-# is nbgrader's own. Without this line they run them with your rights.
+# is nbgrader's own, but that late work costs what private/dates.toml says. Without this list they
+# run them with your rights.
 c.Autograde.autograde_preprocessors = [
     SandboxedExecute,
     IgnorePattern,
     ClearMetadataPreprocessor,
     LimitOutput,
     SaveAutoGrades,
-    AssignLatePenalties,
+    CoursePenalties,
     CheckCellMetadata,
 ]
 

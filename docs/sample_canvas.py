@@ -2,9 +2,10 @@
 
     python docs/sample_canvas.py FOLDER
 
-It writes FOLDER/submissions.zip, named as Canvas names the files of "Download Submissions", and
-FOLDER/gradebook.csv, as "Export" in Canvas's gradebook writes it. The students are called One to
-Six; the sixth has handed in nothing.
+It writes FOLDER/submissions.zip, named as Canvas names the files of "Download Submissions",
+FOLDER/gradebook.csv, as "Export" in Canvas's gradebook writes it, and FOLDER/class.csv, a class
+list with the times that Canvas's API tells. The students are called One to Six; the second was
+late, and the sixth has handed in nothing.
 """
 
 from __future__ import annotations
@@ -25,6 +26,14 @@ HAND_INS = {
     "browser_copy": f"{LESSON} (1).ipynb",
 }
 NAMES = ("One", "Two", "Three", "Four", "Five", "Six")
+TIMES = (
+    "2026-11-29T13:20:11Z",
+    "2026-12-02T08:00:00Z",
+    "2026-12-01T16:41:30Z",
+    "2026-11-30T19:05:42Z",
+    "2026-12-01T09:12:07Z",
+    "",
+)
 FIRST_ID, FIRST_FILE = 40_001, 98_001  # Canvas's numbers of students and of files
 COLUMN = "01 Parameters (55501)"
 
@@ -51,7 +60,12 @@ def main(arguments: list[str]) -> int:
         table.writerow(["    Points Possible", "", "", "", "100"])
         for place, name in enumerate(NAMES):
             table.writerow([f"{name}, Student", FIRST_ID + place, f"s{place + 1:04}", "A", ""])
-    print(f"{folder}: submissions.zip with {len(HAND_INS)} hand-ins, and gradebook.csv")
+    with (folder / "class.csv").open("w", newline="", encoding="utf-8") as file:
+        table = csv.writer(file)
+        table.writerow(["student_id", "canvas_id", "name", "submitted"])
+        for place, (name, time) in enumerate(zip(NAMES, TIMES, strict=True)):
+            table.writerow([f"s{place + 1:04}", FIRST_ID + place, f"{name}, Student", time])
+    print(f"{folder}: submissions.zip with {len(HAND_INS)} hand-ins, gradebook.csv and class.csv")
     return 0
 
 

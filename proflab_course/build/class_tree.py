@@ -28,8 +28,10 @@ from proflab_course.build.leaks import leaks
 from proflab_course.build.make import Audit, Plan, make, workplace
 from proflab_course.build.sections import sections
 from proflab_course.course import passages
+from proflab_course.course.dates import Dates, Extension
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import COLAB_SETUP
+from proflab_course.course.words import few
 
 _COPIED = ("pyproject.toml", "LICENSE", "binder", "docs/students.md")
 _GIVEN_TITLE = f"""\
@@ -186,24 +188,23 @@ def extension_notes(course: Course, names: list[str]) -> Iterator[str]:
 
     Out are the solutions of all lessons before the last one, which stand in its built.py.
     """
-    from proflab_course.grading.records.lateness import FILE, read_extensions
-
-    now = datetime.datetime.now(datetime.UTC)
+    now = datetime.datetime.now(datetime.UTC).replace(tzinfo=None)
+    dates = Dates.read(course)
     for name in names[:-1]:
-        extended = read_extensions(course, name) or {}
-        later = [
-            student
-            for student, until in sorted(extended.items())
-            if isinstance(until, datetime.datetime) and _utc(until) > now
-        ]
-        if later:
-            shown = ", ".join(later[:10]) + (" …" if len(later) > 10 else "")
-            what = f"built.py of {names[-1]} has its solutions, and {FILE} gives more time to"
-            yield f"{name}: {what} {shown}"
+        out = f"{name}: built.py of {names[-1]} has its solutions, and"
+        due, extended = dates.due.get(name), dates.extensions_of(name) or {}
+        if due and due > now:
+            yield f"{out} it is due only on {dates.shown(due)}"
+        ends = {student: _end(extra, due) for student, extra in sorted(extended.items())}
+        if later := [student for student, end in ends.items() if end and end > now]:
+            yield f"{out} an extension gives more time to {few(later)}"
 
 
-def _utc(at: datetime.datetime) -> datetime.datetime:
-    return at if at.tzinfo else at.replace(tzinfo=datetime.UTC)
+def _end(extension: Extension, due: datetime.datetime | None) -> datetime.datetime | None:
+    """Return when an extension ends; None if that is not known without a due date."""
+    if isinstance(extension, datetime.datetime):
+        return extension
+    return due + extension if due else None
 
 
 def _copy_course_files(root: Path, tree: Path) -> None:

@@ -24,7 +24,8 @@ from proflab_course.build.tracks import read_tracks, track_points
 from proflab_course.course.inventory import HALVES, NAME
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import read_module
-from proflab_course.course.tracks import PUBLIC
+from proflab_course.course.tracks import PUBLIC, Tracks
+from proflab_course.course.words import few
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,6 +68,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "with `inventory`: list the form that each takes",
     )
     parser.add_argument(
+        "--remove-former",
+        action="store_true",
+        help="also remove lessons of a former track from source/ and release/",
+    )
+    parser.add_argument(
         "--sizes",
         action="store_true",
         help="build nothing; list what lessons ask of their readers",
@@ -82,6 +88,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Build, check, or make a class's tree."""
     course = Course.find()
+    alone = not (arguments.check or arguments.sizes or arguments.track is not None)
+    if arguments.remove_former and not (alone and arguments.output is None):
+        raise CourseError(
+            "--remove-former goes with a build of source/ and release/: give it alone"
+        )
     if arguments.track == "":
         print(tracks_table(course))
         return 0
@@ -118,6 +129,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"note: {sentence}")
     for path in strangers(course):
         print(f"note: {path} does not come from modules/; delete it if it is no longer needed")
+    _tell_former(course, arguments.remove_former)
     return 0
 
 
@@ -243,6 +255,41 @@ def strangers(course: Course) -> list[str]:
     places = [course.root / step for step in STEPS if (course.root / step).is_dir()]
     found = (path for place in places for path in place.iterdir() if path.name not in known)
     return sorted(str(path.relative_to(course.root)) for path in found)
+
+
+def former_lessons(course: Course) -> list[str]:
+    """Return the lessons in source/ or release/ that the course's track does not have.
+
+    Lessons that a track `like` the course's own adds are built when they are named, and stay.
+    """
+    tracks = Tracks.read(course.root)
+    if tracks is None:
+        return []
+    own = tracks.track()
+    mine = [own, *(track for track in tracks.tracks.values() if track.like == own.name)]
+    there = {name for step in STEPS for name in course.lessons(step)} & {*course.lessons()}
+    return sorted(name for name in there if not any(tracks.has(track, name) for track in mine))
+
+
+def _tell_former(course: Course, remove: bool) -> None:
+    """Name the lessons of a former track; remove: delete them, unless somebody handed one in."""
+    former = former_lessons(course)
+    kept = [name for name in former if not remove or _is_in_use(course, name)]
+    for name in (each for each in former if each not in kept):
+        for step in STEPS:
+            shutil.rmtree(course.root / step / name, ignore_errors=True)
+        print(f"source/{name} and release/{name} are removed")
+    if kept and remove:
+        print(f"note: {few(kept)}: there are hand-ins, so these lessons stay")
+    elif kept:
+        what = f"source/ and release/ have {few(kept)}, which the track does not have"
+        print(f"note: {what}: `proflab build --remove-former` removes them")
+
+
+def _is_in_use(course: Course, name: str) -> bool:
+    """Return True if a lesson was handed in, so that grades and feedback need its source."""
+    places = ("submitted", "autograded")
+    return any(next((course.root / place).glob(f"*/{name}"), None) for place in places)
 
 
 def _swap(root: Path, work: Path, folders: list[str]) -> None:

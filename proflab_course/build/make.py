@@ -6,7 +6,9 @@ that nbgrader makes the student's. What is made is read for mistakes and leaks, 
 
 from __future__ import annotations
 
+import errno
 import shutil
+import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -181,11 +183,11 @@ class Plan:
         plan.policy = chosen_policy(course.root)
         settings = read_settings(course.root)
         plan.concepts = concepts
-        plan.concept_points = settings.get("concept_points", 0) == 1
+        plan.concept_points = settings.concept_points == 1
         plan.self_study = public and bool(tracks and tracks.self_study) and seed is None
         plan.self_study &= not (course.root / PRIVATE).exists()
-        plan.lock = settings.get("lock", False)
-        plan.varies = seed is not None or settings.get("variants") == "student"
+        plan.lock = settings.lock
+        plan.varies = seed is not None or settings.variants == "student"
         plan._take_and_stamp(published=track in (None, tracks.use if tracks else None))
         return plan
 
@@ -282,7 +284,7 @@ def make(plan: Plan, work: Path, audit: Audit = "full") -> _Failed:
             mistakes += _static_mistakes(plan, lesson)
     _raise(mistakes)
     releases: dict[str, NotebookNode] = {}
-    for lesson in failed.others(chosen):
+    for lesson in tqdm(failed.others(chosen), "making", disable=None, leave=False):
         with failed.named(lesson):
             releases[lesson.name] = _make_release(plan, lesson, work)
     if audit == "full":
@@ -382,8 +384,11 @@ def _try_lessons(
             milestone = milestones[lesson.name]
             trials.append(Trial(lesson, releases[lesson.name], folder, milestone))
     runs = [run for trial in trials for run in trial.runs]
-    done = execute(runs, default_jobs())
-    list(tqdm(done, "executing", len(runs), disable=None, leave=False))
+    done = tqdm(execute(runs, default_jobs()), "executing", len(runs), disable=None, leave=False)
+    last = {id(trial.runs[-1]): trial.lesson.name for trial in trials if len(trials) > 1}
+    for run in done:
+        if id(run) in last:  # so that minutes do not pass without a word
+            tqdm.write(f"{last[id(run)]}: executed solved, released and empty", file=sys.stderr)
     mistakes: list[str] = []
     for trial in trials:
         with failed.named(trial.lesson):
@@ -461,6 +466,8 @@ def workplace(root: Path) -> Iterator[Path]:
         work = Path(tempfile.mkdtemp(prefix=".build-", dir=root))
         yield work
     except OSError as error:
+        if work is None and error.errno == errno.ENOENT and root.is_dir():  # as in /proc
+            raise CourseError(f"{root} can hold no new folder: choose another place") from None
         raise CourseError(
             f"the build cannot be written in {root}: {what_is_wrong(error)}, then run it again; "
             "nothing was changed"

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from proflab_course.course.layout import Course, CourseError
-from proflab_course.course.settings import SETTINGS, chosen_of, read_settings
+from proflab_course.course.settings import SETTINGS, read_settings
 
 FILES = ("AGENTS.md", "CLAUDE.md")  # the names under which assistants look for it
 PAGE = "docs/ai.md"
@@ -62,8 +62,11 @@ def chosen_policy(root: Path) -> Policy | None:
     Raises CourseError, one sentence, for a file with a mistake.
     """
     there = policies()
-    name = chosen_of(read_settings(root), "ai", tuple(there))
-    return None if name is None else there[name]
+    name = read_settings(root).ai
+    if name is None or name in there:
+        return there.get(name or "")
+    listed = ", ".join(f'"{each}"' for each in there)
+    raise CourseError(f"{SETTINGS}: course.ai must be one of {listed}, not {name!r}")
 
 
 def policy_notes(course: Course) -> list[str]:

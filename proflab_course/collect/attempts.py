@@ -15,7 +15,7 @@ class Attempt:
     name, number: as the platform writes them. owner: both exactly as packed, which differ for two
     students of one name. aliases: a login or an address from the platform. files: by their paths
     in the hand-in. at: the time, None if the platform gives none; problem: why a time cannot be
-    used.
+    used; odd: why a time that is used may not be the one that is meant.
     """
 
     name: str
@@ -26,6 +26,7 @@ class Attempt:
     files: dict[str, Entry] = field(default_factory=dict)
     at: datetime.datetime | None = None
     problem: str = ""
+    odd: str = ""
     late: bool = False
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import datetime
 import functools
-import zoneinfo
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,12 +17,14 @@ from proflab_course.collect.lesson_stamps import refuse_other_lesson
 from proflab_course.collect.platforms import PLATFORMS, is_group_name, sort_entries
 from proflab_course.collect.roster import Roster, Student, is_student_id, student_without_roster
 from proflab_course.collect.store import Stored, entry_paths, last_attempts, store
-from proflab_course.collect.times import read_platform_time, unclear_time
+from proflab_course.collect.times import Clock, read_platform_time, unclear_time
 from proflab_course.course.csv_table import harmless
+from proflab_course.course.dates import FILE
+from proflab_course.course.iso_time import has_zone
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.words import few
 from proflab_course.grading.lock import only_grading
-from proflab_course.grading.submissions.timestamp import has_zone, parse_timestamp, read_timestamp
+from proflab_course.grading.submissions.timestamp import parse_timestamp, read_timestamp
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("lesson", metavar="LESSON", help="01_parameters, or 01")
     parser.add_argument("--roster", metavar="CSV", type=Path, help="the class list")
     parser.add_argument(
-        "--timezone", metavar="ZONE", help="the time zone of the platform's times: Europe/Zurich"
+        "--timezone",
+        metavar="ZONE",
+        help=f"the time zone of the platform's times, as Europe/Zurich (default: that of {FILE})",
     )
     parser.add_argument(
         "--platform",
@@ -50,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Collect; return 1 if a hand-in was not taken."""
     course = Course.find()
     lesson = course.lesson(arguments.lesson, "source")
-    zone = _read_zone(arguments.timezone)
+    zone = Clock.chosen(course, arguments.timezone)
     roster = Roster.read(arguments.roster) if arguments.roster else None
     lessons = course.lessons("source")
     source = arguments.source
@@ -75,14 +78,15 @@ class _Collecting:
         lesson: str,
         found: Sorted,
         roster: Roster | None,
-        zone: datetime.tzinfo | None,
+        clock: Clock,
     ) -> None:
         self.course, self.lesson, self.found = course, lesson, found
-        self.roster, self.zone = roster, zone
+        self.roster, self.clock = roster, clock
         self.not_taken = found.passed_over | found.left_out
         self.rows: list[tuple[str, str, Stored]] = []
         self.all_taken = not found.left_out
         self.untimed: list[str] = []
+        self.any_time = False  # of submission, from the archive or the roster
 
     def run(self) -> int:
         """Store every student's last attempt, and print the fate of all files."""
@@ -155,25 +159,24 @@ class _Collecting:
     def _set_time(self, attempt: Attempt, student: Student, alone: bool) -> None:
         """Convert an attempt's time to UTC; prefer the roster's time of submission."""
         if attempt.at is not None:
-            attempt.at = self._in_utc(attempt.at)
+            attempt.at, attempt.odd = self.clock.in_utc(attempt.at)
         if student.submitted and student.submitted != "-":
-            at, problem = self._read_time(student.submitted)
-            if alone:
-                attempt.at, attempt.problem = (at, "") if at else (attempt.at, problem)
+            at, odd = self._read_time(student.submitted)
+            if alone and at:
+                attempt.at, attempt.odd, attempt.problem = at, odd, ""
+            elif alone:
+                attempt.problem = unclear_time(student.submitted)
 
     def _read_time(self, text: str) -> tuple[datetime.datetime | None, str]:
-        """Return a roster's time of submission in UTC, from ISO order or Moodle's form."""
-        if (given := parse_timestamp(text)).at is not None:
-            return (given.at if has_zone(text) else self._in_utc(given.at)), ""
-        at = read_platform_time(text)
-        return (self._in_utc(at), "") if at else (None, unclear_time(text))
+        """Return a roster's time of submission in UTC, from ISO order or Moodle's form.
 
-    def _in_utc(self, at: datetime.datetime) -> datetime.datetime:
-        """Return a platform's time in UTC; in an hour that occurs twice, the earlier time."""
-        local = at.replace(tzinfo=self.zone) if self.zone and not at.tzinfo else at
-        with contextlib.suppress(OverflowError, ValueError, OSError):  # in the years 1 and 9999
-            return local.astimezone(datetime.UTC).replace(tzinfo=None)
-        return at.replace(tzinfo=None)
+        It comes with what is odd about it.
+        """
+        at = parse_timestamp(text).at
+        if at is not None and has_zone(text):
+            return at, ""
+        at = at or read_platform_time(text)
+        return self.clock.in_utc(at) if at else (None, "")
 
     def _store(self, student: Student, attempts: list[Attempt]) -> None:
         if len(attempts) > 1 and any(attempt.at is None for attempt in attempts):
@@ -182,12 +185,15 @@ class _Collecting:
                 self._refuse(attempt, f"{why}: nobody knows which is the last, remove the others")
             return
         last, earlier = last_attempts(attempts)
+        self.any_time |= last.at is not None
         for attempt in earlier:
             self.not_taken |= dict.fromkeys(entry_paths(attempt), "is an earlier attempt")
         own_times = self.found.platform == "folder"
         stored = store(self.course, self.lesson, student.id, last, own_times)
         if last.late and last.at is None:
             stored.notes.append("marked late by Canvas")
+        if last.odd and last.at:
+            stored.notes.append(f"{last.odd}: {self.clock.dates.shown(last.at)} was taken")
         self.rows.append((student.id, student.called, stored))
         self.all_taken &= not stored.lost
         if stored.outcome == "not taken":
@@ -215,7 +221,7 @@ class _Collecting:
             print("\non the roster, without a hand-in of this lesson:")
             for student in missing:
                 print(f"  {student.id}  {student.called}".rstrip())
-        if self.found.platform == "Canvas" and not any(a.at for a in self.found.attempts):
+        if self.found.platform == "Canvas" and not self.any_time:
             print(
                 "\nCanvas's archive has no times: lateness needs a roster with a column `submitted`"
             )
@@ -229,21 +235,29 @@ class _Collecting:
         total = ", ".join(f"{counts[outcome]} {outcome}" for outcome in order if outcome in counts)
         where = f"submitted/STUDENT/{self.lesson}/"
         print(f"\n{self.found.platform}: {total or 'nothing taken'} ({where})")
+        for note in self._notes():
+            print(f"note: {note}")
+
+    def _notes(self) -> Iterator[str]:
+        """Yield how times and ids were read, and how the class stands to the due date."""
+        from proflab_course.grading.records.deadline import read_deadline
+        from proflab_course.grading.records.gradebook import Book
+
+        if self.clock.used:
+            yield self.clock.told
+        yield from self.roster.notes if self.roster else ()
+        handed = {
+            folder.parent.name: read_timestamp(folder).at
+            for folder in sorted((self.course.root / "submitted").glob(f"*/{self.lesson}"))
+        }
+        if handed:
+            with Book(self.course.gradebook) as book:
+                yield from read_deadline(book, self.lesson, self.clock.dates, handed).told
 
     def _missing(self) -> list[Student]:
         folder = self.course.root / "submitted"
         students = self.roster.students if self.roster else []
         return [s for s in students if not (folder / s.id / self.lesson).is_dir()]
-
-
-def _read_zone(name: str | None) -> datetime.tzinfo | None:
-    """Return the zone of the platform's times; None for this machine's zone."""
-    if name is None:
-        return None
-    try:
-        return zoneinfo.ZoneInfo(name)
-    except (zoneinfo.ZoneInfoNotFoundError, ValueError):
-        raise CourseError(f"--timezone {name} is not known: write it as Europe/Zurich") from None
 
 
 def _write_names(course: Course, students: list[Student]) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -44,6 +45,7 @@ _COLUMNS = {
     "submitted": ("last modified (submission)", "submitted", "submitted_at"),
     "group": ("group", "group_name", "team"),
 }
+_ROUNDED = re.compile(r"\d[.,]?\d*[Ee]\+\d+", re.ASCII)
 _ALSO = " ._-@+,'’·()"  # allowed in a student's id, besides letters and digits
 _LONGEST_ID = 128  # bytes
 
@@ -70,11 +72,13 @@ class Roster:
     """A class list; `match` finds the students of an attempt.
 
     of_moodle: its numbers are those of Moodle's participants, which no other platform uses, and its
-    times those of one assignment.
+    times those of one assignment. notes: sentences on what a person should look at.
     """
 
-    def __init__(self, students: list[Student], of_moodle: bool = False) -> None:
-        self.students, self.of_moodle = students, of_moodle
+    def __init__(
+        self, students: list[Student], of_moodle: bool = False, notes: Iterable[str] = ()
+    ) -> None:
+        self.students, self.of_moodle, self.notes = students, of_moodle, list(notes)
 
     @classmethod
     def read(cls, path: Path) -> Roster:
@@ -99,7 +103,7 @@ class Roster:
                 f"{path} has the same id twice ({few(twice)}): give each student one of their own "
                 "in a column student_id"
             )
-        return cls(students, of_moodle)
+        return cls(students, of_moodle, _rounded(path, ids))
 
     def match(self, attempt: Attempt, platform: str = "folder") -> tuple[list[Student], str]:
         """Return the student of an attempt, or all of a group; or none, with the reason."""
@@ -148,6 +152,13 @@ class Roster:
         """Return the student without the time of another assignment's worksheet."""
         foreign = platform != "Moodle" or student.number != attempt.number
         return replace(student, submitted="") if self.of_moodle and foreign else student
+
+
+def _rounded(path: Path, ids: Iterable[str]) -> Iterator[str]:
+    """Yield a sentence if ids are numbers that a spreadsheet has rounded, such as 2.02412E+11."""
+    if found := [each for each in ids if _ROUNDED.fullmatch(each)]:
+        what = f"{few(found)}: a spreadsheet has rounded numbers, so these are nobody's ids"
+        yield f"{path}: {what}; export the list again, and do not save it in a spreadsheet"
 
 
 def _may_be_called(student: Student, name: str) -> bool:

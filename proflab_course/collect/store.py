@@ -17,15 +17,11 @@ from proflab_course.collect.attempts import Attempt
 from proflab_course.collect.entries import DAMAGES, MAX_FILE
 from proflab_course.collect.lesson_stamps import stamped_lesson
 from proflab_course.course.files import replace_file, sync_folder
+from proflab_course.course.iso_time import which_date
 from proflab_course.course.layout import Course
 from proflab_course.grading.submissions.decode_text import ZIP
 from proflab_course.grading.submissions.find_notebook import is_notebook_name, may_hold_notebook
-from proflab_course.grading.submissions.timestamp import (
-    STAMP,
-    parse_timestamp,
-    read_timestamp,
-    which_date,
-)
+from proflab_course.grading.submissions.timestamp import STAMP, parse_timestamp, read_timestamp
 
 _FORM = "%Y-%m-%d %H:%M:%S UTC"
 

@@ -7,8 +7,11 @@ import datetime
 import re
 import statistics
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-from proflab_course.grading.submissions.timestamp import which_date
+from proflab_course.course.dates import FILE, Dates
+from proflab_course.course.iso_time import EXAMPLE, from_clock, read_zone, which_date
+from proflab_course.course.layout import Course
 
 # Hand-ins of a whole class within this time, or half of them within much less.
 _ONE_DOWNLOAD = datetime.timedelta(hours=1)
@@ -41,6 +44,45 @@ _MONTH_FIRST = re.compile(
     rf"(?:[^\W\d]+,\s+)?(?P<month>[^\W\d]+)\s+(?P<day>\d{{1,2}}),\s+(?P<year>\d{{4}}){_CLOCK}",
     re.IGNORECASE,
 )
+
+
+@dataclass
+class Clock:
+    """The clock by which a platform writes times; zone: None for this machine's.
+
+    used: whether a time without a zone was read by it.
+    """
+
+    dates: Dates
+    zone: datetime.tzinfo | None
+    source: str
+    used: bool = False
+
+    @classmethod
+    def chosen(cls, course: Course, option: str | None) -> Clock:
+        """Return the clock of the option --timezone, else of the course, else of this machine."""
+        dates = Dates.read(course)
+        if option is not None:
+            return cls(dates, read_zone(option, "--timezone"), f"{option} (--timezone)")
+        if dates.zone is not None:
+            return cls(dates, dates.zone, f"{dates.zone.key} ({FILE})")
+        name = datetime.datetime.now().astimezone().tzname()
+        return cls(dates, None, f"{name}, this machine's zone")
+
+    @property
+    def told(self) -> str:
+        """Return what is printed of it."""
+        mend = f": give --timezone, or write zone into {FILE}, if the platform has another"
+        return f"times without a zone were read as {self.source}{'' if self.zone else mend}"
+
+    def in_utc(self, at: datetime.datetime) -> tuple[datetime.datetime, str]:
+        """Return a platform's time in UTC, and what is odd about it."""
+        with contextlib.suppress(OverflowError, ValueError, OSError):  # in the years 1 and 9999
+            if at.tzinfo:
+                return at.astimezone(datetime.UTC).replace(tzinfo=None), ""
+            self.used = True
+            return from_clock(at, self.zone)
+        return at.replace(tzinfo=None), ""
 
 
 def are_times_of_download(times: Iterable[datetime.datetime]) -> bool:
@@ -90,4 +132,4 @@ def read_american_time(text: str) -> tuple[datetime.datetime | None, str]:
 def unclear_time(text: str) -> str:
     """Return the sentence about a time in a roster that cannot be read."""
     problem = f"the roster's time {text!r} is not clear{which_date(text)}"
-    return f"{problem}: write it as 2026-12-03 14:30:00 UTC"
+    return f"{problem}: {EXAMPLE}"

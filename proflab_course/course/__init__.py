@@ -2,6 +2,9 @@
 
 layout.py          a course's folders
 settings.py        what an instructor chose for the course, in private/course.toml
+dates.py           due dates, what lateness costs, and extensions
+iso_time.py        times in ISO order, and by the clocks of a zone
+toml_table.py      a TOML file, each of whose keys has a type
 database.py        the one gradebook that a course may have
 notebook.py        a lesson's cells and their marks
 passages.py        what a line of text rests on
@@ -23,6 +26,7 @@ secret.py          the course's secret, and what is drawn from it
 rubric.py          an essay's mark scheme: its items, and two answers to calibrate on
 journal.py         a log to which lines are only added
 csv_table.py       a CSV file of a platform or a spreadsheet
+hand_table.py      a table that people fill in, row by row
 words.py           lists of names for messages
 jobs.py            the default number of parallel jobs
 """

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import random
 import re
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +30,7 @@ from typing import Any
 
 from proflab.lesson.concepts import LETTERS
 from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.toml_table import parse_toml, refuse_unknown
 
 FILE = "concepts.toml"
 ORDERS = "proflab_concepts"  # of the source notebook: the order of options, by id
@@ -133,10 +133,7 @@ def parse_concepts(data: bytes, lesson: str, place: str = FILE) -> list[Concept]
     """Return the questions in a file's bytes; `place` names it in messages."""
     if len(data) > _MOST_BYTES:
         raise CourseError(f"{place} is larger than {_MOST_BYTES // 1024} KB: shorten it")
-    try:
-        tables = tomllib.loads(data.decode("utf-8"))
-    except ValueError as error:
-        raise CourseError(f"{place} is not TOML ({error}): mend that line") from None
+    tables = parse_toml(data, place)
     asked = tables.pop("question", [])
     is_list = isinstance(asked, list) and all(isinstance(each, dict) for each in asked)
     if tables or not is_list:
@@ -164,17 +161,20 @@ class _Table:
     place: str
     number: int
 
-    def refuse(self, what: str) -> CourseError:
-        """Return the error that says what is wrong with this question."""
+    @property
+    def where(self) -> str:
+        """The file and the question, by its id or else by its number."""
         name = self.table.get("id")
         name = name if isinstance(name, str) and len(name) <= 20 else f"number {self.number}"
-        return CourseError(f"{self.place}, question {name}: {what}")
+        return f"{self.place}, question {name}"
+
+    def refuse(self, what: str) -> CourseError:
+        """Return the error that says what is wrong with this question."""
+        return CourseError(f"{self.where}: {what}")
 
     def concept(self, lesson: str) -> Concept:
         """Return the question; raise CourseError for the first mistake in it."""
-        if unknown := sorted(self.table.keys() - {*_KEYS}):
-            known = ", ".join(_KEYS)
-            raise self.refuse(f"{unknown[0]!r} is no key of a question; it may have {known}")
+        refuse_unknown(self.table, _KEYS, self.where)
         name = self._text("id")
         match = _ID.fullmatch(name)
         if not match or match[1] != lesson[:2]:

@@ -5,7 +5,6 @@ Its two halves are graded like lessons, earn nothing, and are built when they ar
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 from proflab.lesson.concepts import LETTERS
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.secret import course_secret, draw, shuffled
+from proflab_course.course.toml_table import parse_toml, refuse_unknown, typed
 
 FILE = "inventory.toml"
 NAME = "inventory"
@@ -21,6 +21,7 @@ BEFORE, AFTER = "00_inventory", "99_inventory"
 HALVES = {BEFORE: "before", AFTER: "after"}  # what nbgrader calls a half, and what people do
 FORMS = (1, 2)
 SURE = (1, 2, 3, 4)  # 1 is a guess
+_PAIR = {"number", "rule", "lessons", "fixed", "A", "B"}
 _KEYS = {"stem", "options", "key", "slips", "line", "value", "option_values"}
 
 
@@ -73,19 +74,16 @@ def read_inventory(course: Course) -> list[Item]:
     """
     path = course.root / "modules" / FILE
     try:
-        data = path.read_text(encoding="utf-8")
+        data = path.read_bytes()
     except OSError as error:
         raise CourseError(f"modules/{FILE} cannot be read: {error.strerror}") from None
     return parse_inventory(data)
 
 
-def parse_inventory(text: str) -> list[Item]:
-    """Return the items of a file's text; CourseError for a mistake in it."""
+def parse_inventory(data: bytes) -> list[Item]:
+    """Return the items of a file's bytes; CourseError for a mistake in it."""
     where = f"modules/{FILE}"
-    try:
-        tables = tomllib.loads(text)
-    except ValueError as error:
-        raise CourseError(f"{where} is not TOML ({error}): mend that line") from None
+    tables = parse_toml(data, where)
     pairs = tables.get("pair", [])
     if tables.keys() - {"pair"} or not isinstance(pairs, list) or not pairs:
         raise CourseError(f"{where} must hold tables [[pair]] and nothing else")
@@ -98,8 +96,7 @@ def parse_inventory(text: str) -> list[Item]:
 
 
 def _pair(pair: dict[str, Any], where: str) -> Iterable[Item]:
-    if unknown := sorted(pair.keys() - {"number", "rule", "lessons", "fixed", "A", "B"}):
-        raise CourseError(f"{where}: {unknown[0]!r} is no key of a pair; remove it")
+    refuse_unknown(pair, _PAIR, where)
     lessons, fixed = pair.get("lessons"), pair.get("fixed", [])
     if not isinstance(lessons, list) or not lessons or not all(map(_is_text, lessons)):
         raise CourseError(f'{where}: lessons must be a list such as ["03", "08"]')
@@ -109,8 +106,7 @@ def _pair(pair: dict[str, Any], where: str) -> Iterable[Item]:
         found, place = pair.get(letter), f"{where}{letter}"
         if not isinstance(found, dict):
             raise CourseError(f"{where}: it has no item {letter}")
-        if unknown := sorted(found.keys() - _KEYS):
-            raise CourseError(f"{place}: {unknown[0]!r} is no key of an item; remove it")
+        refuse_unknown(found, _KEYS, place)
         item: dict[str, Any] = {"slips": pair["A"].get("slips"), **found}
         texts = (pair.get("rule"), item.get("stem"), item.get("line"))
         if not all(map(_is_text, texts)) or "value" not in item:
@@ -132,7 +128,7 @@ def _pair(pair: dict[str, Any], where: str) -> Iterable[Item]:
             slips,
             item["line"],
             item["value"],
-            item.get("option_values", {}),
+            typed(dict[str, Any], item.get("option_values", {}), f"{place}: option_values"),
             tuple(sorted(fixed)),
         )
 

@@ -64,12 +64,14 @@ class Course:
         found = place.iterdir() if place.is_dir() else ()
         return sorted(p.name for p in found if p.is_dir() and LESSON_NAME.fullmatch(p.name))
 
-    def lesson(self, given: str, folder: str = "modules") -> str:
+    def lesson(self, given: str, *folders: str) -> str:
         """Return the name of the lesson meant by 01_parameters, 01, 1, or a path to it.
 
-        Raises CourseError if it means no lesson in `folder`, or more than one.
+        Raises CourseError if it means no lesson in these folders (modules), or more than one.
         """
-        names, text = self.lessons(folder), Path(given).stem
+        folders = folders or ("modules",)
+        names = sorted({name for folder in folders for name in self.lessons(folder)})
+        text = Path(given).stem
         if text in names:
             return text
         meant = [name for name in names if text.isdecimal() and int(name[:2]) == int(text)]
@@ -77,5 +79,6 @@ class Course:
             raise CourseError(f"lesson {given!r} may be {' or '.join(meant)}: give the name")
         if not meant:
             there = ", ".join(names) or "none yet: run `proflab build`"
-            raise CourseError(f"there is no lesson {given!r} in {folder}/ (there is {there})")
+            where = " or ".join(f"{folder}/" for folder in folders)
+            raise CourseError(f"there is no lesson {given!r} in {where} (there is {there})")
         return meant[0]

@@ -8,31 +8,28 @@ takes. What is wrong within these files is found here; whether they fit the less
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, get_args
 
 from proflab_course.course.layout import LESSON_NAME, CourseError
-from proflab_course.course.lesson_times import LessonTimes, read_times, refuse_unknown
+from proflab_course.course.lesson_times import LessonTimes, read_times
+from proflab_course.course.toml_table import (
+    Amount,
+    Must,
+    Texts,
+    read_table,
+    read_toml,
+    typed,
+)
 
 PUBLIC, PRIVATE = "modules/tracks.toml", "private/tracks.toml"
 DEFAULT = "term"
-_KINDS: dict[str, type | tuple[type, ...]] = {
-    "title": str,
-    "text": str,
-    "hours": (int, float),
-    "summary": bool,
-    "essays": list,
-    "show": dict,
-    "plan": dict,
-    "except": dict,
-    "like": str,
-    "weight": str,
-}
-WEIGHTS = ("points", "minutes")
+Weight = Literal["points", "minutes"]
+WEIGHTS = get_args(Weight)
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
+_Names = Annotated[list[str], Must("a list of names in quotes")]
 
 
 @dataclass(frozen=True)
@@ -69,6 +66,42 @@ class Track:
 
 
 @dataclass(frozen=True)
+class _Entry:
+    """What a track's table may say besides exercises by lesson; see `Track`.
+
+    except_: the exercises that it leaves out, by lesson.
+    """
+
+    title: str
+    text: str
+    hours: Amount
+    summary: bool = True
+    essays: _Names = field(default_factory=list)
+    show: dict[str, _Names] = field(default_factory=dict)
+    plan: dict[str, Texts] = field(default_factory=dict)
+    except_: dict[str, _Names] | None = None
+    like: str | None = None
+    weight: Weight = "points"
+
+
+@dataclass(frozen=True)
+class _Public:
+    """What modules/tracks.toml may hold; private/tracks.toml has `use` in place of `limits`."""
+
+    lesson: dict[str, dict[str, Any]] = field(default_factory=dict)
+    track: dict[str, dict[str, Any]] = field(default_factory=dict)
+    limits: bool = False
+    self_study: bool = False
+
+
+@dataclass(frozen=True)
+class _Private:
+    lesson: dict[str, dict[str, Any]] = field(default_factory=dict)
+    track: dict[str, dict[str, Any]] = field(default_factory=dict)
+    use: str = DEFAULT
+
+
+@dataclass(frozen=True)
 class Tracks:
     """All tracks by name, the lessons' times, and the name of the track that the course takes.
 
@@ -83,28 +116,32 @@ class Tracks:
     @classmethod
     def read(cls, root: Path) -> Tracks | None:
         """Return the tracks of the course at `root`; None where it declares none."""
-        public, private = _toml(root, PUBLIC), _toml(root, PRIVATE)
+        public, private = read_toml(root, PUBLIC), read_toml(root, PRIVATE)
         if public is None and private is None:
             return None
         if public is None:
             raise CourseError(f"{PRIVATE} needs {PUBLIC}, with the minutes of every exercise")
-        refuse_unknown(public, {"lesson", "track", "limits", "self_study"}, PUBLIC)
-        refuse_unknown(private or {}, {"lesson", "track", "use"}, PRIVATE)
-        times: dict[str, LessonTimes] = {}
-        for file, data in ((PUBLIC, public), (PRIVATE, private or {})):
-            for name, entry in _table(data, "lesson", file).items():
-                times[name] = read_times(name, entry, file, data.get("limits") is True)
+        own = read_table(_Private, private or {}, PRIVATE)
+        files: dict[str, _Public | _Private] = {
+            PUBLIC: read_table(_Public, public, PUBLIC),
+            PRIVATE: own,
+        }
+        limited = {file: getattr(found, "limits", False) for file, found in files.items()}
+        times = {
+            name: read_times(name, entry, file, limited[file])
+            for file, found in files.items()
+            for name, entry in found.lesson.items()
+        }
         times = dict(sorted(times.items()))
         tracks: dict[str, Track] = {}
-        for file, data in ((PUBLIC, public), (PRIVATE, private or {})):
-            for name, entry in _table(data, "track", file).items():
+        for file, found in files.items():
+            for name, entry in found.track.items():
                 tracks[name] = _track(name, entry, times, file, tracks)
-        use = (private or {}).get("use", DEFAULT)
-        if use not in tracks:
+        if own.use not in tracks:
             file = PRIVATE if "use" in (private or {}) else PUBLIC
-            raise CourseError(f"{file} declares no track {use!r} ({_listed(tracks)})")
+            raise CourseError(f"{file} declares no track {own.use!r} ({_listed(tracks)})")
         _refuse(_not_nested(tracks))
-        return cls(tracks, times, use, public.get("self_study") is True)
+        return cls(tracks, times, own.use, getattr(files[PUBLIC], "self_study", False))
 
     def track(self, name: str | None = None) -> Track:
         """Return a track by name, or the course's own; CourseError if there is no such track."""
@@ -186,24 +223,6 @@ class Tracks:
 # ── reading ──────────────────────────────────────────────────────────────────────────────────
 
 
-def _toml(root: Path, file: str) -> dict[str, Any] | None:
-    try:
-        return tomllib.loads((root / file).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise CourseError(f"{file} cannot be read: {error.strerror}") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise CourseError(f"{file} is not valid TOML: {error}") from None
-
-
-def _table(data: dict[str, Any], key: str, file: str) -> dict[str, dict[str, Any]]:
-    found = data.get(key, {})
-    if not isinstance(found, dict) or not all(isinstance(v, dict) for v in found.values()):
-        raise CourseError(f"{file}: {key} must hold tables, such as [{key}.NAME]")
-    return found
-
-
 def _track(
     name: str,
     entry: dict[str, Any],
@@ -216,57 +235,50 @@ def _track(
         raise CourseError(f"{where}: its name may have small letters, digits, - and _ only")
     chosen = {key: value for key, value in entry.items() if LESSON_NAME.fullmatch(key)}
     settings = {key: value for key, value in entry.items() if key not in chosen}
-    refuse_unknown(settings, set(_KINDS), where)
-    for key, value in settings.items():
-        if not isinstance(value, _KINDS[key]) or (key == "hours" and isinstance(value, bool)):
-            raise CourseError(f"{where}: {key} has a value of the wrong type")
-    for key in ("title", "text", "hours"):
-        if key not in settings:
-            raise CourseError(f"{where}: give it a {key}")
-    if settings.get("weight", WEIGHTS[0]) not in WEIGHTS:
-        raise CourseError(f"{where}: a lesson's weight is its {' or its '.join(WEIGHTS)}")
-    left_out = settings.get("except")
-    if (left_out is None) == (not chosen):
+    said = read_table(_Entry, settings, where)
+    if (said.except_ is None) == (not chosen):
         what = "lists exercises by lesson or what it leaves out (`except = {}`)"
         raise CourseError(f"{where}: a track {what}, one of the two")
-    like = settings.get("like", name)
-    if "like" in settings and (like not in above or left_out is not None):
+    if said.like is not None and (said.like not in above or said.except_ is not None):
         raise CourseError(f"{where}: `like` names a track above, and exercises are added to it")
-    exercises = _exercises(where, chosen if left_out is None else left_out, times)
-    if left_out is not None:
+    exercises = _exercises(where, chosen if said.except_ is None else said.except_, times)
+    if said.except_ is not None:
         exercises = {
             lesson: tuple(e for e in each.minutes if e not in exercises.get(lesson, ()))
             for lesson, each in times.items()
         }
-    if "like" in settings:
-        more = _more(above[like], settings, exercises, times, name, file)
-        return replace(more, plan=_plan(where, settings.get("plan", {}), more.lessons))
-    plan = _plan(where, settings.get("plan", {}), [name for name in times if exercises.get(name)])
-    show, essays = _lists(where, settings.get("show", {})), settings.get("essays", [])
+    essays = [_lesson(where, given, times) for given in said.essays]
+    if said.like is not None:
+        more = _more(above[said.like], said, exercises, essays, times, name, file)
+        return replace(more, plan=_plan(where, said.plan, more.lessons))
+    plan = _plan(where, said.plan, [name for name in times if exercises.get(name)])
+    show = {_lesson(where, given, times): tuple(each) for given, each in said.show.items()}
     for lesson in (*show, *essays):
         if not exercises.get(lesson):
             raise CourseError(f"{where}: no exercise of {lesson} is in it, so it shows none of it")
     return Track(
         name,
-        settings["title"],
-        settings["text"],
-        settings["hours"],
+        said.title,
+        said.text,
+        said.hours,
         exercises,
         show,
-        frozenset(essays if left_out is None else times),
-        settings.get("summary", True),
-        left_out is not None,
+        frozenset(essays if said.except_ is None else times),
+        said.summary,
+        said.except_ is not None,
         file,
-        settings.get("weight", WEIGHTS[0]),
+        said.weight,
         plan=plan,
     )
 
 
-def _plan(where: str, plan: dict[str, Any], lessons: Iterable[str]) -> dict[str, tuple[str, ...]]:
+def _plan(
+    where: str, plan: dict[str, list[str]], lessons: Iterable[str]
+) -> dict[str, tuple[str, ...]]:
     """Return a plan with whole names; it has each lesson once, in the order of the course."""
     names = {name[:2]: name for name in lessons}
-    listed = [each for part in plan.values() if isinstance(part, list) for each in part]
-    if plan and (listed != sorted(names) or not all(isinstance(p, list) for p in plan.values())):
+    listed = [each for part in plan.values() for each in part]
+    if plan and listed != sorted(names):
         told = f"each of its lessons once, in order ({', '.join(sorted(names))})"
         raise CourseError(f'{where}: plan names {told}, as in plan = {{ "Week 1" = ["01", "02"] }}')
     return {when: tuple(names[number] for number in part) for when, part in plan.items()}
@@ -274,8 +286,9 @@ def _plan(where: str, plan: dict[str, Any], lessons: Iterable[str]) -> dict[str,
 
 def _more(
     like: Track,
-    settings: dict[str, Any],
+    said: _Entry,
     added: dict[str, tuple[str, ...]],
+    essays: Iterable[str],
     times: Mapping[str, LessonTimes],
     name: str,
     file: str,
@@ -292,12 +305,12 @@ def _more(
     return replace(
         like,
         name=name,
-        title=settings["title"],
-        text=settings["text"],
-        hours=settings["hours"],
+        title=said.title,
+        text=said.text,
+        hours=said.hours,
         exercises=exercises,
         show={lesson: names for lesson, names in like.show.items() if lesson not in gone},
-        essays=(like.essays - gone) | frozenset(settings.get("essays", [])),
+        essays=(like.essays - gone) | frozenset(essays),
         file=file,
         like=like.name,
     )
@@ -308,21 +321,22 @@ def _exercises(
 ) -> dict[str, tuple[str, ...]]:
     """Return the exercises named by lesson, in the lesson's order."""
     found = {}
-    for lesson, names in _lists(where, chosen).items():
-        if lesson not in times:
-            raise CourseError(f"{where}: there is no lesson {lesson} ({_listed(times)})")
+    for given, names in chosen.items():
+        lesson = _lesson(where, given, times)
         known = times[lesson].minutes
-        for name in (each for each in names if each not in known):
-            raise CourseError(f"{where}: {lesson} has no exercise {name} ({_listed(known)})")
+        for name in typed(_Names, names, f"{where}: {given}"):
+            if name not in known:
+                raise CourseError(f"{where}: {lesson} has no exercise {name} ({_listed(known)})")
         found[lesson] = tuple(name for name in known if name in names)
     return found
 
 
-def _lists(where: str, entry: dict[str, Any]) -> dict[str, tuple[str, ...]]:
-    for lesson, names in entry.items():
-        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            raise CourseError(f"{where}: {lesson} must be a list of names in quotes")
-    return {lesson: tuple(names) for lesson, names in entry.items()}
+def _lesson(where: str, given: str, times: Mapping[str, LessonTimes]) -> str:
+    """Return the name of the lesson that is meant by 01_parameters or 01."""
+    meant = [name for name in times if given in (name, name[:2])]
+    if len(meant) != 1:
+        raise CourseError(f"{where}: there is no lesson {given} ({_listed(times)})")
+    return meant[0]
 
 
 def _not_nested(tracks: Mapping[str, Track]) -> Iterator[str]:

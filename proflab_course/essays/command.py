@@ -171,6 +171,10 @@ def _tell(course: Course, rubric: Rubric, marking: Marking, state: State, count:
     for name, number in waits.items():
         print(f"{name} has {_count(number, 'essay')} to mark")
     _tell_calibration(rubric, marking)
+    for name, number in Counter(name for names in state.off.values() for name in names).items():
+        wait = f"{_count(number, 'essay')} {'waits' if number == 1 else 'wait'}"
+        mend = f"{name} marks both answers again, or you decide in {DECIDE}.csv"
+        print(f"{name} is off the scheme on both answers, so {wait}: {mend}")
     anchors = set(rubric.anchor_marks)
     for first, second, found in agreements(marking, len(rubric.items), anchors):
         print(f"{first} and {second}, on {_count(found[0].count, 'essay')} that both marked:")

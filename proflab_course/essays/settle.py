@@ -1,8 +1,9 @@
 """Bring markers' marks together, and write into the gradebook what is settled.
 
 A mark is settled if all markers of an essay have given the same items, or the instructor has
-decided. Nothing that a person has typed into formgrader is replaced but by such a decision, and
-what is replaced stays in the gradebook's table proflab_replaced.
+decided. A marker who is off the scheme on both answers to calibrate on settles none. Nothing that a
+person has typed into formgrader is replaced but by such a decision, and what is replaced stays in
+the gradebook's table proflab_replaced.
 """
 
 from __future__ import annotations
@@ -20,13 +21,25 @@ from proflab_course.grading.records.queries import EssayMark
 class State:
     """Say of a lesson's essays which are settled, differ, or wait, and for whom.
 
+    off: essays that wait because a marker is off the scheme, with the names of such markers.
     left: essays whose mark in the gradebook is another, with the reason why it stays.
     """
 
     settled: dict[str, Mark] = field(default_factory=dict)
     differing: list[str] = field(default_factory=list)
     waiting: dict[str, list[str]] = field(default_factory=dict)
+    off: dict[str, list[str]] = field(default_factory=dict)
     left: dict[str, str] = field(default_factory=dict)
+
+
+def off_the_scheme(rubric: Rubric, marking: Marking) -> set[str]:
+    """Return the markers whose items differ from the scheme's on every answer to calibrate on."""
+    anchors = rubric.anchor_marks.items()
+    wrong = [
+        {name for name, mark in marking.marks.get(answer, {}).items() if mark.items != items}
+        for answer, items in anchors
+    ]
+    return set.intersection(*wrong) if wrong else set()
 
 
 def from_formgrader(
@@ -58,7 +71,7 @@ def state_of(
     rubric: Rubric, essays: dict[str, EssayMark], marking: Marking, decided: dict[str, Mark]
 ) -> State:
     """Return what is settled; decided: the instructor's own marks."""
-    state = State()
+    state, uncalibrated = State(), off_the_scheme(rubric, marking)
     for student in sorted(essays):
         marks = marking.marks.get(student, {})
         named = {name: mark for name, mark in marks.items() if name}
@@ -67,6 +80,8 @@ def state_of(
             state.settled[student] = decided[student]
         elif len({mark.items for mark in named.values()}) > 1:
             state.differing.append(student)
+        elif off := sorted(uncalibrated & named.keys()):
+            state.off[student] = off
         elif missing:
             state.waiting[student] = missing
         elif not named and "" in marks:

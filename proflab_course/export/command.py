@@ -126,6 +126,9 @@ def _write(
     if filled.unmarked:
         print("left blank because the essay has no mark yet (--without-essay leaves it out):")
         print("".join(f"  {student}\n" for student in filled.unmarked), end="")
+    if filled.absent:
+        print(f"graded, but without a line in {path.name} (have they left the course?):")
+        print("".join(f"  {student}\n" for student in filled.absent), end="")
     if filled.without:
         print("without a grade, left as they were:")
         print("".join(f"  {name}\n" for name in filled.without), end="")
@@ -193,7 +196,7 @@ def _concept_grades(course: Course, lesson: str, percent: bool) -> dict[str, Poi
     from proflab_course.grading.records.concepts import concept_points
     from proflab_course.grading.records.gradebook import Book
 
-    if read_settings(course.root).get("concept_points") != 1:
+    if read_settings(course.root).concept_points != 1:
         problem = f"right answers earn nothing here: write concept_points = 1 into {SETTINGS}"
         raise CourseError(f"{problem} first")
     asked = sum(cell.kind == "test" for cell in read_key(course.source(lesson)).questions)

@@ -63,12 +63,16 @@ class Points:
 
 @dataclass
 class Filled:
-    """A filled file's text, and the students without a grade or without a mark."""
+    """A filled file's text, and the students without a grade or without a mark.
+
+    absent: students with a grade who have no line in it, such as those who left the course.
+    """
 
     text: str
     filled: int
     without: list[str]
     unmarked: list[str]
+    absent: list[str]
 
 
 def fill(
@@ -78,7 +82,7 @@ def fill(
 
     column: its name or a part of it; by default the column that names the lesson. Raises
     CourseError if the file is not the platform's, has no such column or several, if a grade is
-    above the platform's maximum, or if a student with a grade is not in it.
+    above the platform's maximum, or if no student with a grade is in it.
     """
     rows, header, delimiter = _read(platform, path)
     target = _find_column(platform, path, rows, header, lesson, column)
@@ -102,11 +106,12 @@ def fill(
                 row[target] = f"{points.grade:g}"
                 filled += 1
         result.append([harmless(row[i]) for i in kept])
-    if left:
+    if left and len(left) == len(grades):
         raise CourseError(
             f"{path} has no line for {few(sorted(left))}: export it again, or correct the ids"
         )
-    return Filled(csv_text(result, delimiter=delimiter), filled, without, unmarked)
+    text = csv_text(result, delimiter=delimiter)
+    return Filled(text, filled, without, unmarked, sorted(left))
 
 
 def _read(platform: str, path: Path) -> tuple[list[list[str]], list[str], str]:

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import proflab_course.grading.lean  # noqa: F401  (first)
 from proflab.lesson.race.log import FILE as STEPS
+from proflab_course.course.dates import Dates
 from proflab_course.course.jobs import default_jobs
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.grading import work_limit
@@ -136,14 +137,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _name_strangers(course: Course) -> int:
-    """Print the lines of extensions.csv with unknown students; return the exit status."""
+    """Print the extensions of unknown students; return the exit status."""
     from proflab_course.grading.records.gradebook import Book
-    from proflab_course.grading.records.lateness import FILE, unknown_students
+    from proflab_course.grading.records.lateness import unknown_students
 
-    if not (course.root / FILE).exists():
+    dates = Dates.read(course)
+    if not dates.extensions:
         return 0
     with Book(course.gradebook) as book:
-        strangers = unknown_students(course, book.people())
+        strangers = unknown_students(course, dates, book.people())
     for line in strangers:
         print(
             f"proflab grade: {line} is no student of this course: correct the name", file=sys.stderr
@@ -207,7 +209,8 @@ def grade_class(
 ) -> list[Row]:
     """Grade the submissions of `lesson`; return a row for each student, in order of their names.
 
-    notes: gets a sentence on what has changed in the lesson since its last grading.
+    notes: gets sentences on what has changed in the lesson since its last grading, and on its due
+    date.
     new_variants: another secret than the last grading's is meant.
 
     Raises CourseError when the lesson, a student or the gradebook cannot be used, or when another
@@ -215,13 +218,15 @@ def grade_class(
     """
     from traitlets.config.loader import PyFileConfigLoader
 
+    from proflab_course.grading.records.deadline import read_deadline, set_due
     from proflab_course.grading.records.gradebook import Book
-    from proflab_course.grading.records.lateness import read_extensions
+    from proflab_course.grading.records.lateness import with_penalty
     from proflab_course.grading.records.nbgrader_plugin import gives_partial_credit
 
     lesson = course.lesson(lesson, "source")
-    extensions = read_extensions(course, lesson)
+    dates = Dates.read(course)
     config = PyFileConfigLoader("jupyter_config.py", path=str(course.root)).load_config()
+    config = with_penalty(config, dates.penalty(lesson))
     key = read_key(course.source(lesson))
     if gives_partial_credit(course, lesson, config):
         key = key.with_partial_credit()
@@ -231,7 +236,7 @@ def grade_class(
         drawn = variants.digest if variants else ""
         works = with_fingerprints(found, course, reader.lessons, full, drawn)
         with only_grading(course, lesson), Book(course.gradebook, config) as book:
-            book.extensions = extensions
+            book.extensions = dates.extensions_of(lesson)
             if not new_variants:
                 kept = book.variants(lesson)
                 refuse_others(lesson, variants, [kept.get(work.student, "") for work in works])
@@ -239,6 +244,7 @@ def grade_class(
                 remove_parts(course, lesson, work)
             if (changed := book.register(key)) and notes is not None:
                 notes.append(f"{lesson}: {changed}")
+            set_due(book, lesson, dates)
             known = book.standings(lesson)
             due = [w for w in works if regrade or needs_grading(course, key, w, known)]
             support = course.source(lesson).parent
@@ -254,6 +260,8 @@ def grade_class(
             fresh = {w.student for w in due}
             unchanged = [w.student for w in works if w.student not in fresh]
             book.update_penalties(key, unchanged)
+            if works and notes is not None:
+                notes += read_deadline(book, lesson, dates).told
             return make_rows(book, key, works, fresh, nowhere)
 
 

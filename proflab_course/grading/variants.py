@@ -113,7 +113,7 @@ def chosen_variants(course: Course, key: Key) -> Variants | None:
 
     Raises CourseError for a mistake in the course's settings, its secret or a `# vary:`.
     """
-    if read_settings(course.root).get("variants") != "student":
+    if read_settings(course.root).variants != "student":
         return None
     cells = {}
     for cell in key.cells:

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from proflab_course.course.concepts import LETTERS
-from proflab_course.course.csv_table import CsvTable, as_typed, read_csv
+from proflab_course.course.csv_table import as_typed, read_csv
+from proflab_course.course.hand_table import HandTable
 from proflab_course.course.layout import CourseError
 from proflab_course.course.words import few
 
@@ -61,7 +62,7 @@ def _added(total: int, count: int, place: object) -> int:
 def _votes(path: Path, questions: Collection[str]) -> Iterator[Vote]:
     table = read_csv(path, _MOST_BYTES)
     if {"question", "guess"} <= set(table.header):
-        yield from _rows(path, table, questions)
+        yield from _rows(HandTable(str(path), table), questions)
         return
     columns = [(at, name) for at, name in enumerate(table.header) if name in questions]
     if not columns:
@@ -77,18 +78,16 @@ def _votes(path: Path, questions: Collection[str]) -> Iterator[Vote]:
                 yield Vote(name, guess)
 
 
-def _rows(path: Path, table: CsvTable, questions: Collection[str]) -> Iterator[Vote]:
-    for line, record in table.records():
-        cells = {name: cell.strip() for name, cell in record.items()}
-        question, guess = cells.get("question", ""), _cut(cells.get("guess", ""))
-        where = f"{path}, line {line}"
+def _rows(table: HandTable, questions: Collection[str]) -> Iterator[Vote]:
+    for row in table.rows():
+        question, guess = row["question"], _cut(row["guess"])
         if question.lower() == "question":  # several tables, one below the other
             continue
         if question not in questions:
-            raise CourseError(f"{where}: there is no question {question[:_MOST_TEXT]!r}")
-        count = _count(where, cells.get("count", "") or "1")
+            raise CourseError(f"{row.where}: there is no question {question[:_MOST_TEXT]!r}")
+        count = _count(row.where, row["count"] or "1")
         if guess and count:
-            yield Vote(question, guess, count, _cut(cells.get(_ANSWER, "")))
+            yield Vote(question, guess, count, _cut(row[_ANSWER]))
 
 
 def _count(where: str, cell: str) -> int:
@@ -146,29 +145,23 @@ def _letter_rows(
     path: Path, place: int, tables: int, questions: Sequence[str]
 ) -> Iterator[tuple[int, str, int, dict[str, int]]]:
     """Yield line, question, round and counts of each row with votes."""
-    table = read_csv(path, _MOST_BYTES)
-    wanted = [name for name in ROUND_COLUMNS if name != "round"]
-    if missing := [name for name in wanted if name.lower() not in table.header]:
-        columns = ", ".join(ROUND_COLUMNS)
-        at = f"{path}, line {table.lines[0]}" if table.lines else str(path)
-        raise CourseError(f"{at}: the column {missing[0]} is missing; the columns are {columns}")
+    wanted = [name.lower() for name in ROUND_COLUMNS if name != "round"]
+    table = HandTable.read(path, wanted, known=("round",), most_bytes=_MOST_BYTES)
     if "round" not in table.header and tables > len(ROUNDS):
         raise CourseError(
-            f"{path}, line {table.lines[0]}: the column round is missing, and of {tables} tables "
-            "it is not clear which has which round"
+            f"{path}, line 1: the column round is missing, and of {tables} tables it is not clear "
+            "which has which round"
         )
-    for line, record in table.records():
-        cells = {name: as_typed(cell) for name, cell in record.items()}
-        where = f"{path}, line {line}"
-        if cells.get("question", "").lower() == "question":  # tables one below the other
+    for row in table.rows():
+        if row["question"].lower() == "question":  # tables one below the other
             continue
-        if not any(cells.get(letter.lower()) for letter in LETTERS):
+        if not any(row[letter.lower()] for letter in LETTERS):
             continue
-        question = _question(where, cells.get("question", ""), questions)
-        number = _round(where, cells.get("round", "")) if "round" in table.header else place
-        counts = {letter: _count(where, cells.get(letter.lower()) or "0") for letter in LETTERS}
+        question = _question(row.where, row["question"], questions)
+        number = _round(row.where, row["round"]) if "round" in table.header else place
+        counts = {letter: _count(row.where, row[letter.lower()] or "0") for letter in LETTERS}
         if any(counts.values()):
-            yield line, question, number, counts
+            yield row.line, question, number, counts
 
 
 def _question(where: str, cell: str, questions: Sequence[str]) -> str:

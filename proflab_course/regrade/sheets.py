@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from proflab_course.course.csv_table import as_typed, csv_text, harmless, read_csv
+from proflab_course.course.csv_table import csv_text, harmless
 from proflab_course.course.exercises import exercise_of
 from proflab_course.course.files import replace_file
+from proflab_course.course.hand_table import HandTable
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.grading.pages.inert import readable
 from proflab_course.regrade.log import FOLDER, Request
@@ -88,15 +89,13 @@ def read_answers(path: Path, known: dict[str, Request]) -> Answers:
 
 def _answered(path: Path) -> Iterator[tuple[str, str, int]]:
     """Yield each row of a table with an answer: the request, the answer and the line."""
-    table = read_csv(path, _MOST_BYTES)
-    if not {"request", "answer"} <= set(table.header):
-        raise CourseError(f"{path} lacks the columns request and answer")
-    for line, cells in table.records():
-        answer = as_typed(readable(cells.get("answer", "")).replace("\x1b", ""))
+    table = HandTable.read(path, ("request", "answer"), most_bytes=_MOST_BYTES)
+    for row in table.rows():
+        answer = readable(row["answer"]).replace("\x1b", "")
         if len(answer) > _MOST_ANSWER:
             answer = f"{answer[:_MOST_ANSWER]} … (cut)"
         if answer:
-            yield cells.get("request", "").strip(), answer, line
+            yield row["request"], answer, row.line
 
 
 def _typed(path: Path, requests: Collection[Request]) -> dict[str, str]:

@@ -115,7 +115,7 @@ def lessons_had(course: Course) -> list[str] | None:
 
     None if neither says: then it had all of them.
     """
-    chosen = read_settings(course.root).get("lessons")
+    chosen = read_settings(course.root).lessons
     if chosen is not None:
         return list(chosen)
     tracks = Tracks.read(course.root)

@@ -15,6 +15,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from proflab_course.course.concepts import question_of
+from proflab_course.course.dates import Dates
 from proflab_course.course.exercises import exercise_of
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.release_stamp import track_of
@@ -148,7 +149,10 @@ class Misconception:
 
 @dataclass
 class Summary:
-    """All figures of the page; waiting: questions about verdicts without an answer."""
+    """All figures of the page.
+
+    waiting: questions about verdicts without an answer. due: sentences on due date and lateness.
+    """
 
     lesson: str
     public: bool
@@ -170,6 +174,7 @@ class Summary:
     races: list[RaceBoard] = field(default_factory=list)
     viva: dict[str, Mark] = field(default_factory=dict)
     concepts: list[ConceptItem] = field(default_factory=list)
+    due: list[str] = field(default_factory=list)
 
     @property
     def viva_told(self) -> str:
@@ -220,6 +225,7 @@ def read_summary(course: Course, lesson: str, public: bool = False, ids: bool = 
 
     public: without names, ids and hidden cases; ids: without names.
     """
+    from proflab_course.grading.records.deadline import read_deadline
     from proflab_course.grading.records.gradebook import Book
 
     key = read_key(course.source(lesson))
@@ -228,13 +234,17 @@ def read_summary(course: Course, lesson: str, public: bool = False, ids: bool = 
     with Book(course.gradebook) as book:
         outcomes, scores = book.outcomes(lesson), book.scores(lesson)
         people = book.people()
+        deadline = read_deadline(book, lesson, Dates.read(course))
     if not outcomes:
         raise CourseError(f"lesson {lesson} is not graded yet: run `proflab grade {lesson}` first")
     summary = summarise(key, outcomes, scores, list(people), public)
+    summary.due = [*deadline.told, *deadline.outdated]
+    if public:
+        summary.due = deadline.told[:1] if deadline.due else []
     summary.people = {} if public or ids else people
     asked = Log(course.root).requests().values()
     summary.waiting = sum(r.lesson == lesson and not r.answers for r in asked)
-    choice = read_settings(course.root).get("board")
+    choice = read_settings(course.root).board
     aliases = aliases_in({student: each.guesses for student, each in outcomes.items()})
     if public:
         names = names_shown(choice, aliases, people)

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from proflab_course.course.csv_table import csv_text, harmless
+from proflab_course.course.dates import Dates
 from proflab_course.course.inventory import without_halves
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.tracks import PUBLIC, WEIGHTS, Track, Tracks
@@ -33,7 +34,8 @@ _NEAR = 1.2
 class TermLesson:
     """One lesson's line: the median score of those who handed in.
 
-    weight: what it counts in the percent of all lessons, its points or its minutes.
+    weight: what it counts in the percent of all lessons, its points or its minutes. due: the due
+    date and who was late, "" where no date is known.
     """
 
     name: str
@@ -42,6 +44,7 @@ class TermLesson:
     median: float
     count: int
     time: str = ""
+    due: str = ""
 
 
 @dataclass
@@ -138,11 +141,12 @@ def read_term(course: Course, ids: bool = False, essay: bool = True) -> Term:
     ids: without the names of students; essay: count the points given by hand.
     """
     from proflab_course.grading.points import total_points
+    from proflab_course.grading.records.deadline import read_deadline
     from proflab_course.grading.records.gradebook import Book
 
     if not course.gradebook.exists():
         raise CourseError("nothing is graded yet: run `proflab grade LESSON` first")
-    term, totals = Term(), {}
+    term, totals, dates = Term(), {}, Dates.read(course)
     tracks = Tracks.read(course.root)
     track = tracks.track() if tracks else None
     term.weight = track.weight if track else term.weight
@@ -165,7 +169,10 @@ def read_term(course: Course, ids: bool = False, essay: bool = True) -> Term:
             weight = most
             if tracks and track and track.weight == "minutes":
                 weight = _minutes(tracks, track, name)
-            term.lessons.append(TermLesson(name, most, weight, median, len(points), summary.time))
+            deadline = read_deadline(book, name, dates)
+            due = deadline.told[0] if deadline.due else ""
+            found = TermLesson(name, most, weight, median, len(points), summary.time, due)
+            term.lessons.append(found)
             totals[name] = points
             term.track = term.track or summary.track
             exercises += [_exercise(name, exercise) for exercise in summary.exercises]

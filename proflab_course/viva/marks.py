@@ -14,6 +14,7 @@ from pathlib import Path
 
 from proflab_course.course.csv_table import csv_text, read_csv
 from proflab_course.course.files import replace_file
+from proflab_course.course.hand_table import HandTable
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.words import few
 
@@ -49,21 +50,16 @@ def read_marks(path: Path, known: Collection[str]) -> dict[str, Mark]:
     Raises CourseError, with the line, for an unknown student, one who is there twice, or a mark
     other than 0, 1 or nothing.
     """
-    table = read_csv(path)
+    table = HandTable.read(path, ("student", "q1"))
     questions = [name for name in table.header if re.fullmatch(r"q\d+", name)]
-    if "student" not in table.header or not questions:
-        raise CourseError(f"{path} needs the columns student, q1, q2, … in its first line")
     found: dict[str, Mark] = {}
-    for line, cells in table.records():
-        student = cells.get("student", "").strip()
-        where = f"{path}, line {line}"
+    for row in table.rows(key=("student",)):
+        student = row["student"]
         if student not in known:
-            raise CourseError(f"{where}: {student!r} is no student of this course")
-        if student in found:
-            raise CourseError(f"{where}: {student} is there twice; keep one of the lines")
-        marks = [cells.get(name, "").strip() for name in questions]
+            raise CourseError(f"{row.where}: {student!r} is no student of this course")
+        marks = [row[name] for name in questions]
         if wrong := [mark for mark in marks if mark not in ("0", "1", "")]:
-            raise CourseError(f"{where}: a mark is 0, 1 or empty, not {wrong[0]!r}")
+            raise CourseError(f"{row.where}: a mark is 0, 1 or empty, not {wrong[0]!r}")
         if any(marks):
             found[student] = Mark(student, tuple(int(m) if m else None for m in marks))
     return found

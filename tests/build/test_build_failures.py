@@ -202,3 +202,21 @@ def test_a_lesson_whose_cells_have_no_metadata_gets_one_sentence(tmp_path):
         build(course, ["1"])
     place = "modules/01_first/01_first.py: no cell has nbgrader's metadata in its header"
     assert str(error.value).startswith(place) and "\n" not in str(error.value)
+
+
+def test_a_place_that_can_hold_no_folder_is_said_in_a_sentence(course, monkeypatch, capsys):
+    monkeypatch.chdir(course.root)
+    arguments = ["build", "--through", "1", "--audit", "static", "-o", "/proc/tree"]
+    assert main(arguments) == 2
+    assert capsys.readouterr().err == (
+        "proflab build: /proc can hold no new folder: choose another place\n"
+    )
+
+
+def test_a_long_build_says_a_line_for_each_lesson(course, capsys):
+    build(course)
+    said = capsys.readouterr().err.splitlines()
+    assert said == [
+        "01_first: executed solved, released and empty",
+        "02_second: executed solved, released and empty",
+    ]

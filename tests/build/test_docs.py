@@ -136,14 +136,14 @@ def test_the_instructors_page_leads_to_what_it_promises(course):
 
 def test_the_penalty_that_the_page_shows_takes_off_late_points(course):
     page = (ROOT / "docs/instructors.md").read_text()
-    settings = re.findall(r"```python\n(.*?)```", page, re.S)
-    [setting] = [text for text in settings if "PenaltyPerDay" in text]
+    files = re.findall(r"```toml\n(.*?)```", page, re.S)
+    [dates] = [text for text in files if "[penalty]" in text]
+    (course / "private").mkdir(exist_ok=True)
+    (course / "private/dates.toml").write_text(dates)
     late = course / f"submitted/late/{LESSON}"
     late.mkdir(parents=True)
     nbformat.write(solved(course), late / f"{LESSON}.ipynb")
     shutil.copy(course / f"submitted/s1234567/{LESSON}/timestamp.txt", late)
-    with (course / "jupyter_config.py").open("a") as file:
-        file.write(setting)
     run(f"proflab grade {LESSON} --student late --no-sandbox", course)
     run("nbgrader export --to late.csv", course)
     [row] = [s for s in (course / "late.csv").read_text().splitlines() if ",late," in s]
@@ -183,7 +183,11 @@ def test_the_first_evening_ends_with_grades_for_canvas(tmp_path):
         grades = {row["SIS Login ID"]: row["01 Parameters (55501)"] for row in csv.DictReader(file)}
     lost = {student for student, grade in grades.items() if grade not in ("", "100")}
     assert lost == {"s0002", "s0003"} and grades["s0006"] == "" and grades["s0001"] == "100"
+    page_of_two = (place / f"feedback/s0002/{LESSON}/{LESSON}.html").read_text()
+    assert "Due 2026-12-01 18:00 Europe/Zurich." in page_of_two and "15 hours late" in page_of_two
+    assert "A late hand-in cost " in page_of_two
     report = (place / f"reports/{LESSON}.html").read_text()
+    assert "1 of 5 hand-ins late" in report
     assert "Student Two (s0002)" in report and "is a term left out, such as a bias?" in report
     for name in re.findall(r"`((?:feedback|reports|downloaded)/[^`]+)`", (ROOT / page).read_text()):
         assert (place / name).exists(), name

@@ -5,6 +5,7 @@ import datetime
 import pytest
 from mini_course import FIRST, SECOND, changed, make_course, markdown, write_lesson
 
+from proflab_course.build.class_tree import extension_notes
 from proflab_course.build.command import build
 from proflab_course.cli import main
 
@@ -82,8 +83,22 @@ def test_a_tree_names_who_may_still_hand_in_what_it_solves(tmp_path, monkeypatch
     arguments = ["build", "--through", "2", "--audit", "static", "-o", str(tmp_path / "tree")]
     assert main(arguments) == 0
     said = capsys.readouterr().out
-    note = "note: 01_first: built.py of 02_second has its solutions, and extensions.csv gives more"
+    note = "note: 01_first: built.py of 02_second has its solutions, and an extension gives more"
     assert (f"{note} time to anna\n" in said) == (days > 0)
+
+
+@pytest.mark.parametrize("days", [1, -1])
+def test_a_tree_says_that_a_lesson_which_it_solves_is_not_yet_due(tmp_path, capsys, days):
+    course = make_course(tmp_path)
+    due = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=days)
+    (course.root / "private").mkdir()
+    dates = f'zone = "UTC"\ndue = {{ 01 = "{due:%Y-%m-%d %H:%M}" }}\n'
+    (course.root / "private/dates.toml").write_text(dates)
+    (course.root / "extensions.csv").write_text("student,lesson,days\nbob,*,2\n")
+    notes = "\n".join(extension_notes(course, ["01_first", "02_second"]))
+    note = "01_first: built.py of 02_second has its solutions, and it is due only on"
+    assert (f"{note} {due:%Y-%m-%d %H:%M} UTC" in notes) == (days > 0)
+    assert "gives more time to bob" in notes
 
 
 def test_a_tree_up_to_a_lesson_that_there_is_not_is_refused(tmp_path, monkeypatch, capsys):

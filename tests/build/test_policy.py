@@ -8,8 +8,6 @@ from proflab.lesson.outline import Outline
 from proflab_course.build.policy import FILES, chosen_policy, policies
 from proflab_course.cli import main
 
-_KEYS = "may hold a table [course] with the keys ai, "
-
 
 def build(root, monkeypatch, *arguments):
     monkeypatch.chdir(root)
@@ -79,14 +77,19 @@ def test_the_policy_may_change_and_hand_ins_are_of_the_same_release(tmp_path, mo
     ("text", "sentence"),
     [
         ('[course]\nai = "yes"\n', "ai must be one of"),
-        ("[course]\nai = 1\n", "ai must be one of"),
-        ('ai = "log"\n', _KEYS),
-        ('[course]\nAI = "log"\n', _KEYS),
-        ("course = 1\n", _KEYS),
-        ("[course\n", "cannot be read"),
+        ("[course]\nai = 1\n", "course.ai must be a text in quotes, not 1"),
+        ('ai = "log"\n', "has an entry 'ai'; it may have course"),
+        ('[course]\nAI = "log"\n', "has an entry 'AI'; it may have ai, board, "),
+        ('[course]\nbaord = "off"\n', "has an entry 'baord'; it may have "),
+        ('[course]\nbaord = "off"\n', "; perhaps board is meant"),
+        ("course = 1\n", "course must be a table, not 1"),
+        ("[course\n", "is not TOML ("),
         ('[course]\nboard = "all"\n', 'board must be one of "aliases", "names", '),
-        ('[course]\nlock = "yes"\n', "lock must be true or false"),
+        ('[course]\nlock = "yes"\n', "lock must be true or false, not 'yes'"),
         ("[course]\nregrade = 3\n", "regrade must be true, false or a sentence"),
+        ("[course]\nconcept_points = true\n", "concept_points must be 1 for a point for each"),
+        ('[course]\nlessons = ["99"]\n', "course.lessons: there is no lesson 99 (01, 02"),
+        ('[course]\nlessons = [["01"]]\n', 'lessons must be a list of numbers such as ["01", '),
     ],
 )
 def test_a_mistaken_choice_is_one_sentence_that_names_the_file(

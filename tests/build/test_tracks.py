@@ -25,18 +25,33 @@ URL = "https://github.com/someone/mini-course/blob/v0.3.0/release"
 
 
 WRONG = {
-    "is not valid TOML": ("[track.hour]", "[track.hour"),
+    "modules/tracks.toml is not TOML (": ("[track.hour]", "[track.hour"),
     "modules/tracks.toml has an entry 'trakc'; it may have lesson, limits, self_study, track": (
         "[track.term]",
         "[trakc.term]",
     ),
     "track hour has an entry 'hour'; it may have ": ("hours = 1\n", "hour = 1\n"),
-    "track hour: hours has a value of the wrong type": ("hours = 1\n", 'hours = "1"\n'),
-    "track hour: a lesson's weight is its points or its minutes": (
+    "track hour: hours must be a number, 0 or more, not '1'": ("hours = 1\n", 'hours = "1"\n'),
+    "hours must be a number, 0 or more, not -5": ("hours = 1\n", "hours = -5\n"),
+    "hours must be a number, 0 or more, not nan": ("hours = 1\n", "hours = nan\n"),
+    "hours must be a number, 0 or more, not True": ("hours = 1\n", "hours = true\n"),
+    "track hour: summary must be true or false, not 'no'": (
+        "summary = false\n",
+        'summary = "no"\n',
+    ),
+    "track day: essays must be a list of names in quotes, not [['01']]": (
+        'essays = ["01_shop"]',
+        'essays = [["01"]]',
+    ),
+    "track day: there is no lesson 99 (there is 01_shop, 02_cart)": (
+        'essays = ["01_shop"]',
+        'essays = ["99"]',
+    ),
+    'track hour: weight must be one of "points", "minutes", not \'words\'': (
         "hours = 1\n",
         'hours = 1\nweight = "words"\n',
     ),
-    "track hour: give it a title": ('title = "An hour"\n', ""),
+    "track hour: title is missing: give it a text in quotes": ('title = "An hour"\n', ""),
     "track hour: 01_shop has no exercise sum (there is tax, total, mean, discount)": (
         '["total"]',
         '["sum"]',
@@ -57,7 +72,8 @@ WRONG = {
         'hours = 1\nplan = { "Day 1" = ["02"] }\n',
     ),
     "lesson 02_cart: it needs '02'; write an earlier lesson": ('["01 §2"]', '["02"]'),
-    "lesson 01_shop: minutes are whole numbers": ("tax = 10", "tax = 1.5"),
+    "lesson 01_shop: minutes.tax must be whole minutes, not 1.5": ("tax = 10", "tax = 1.5"),
+    "lesson 02_cart: needs must be a list of texts": ('needs = ["01 §2"]', 'needs = "01"'),
 }
 
 
@@ -126,6 +142,21 @@ def test_a_private_track_stands_over_a_public_one_and_need_not_nest(tmp_path):
     declare_privately(course, 'use = "decade"')
     with pytest.raises(CourseError, match="private/tracks.toml declares no track 'decade'"):
         Tracks.read(course.root)
+    declare_privately(course, 'use = ["hour"]')
+    said = r"private/tracks.toml: use must be a text in quotes, not \['hour'\]"
+    with pytest.raises(CourseError, match=said):
+        Tracks.read(course.root)
+
+
+def test_a_file_that_an_editor_saved_with_a_byte_order_mark_is_read(tmp_path):
+    course = make_shop(tmp_path)
+    declare_privately(course, '\ufeffuse = "hour"')
+    assert Tracks.read(course.root).track().name == "hour"
+
+
+def test_an_essay_is_named_by_its_lessons_number_too(tmp_path):
+    course = make_shop(tmp_path, TRACKS.replace('essays = ["01_shop"]', 'essays = ["01"]'))
+    assert Tracks.read(course.root).track("day").essays == {"01_shop"}
 
 
 def test_a_track_made_from_another_adds_exercises_and_may_leave_a_lesson_out(tmp_path):
@@ -448,3 +479,49 @@ def test_minutes_are_computed_where_a_table_has_them_and_typed_where_none_has(tm
     (course.root / "modules/tracks.toml").unlink()
     typed = {s.name: s.minutes for s in sections(Plan.read(course).taken["01_shop"].lesson)}
     assert typed["1"] == 25
+
+
+# ── a course that changes its track ──────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def changed_track(tmp_path, monkeypatch):
+    """A course built in a track of two lessons that now takes one of a single lesson."""
+    course = make_shop(tmp_path)
+    build(course, audit="static")
+    declare_privately(course, 'use = "hour"')
+    monkeypatch.chdir(course.root)
+    return course
+
+
+def test_lessons_of_a_former_track_are_named_and_removed_when_asked_for(changed_track, capsys):
+    assert main(["build", "--audit", "static"]) == 0
+    assert (
+        "note: source/ and release/ have 02_cart, which the track does" in capsys.readouterr().out
+    )
+    assert main(["build", "--audit", "static", "--remove-former"]) == 0
+    assert "source/02_cart and release/02_cart are removed" in capsys.readouterr().out
+    assert changed_track.lessons("source") == changed_track.lessons("release") == ["01_shop"]
+    assert main(["build", "--audit", "static"]) == 0
+    assert "02_cart" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("other", [["--check"], ["--track", "hour", "-o", "x"], ["--sizes"]])
+def test_nothing_is_removed_beside_an_option_that_changes_nothing(changed_track, capsys, other):
+    assert main(["build", "--remove-former", *other]) == 2
+    assert "--remove-former goes with a build of source/ and" in capsys.readouterr().err
+    assert changed_track.source("02_cart").exists()
+
+
+def test_a_former_lesson_that_was_handed_in_stays(changed_track, capsys):
+    (changed_track.root / "submitted/anna/02_cart").mkdir(parents=True)
+    assert main(["build", "--audit", "static", "--remove-former"]) == 0
+    assert "note: 02_cart: there are hand-ins, so these lessons stay" in capsys.readouterr().out
+    assert changed_track.source("02_cart").exists()
+
+
+def test_a_lesson_that_a_track_like_the_courses_own_adds_is_not_former(changed_track, capsys):
+    more = '[track.more]\ntitle = "More"\ntext = "Carts."\nhours = 2\nlike = "hour"\n'
+    declare_privately(changed_track, f'use = "hour"\n{more}02_cart = ["cart"]\n')
+    assert main(["build", "--audit", "static"]) == 0
+    assert "the track does not have" not in capsys.readouterr().out

@@ -212,10 +212,14 @@ def test_a_file_without_a_name_costs_nobody_else(course, tmp_path, capsys):
         ("2026-03-29-02-30-00", "2026-03-29 01:30:00 UTC"),  # an hour that there is not
     ],
 )
-def test_the_clock_is_put_forward_and_back(course, tmp_path, at, utc):
+def test_the_clock_is_put_forward_and_back(course, tmp_path, capsys, at, utc):
     files = {f"Lesson 01_s1000_attempt_{at}_{NAME}": solved("ann")}
     assert collect(archive(tmp_path, files), "--timezone", "Europe/Zurich") == 0
     assert stamp(course, "s1000") == f"{utc}\n"
+    spring, autumn = "no clock shows 2026-03-29 02:30", "clocks show 2026-10-25 02:30 twice"
+    said = capsys.readouterr().out
+    assert (spring in said, autumn in said) == ("03-29" in at, "25-02-30" in at)
+    assert "02:30" not in at.replace("-", ":") or f"{utc[:16]} UTC was taken" in said
 
 
 @pytest.fixture
@@ -248,11 +252,47 @@ def test_without_a_zone_it_is_this_machines_and_can_be_mended(
     source = archive(tmp_path, files, days_apart=1)
     assert collect(source) == 0
     assert stamp(course, "ann-lee") == "2026-11-30 23:04:10 UTC\n"
+    zone = "note: times without a zone were read as EST, this machine's zone: give --timezone, or "
+    assert zone in capsys.readouterr().out
     assert collect(source, "--timezone", "Europe/Zurich") == 0
     assert stamp(course, "ann-lee") == "2026-11-30 17:04:10 UTC\n"
-    assert "the time of submission was 2026-11-30 23:04:10 UTC" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "the time of submission was 2026-11-30 23:04:10 UTC" in said
+    assert "note: times without a zone were read as Europe/Zurich (--timezone)\n" in said
     assert not list((course / "downloaded" / LESSON).glob("replaced/*"))
     assert collect(source, "--timezone", "Mars/Olympus") == 2
+
+
+def test_the_courses_zone_is_taken_and_the_class_is_set_beside_the_due_date(
+    course, tmp_path, capsys, in_new_york
+):
+    files = {
+        f"{who}_assignsubmission_file_/{NAME}": solved(who[0]) for who in ("Ann Lee_1", "Bo Chen_2")
+    }
+    source = archive(tmp_path, files, days_apart=1)
+    (course / "private").mkdir()
+    dates = course / "private/dates.toml"
+    dates.write_text('zone = "Europe/Zurich"\ndue = { 01 = "2026-11-30 18:04" }\n')
+    assert collect(source) == 0
+    assert stamp(course, "ann-lee") == "2026-11-30 17:04:10 UTC\n"
+    said = capsys.readouterr().out
+    assert "note: times without a zone were read as Europe/Zurich (private/dates.toml)\n" in said
+    due = "note: due 2026-11-30 18:04 Europe/Zurich (private/dates.toml): 1 of 2 hand-ins late\n"
+    assert due in said or due.replace("1 of", "2 of") in said
+    dates.write_text('zone = "Europe/Zurich"\ndue = { 01 = "2026-03-12 18:00" }\n')
+    assert collect(source) == 0
+    assert "note: all 2 hand-ins are late: is this the due date that " in capsys.readouterr().out
+    dates.write_text('zone = "Europe/Zurich"\ndue = { 01 = "12.03.2026 18:00" }\n')
+    assert collect(source) == 2
+    assert "(is it 12 March 2026 or 3 December 2026?)" in capsys.readouterr().err
+
+
+def test_an_id_that_a_spreadsheet_has_rounded_is_named(course, tmp_path, capsys):
+    source = archive(tmp_path, {f"2.02412E+11/{LESSON}.ipynb": solved("ann")})
+    text = "student_id,name\n2.02412E+11,Ann Lee\n20241234,Bo Chen\n"
+    collect(source, "--roster", str(roster(tmp_path, text)))
+    said = capsys.readouterr().out
+    assert "note: " in said and "2.02412E+11: a spreadsheet has rounded numbers, so" in said
 
 
 @pytest.mark.parametrize(
@@ -265,12 +305,14 @@ def test_without_a_zone_it_is_this_machines_and_can_be_mended(
         ("Monday, 30 November 2026, 6:00 PM", "2026-11-30 17:00:00 UTC"),
     ],
 )
-def test_the_rosters_times_give_canvas_its_own(course, tmp_path, said, utc):
+def test_the_rosters_times_give_canvas_its_own(course, tmp_path, capsys, said, utc):
     source = archive(tmp_path, {f"leeann_104_98766_{LESSON}.ipynb": solved("ann")})
     assert collect(source) == 0
+    assert "Canvas's archive has no times" in capsys.readouterr().out
     text = f'student_id,canvas_id,name,submitted\n104,104,Ann Lee,"{said}"\n'
     options = ["--roster", str(roster(tmp_path, text)), "--timezone", "Europe/Zurich"]
     assert collect(source, *options) == 0
+    assert "has no times" not in capsys.readouterr().out
     assert stamp(course, "104") == f"{utc}\n"
 
 

@@ -51,7 +51,7 @@ def test_without_a_seed_the_order_is_the_files_and_with_one_only_fixed_letters_s
         ('line = "area(3, 4)"', 'line = "area(3,"', "line is not Python"),
         ('kind = "audit"', 'kind = "quiz"', "kind must be one of concept, audit, end"),
         ('fixed = ["D"]', 'fixed = "D"', "fixed must be a list of letters"),
-        ('why = "The radius', 'wy = "The radius', "'wy' is no key of a question"),
+        ('why = "The radius', 'wy = "The radius', "question 01_2 has an entry 'wy'; it may have "),
         ('stem = "A field is', 'stem = "' + "word " * 101 + "is", "more than 100; shorten it"),
         ('A = "doubles"', 'A = "### END SOLUTION"', "has a mark in it"),
         ('A = "doubles"', 'A = "a\\nb"', "must be one line"),

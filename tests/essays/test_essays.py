@@ -85,6 +85,23 @@ def test_a_name_that_is_no_file_is_refused_in_a_sentence(course, names, capsys):
 # ── marks ───────────────────────────────────────────────────────────────────────────────────
 
 
+def test_a_marker_who_is_off_the_scheme_on_both_answers_settles_nothing(course, capsys):
+    between("anna,ben")
+    anna = essays_of(course, "anna")
+    off = {"good answer": {1}, "poor answer": {1}}
+    fill(course, "anna", off | {student: {1, 2} for student in anna})
+    marked(course, "ben", lambda s: {3})
+    assert main(["essays", "01"]) == 0
+    said = capsys.readouterr().out
+    assert "anna is off the scheme on both answers, so 6 essays wait: anna marks both" in said
+    assert "6 of 12 essays settled" in said
+    assert {s for s, (mark, _) in marks(course).items() if mark is None} == {*anna}
+    fill(course, "anna", ANCHORS)
+    assert main(["essays", "01"]) == 0
+    assert "12 of 12 essays settled" in capsys.readouterr().out
+    assert {marks(course)[student][0] for student in anna} == {2}
+
+
 def test_marks_reach_the_gradebook_and_the_page_without_the_markers_names(course, capsys):
     between("anna,ben")
     marked(course, "anna", lambda s: {1, 2, 5})

@@ -3,6 +3,7 @@
 import ast
 import csv
 import io
+import re
 import zipfile
 
 import nbformat
@@ -184,7 +185,11 @@ def test_at_most_ten_names_in_a_sentence(graded, monkeypatch, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("text", "options", "said"),
     [
-        (CANVAS.replace("lost_metadata", "other"), [], "no line for lost_metadata"),
+        (
+            re.sub("(complete|HALF_DONE|empty|not_json|lost_metadata),A", "other,A", CANVAS),
+            [],
+            "has no line for complete, empty, half_done, lost_metadata, not_json: export it again",
+        ),
         (CANVAS.replace("01 Parameters", "Lesson one"), [], "no column for 01_parameters"),
         (CANVAS, ["--column", "er"], "several columns for er: choose one with --column"),
         ("a,b\n1,2\n", [], "is not a grade file of Canvas: it lacks Student and ID"),
@@ -197,6 +202,17 @@ def test_a_file_that_does_not_fit_is_refused(
     assert export(graded, monkeypatch, "--canvas", tmp_path / "grades.csv", *options) == 2
     assert said in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["grades.csv"]
+
+
+def test_a_student_who_left_the_course_is_named_and_holds_nobody_up(
+    graded, monkeypatch, tmp_path, capsys
+):
+    (tmp_path / "grades.csv").write_text(CANVAS.replace("lost_metadata", "other"))
+    assert export(graded, monkeypatch, "--canvas", tmp_path / "grades.csv") == 0
+    said = capsys.readouterr().out
+    assert "without a line in grades.csv (have they left the course?):\n  lost_metadata\n" in said
+    grades = {row[3]: row[5] for row in rows(tmp_path / "grades_filled.csv")}
+    assert grades["complete"] == "107" and grades["other"] == "12"
 
 
 def test_a_grade_above_the_platforms_maximum_is_refused(graded, monkeypatch, tmp_path, capsys):

@@ -230,12 +230,14 @@ def test_a_lesson_whose_cells_change_keeps_the_marks_of_the_others_and_says_so(c
     path.write_text(text.replace('"test_linear_parameters"', '"test_linear_parameters_9"'))
     notes = []
     assert grade(course, notes=notes)["complete"].score == 100
+    due = "no due date is known, so nobody is late (private/dates.toml may name one)"
     assert notes == [
         f"{LESSON}: since hand-ins were graded, the lesson has lost test_linear_parameters and "
-        "gained test_linear_parameters_9; the gradebook keeps what was earned there, uncounted"
+        "gained test_linear_parameters_9; the gradebook keeps what was earned there, uncounted",
+        due,
     ]
     notes.clear()
-    assert grade(course, notes=notes)["complete"].score == 100 and notes == []
+    assert grade(course, notes=notes)["complete"].score == 100 and notes == [due]
 
 
 def test_support_files_are_the_lessons_own(course):

@@ -87,14 +87,26 @@ def test_an_extension_that_is_too_short_or_anothers_does_not_help(course):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("who,when\n", "must begin with the line `student,lesson,due,days`"),
+        ("who,when\n", "line 1: the column student is missing; it needs student, lesson"),
+        ("student,lesson\n", "must begin with the line `student,lesson,due,days`"),
+        ("student,lesson,days,days\n", "line 1: two columns are called days: rename one"),
         ("student,lesson,due\nx,99_none,2026-01-01\n", "line 2: there is no lesson '99_none'"),
         (
             f"student,lesson,due\nx,{LESSON},03.12.2026\n",
-            "line 2: the due date '03.12.2026' is not",
+            "line 2: the due date is '03.12.2026', which is not a date in ISO order (is it 3 Dec",
         ),
         (f"student,lesson,days\nx,{LESSON},soon\n", "line 2: 'soon' is not a number of days"),
         (f"student,lesson,due,days\nx,{LESSON},,\n", "line 2: give either a due date or days"),
+        (f"student,lesson,days\nx,{LESSON},-2\n", "line 2: -2 days take time away"),
+        (f"student,lesson,days\nx,{LESSON},nan\n", "line 2: 'nan' is not a number of days"),
+        (
+            f"student,lesson,days\nx,{LESSON},2\n\nx,01,3\n",
+            f"line 4: x has an extension for {LESSON} already (extensions.csv, line 2)",
+        ),
+        (
+            f"student,lesson,due\nx,{LESSON},2026-12-08 18:00, Europe/Zurich\n",
+            "line 2: 'Europe/Zurich' stands beyond the last column",
+        ),
     ],
 )
 def test_a_line_that_is_not_clear_stops_before_anything_is_graded(course, text, said):

@@ -103,7 +103,7 @@ def test_shown_letters_are_a_new_order_in_which_fixed_options_stay_last():
     [
         ("number = 1\n", "number = 2\n", "pairs must be numbered 1, 2, … in order; see 1"),
         ('key = "A"', 'key = "E"', "pair 1A: it has options A, B, C and D, and the key"),
-        ("line = ", "lien = ", "pair 1A: 'lien' is no key of an item; remove it"),
+        ("line = ", "lien = ", "pair 1A has an entry 'lien'; it may have "),
         ('lessons = ["01"]', "lessons = []", "pair 1: lessons must be a list such as"),
         ('fixed = ["D"]', 'fixed = "D!"', "pair 1: fixed must be a list of letters"),
         ('B = "10⁹ for 1024³", ', "", "pair 1A: each option but the key A has a slip"),
@@ -112,7 +112,7 @@ def test_shown_letters_are_a_new_order_in_which_fixed_options_stay_last():
 )
 def test_a_mistake_in_the_file_is_told_in_a_sentence(old, new, told):
     with pytest.raises(CourseError) as error:
-        parse_inventory(TEXT.replace(old, new, 1))
+        parse_inventory(TEXT.replace(old, new, 1).encode())
     assert told in str(error.value)
     assert "\n" not in str(error.value)
 

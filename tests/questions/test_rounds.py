@@ -63,8 +63,8 @@ def test_two_rooms_add_up(table):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "votes.csv: the column question is missing; the columns are question, round, A, B"),
-        ("question,round,A,B,C\n07_1,1,1,1,1\n", "line 1: the column D is missing"),
+        ("", "votes.csv, line 1: the column question is missing; it needs question, a, b, c, d"),
+        ("question,round,A,B,C\n07_1,1,1,1,1\n", "line 1: the column d is missing"),
         (HEAD + "07_1,,9,3,20,8\n", "line 2: the round is missing; write 1 or 2"),
         (HEAD + "07_1,3,9,3,20,8\n", "line 2: the round is 1 or 2, not '3'"),
         (HEAD + "07_1,first,9,3,20,8\n", "line 2: the round is 1 or 2, not 'first'"),

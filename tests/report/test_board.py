@@ -55,7 +55,12 @@ def test_what_is_hidden_wrong_or_graded_by_an_older_release_has_no_place():
 
 @pytest.mark.parametrize(
     ("choice", "names"),
-    [(None, {"a": "Fox"}), ("anonymous", {}), ("names", {"a": "Ann A", "b": "b"}), ("off", None)],
+    [
+        ("aliases", {"a": "Fox"}),
+        ("anonymous", {}),
+        ("names", {"a": "Ann A", "b": "b"}),
+        ("off", None),
+    ],
 )
 def test_an_instructor_chooses_what_the_class_sees(choice, names):
     assert names_shown(choice, {"a": "Fox"}, {"a": "Ann A", "b": " "}) == names

@@ -35,9 +35,9 @@ def test_three_of_four_pass():
     [
         ("student,q1\nzoe,1\n", "line 2: 'zoe' is no student"),
         ("student,q1\nada,2\n", "line 2: a mark is 0, 1 or empty, not '2'"),
-        ("student,q1\nada,1\nada,0\n", "line 3: ada is there twice"),
-        ("name,mark\nada,1\n", "needs the columns student, q1, q2"),
-        ("", "needs the columns student"),
+        ("student,q1\nada,1\nada,0\n", "line 3: ada stands in line 2 already: keep one line"),
+        ("name,mark\nada,1\n", "line 1: the column student is missing; it needs student, q1"),
+        ("", "line 1: the column student is missing"),
     ],
 )
 def test_what_cannot_be_a_mark_is_refused_with_its_line(tmp_path, text, problem):

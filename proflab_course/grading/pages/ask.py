@@ -46,7 +46,7 @@ def ask(root: Path, student: str, lesson: str, exercises: Iterable[str]) -> Ask:
 
     A mistake in the course's settings raises CourseError; without them, questions are taken.
     """
-    chosen = read_settings(root).get("regrade", True)
+    chosen = read_settings(root).regrade
     theirs = Log(root).of_student(student, lesson)
     asked = [Asked(r.exercise, readable(r.question), readable(r.answer)) for r in theirs]
     if chosen is False:

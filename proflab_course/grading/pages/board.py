@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from proflab_course.course.settings import BOARDS
 from proflab_course.grading.submissions.read_guesses import ALIAS, Guess
 
 SAME = 1.001  # costs within 0.1 % share a place
@@ -129,18 +128,17 @@ def _placed(cases: Iterable[Any]) -> Iterator[Any]:
 
 
 def names_shown(
-    choice: str | None, aliases: Mapping[str, str], people: Mapping[str, str]
+    choice: str, aliases: Mapping[str, str], people: Mapping[str, str]
 ) -> dict[str, str] | None:
     """Return the names that a class sees on the board by student; None for no board at all.
 
-    choice: one of BOARDS, None for the first. people: names by id, which stands for an empty one
+    choice: the course's `board` (settings.py). people: names by id, which stands for an empty one
     """
-    shown = BOARDS[0] if choice is None else choice
-    if shown == "off":
+    if choice == "off":
         return None
-    if shown == "names":
+    if choice == "names":
         return {student: name.strip() or student for student, name in people.items()}
-    return dict(aliases) if shown == "aliases" else {}
+    return dict(aliases) if choice == "aliases" else {}
 
 
 def aliases_in(guesses: Mapping[str, Iterable[Guess]]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +23,22 @@ from sqlalchemy import inspect
 
 from proflab.checks.expect import RACES
 from proflab_course.course.concepts import question_of
+from proflab_course.course.dates import Dates
 from proflab_course.course.exercises import exercise_of
-from proflab_course.course.layout import CourseError
+from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.settings import read_settings
 from proflab_course.course.test_cells import GrammarError, split
 from proflab_course.grading.answer_key import kind_of, meta
 from proflab_course.grading.pages.ask import Ask, ask, root_of
 from proflab_course.grading.pages.board import Name, boards, names_shown
 from proflab_course.grading.pages.inert import readable
-from proflab_course.grading.records.queries import TABLES, read_aliases, read_raced
+from proflab_course.grading.records.deadline import Deadline
+from proflab_course.grading.records.queries import (
+    TABLES,
+    read_aliases,
+    read_handed,
+    read_raced,
+)
 from proflab_course.grading.submissions.read_notebook import MAX_CELLS
 
 HIDDEN_HEAD = "Cases on other input, not shown:"
@@ -82,10 +89,27 @@ class Overview(NbGraderPreprocessor):
         waiting = sum(line.points for line in lines if line.state == "none")
         opens, closes = _fold(nb.cells)
         found = {"lines": lines, "waiting": waiting, "opens": opens, "closes": closes}
+        found["due"] = self._due(resources)
         found["board"] = self._board(resources, _races(nb.cells))
         found["ask"] = self._ask(resources, lines)
         resources["proflab"] = found
         return nb, resources
+
+    def _due(self, resources: dict) -> str:
+        """Return what the page says of the due date, by which the hand-in was graded."""
+        where = resources["nbgrader"]
+        lesson, student = where["assignment"], where["student"]
+        try:
+            dates = Dates.read(Course(root_of(where["db_url"])))
+        except CourseError as error:
+            self.log.warning("Pages show due dates in UTC: %s", error)
+            dates = Dates()
+        graded = replace(dates, due={}, extensions=None)  # as the gradebook has them
+        with Gradebook(where["db_url"]) as book, book.engine.connect() as connection:
+            due, known = read_handed(connection, lesson)
+        at, more = known.get(student, (None, None))
+        extensions = {} if more is None else {student: more}
+        return Deadline.of(graded, lesson, due, {student: at}, extensions).told_to(student)
 
     def _ask(self, resources: dict, lines: list[Line]) -> Ask:
         """Return what the page says of questions; nothing new where the settings are mistaken."""
@@ -106,7 +130,7 @@ class Overview(NbGraderPreprocessor):
             settings = read_settings(root_of(resources["nbgrader"]["db_url"]))
         except CourseError:
             return False
-        return settings.get("concept_points") == 1
+        return settings.concept_points == 1
 
     def _unread(self, resources: dict) -> set[str]:
         """Return the cells that need a mark by hand."""
@@ -125,7 +149,7 @@ class Overview(NbGraderPreprocessor):
             if not set(TABLES) <= set(inspect(book.engine).get_table_names()):
                 return []  # all graded by nbgrader itself, or by an older release
             try:
-                choice = read_settings(Path(book.engine.url.database).parent).get("board")
+                choice = read_settings(Path(book.engine.url.database).parent).board
             except CourseError as error:
                 self.log.error("No board on the page of %s: %s", where["student"], error)
                 return []

@@ -9,7 +9,8 @@ concepts.py         a class's answers to concept questions
 inventory.py        a class's answers to the inventory, from its graded notebooks
 queries.py          figures about a whole class, in a few queries
 clear_errors.py     errors of SQLite as one sentence
-lateness.py         extensions and the penalty for late work
+lateness.py         penalties for late work, and extensions as nbgrader has them
+deadline.py         a lesson's due date, and how its class stands to it
 write_notebook.py   the graded notebook in autograded/
 exchange.py         feedback through nbgrader's exchange
 nbgrader_plugin.py  the classes that `nbgrader autograde` uses

@@ -30,12 +30,13 @@ from nbgrader.api import (
 from sqlalchemy import Column, Integer, MetaData, String, Table, Text, bindparam, func, select
 from traitlets.config import Config
 
+from proflab_course.course.dates import Extension
 from proflab_course.grading.answer_key import Key
 from proflab_course.grading.grade_notebook import CaseResult, Graded
 from proflab_course.grading.records.changed_cells import FORMER
 from proflab_course.grading.records.clear_errors import clear_errors
 from proflab_course.grading.records.first_rows import FirstRows, Marks, ensure_student
-from proflab_course.grading.records.lateness import Extension, as_timedelta
+from proflab_course.grading.records.lateness import as_timedelta
 from proflab_course.grading.records.new_gradebook import make_tables
 from proflab_course.grading.records.queries import (
     EssayMark,

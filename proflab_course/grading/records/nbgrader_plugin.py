@@ -14,11 +14,13 @@ import functools
 from pathlib import Path
 
 from nbformat import NotebookNode
-from nbgrader.preprocessors import NbGraderPreprocessor
+from nbgrader.api import Gradebook
+from nbgrader.preprocessors import AssignLatePenalties, NbGraderPreprocessor
 from traitlets import Bool, Enum, Float, List, TraitError, Unicode
 from traitlets.config import Config
 
 from proflab_course.course.concepts import ORDERS
+from proflab_course.course.dates import Dates
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.release_stamp import STAMP, read_stamp
 from proflab_course.grading.answer_key import Key, clear_answers, meta, read_key
@@ -27,6 +29,7 @@ from proflab_course.grading.limit_options import LIMIT_OPTIONS
 from proflab_course.grading.limits import Limits, make_limits
 from proflab_course.grading.plan import Runner, Submission
 from proflab_course.grading.points import partial_credit_lessons
+from proflab_course.grading.records.lateness import with_penalty
 from proflab_course.grading.run.sandbox_runner import make_runner
 from proflab_course.grading.submissions.read_notebook import notebook_of, rebuilt
 
@@ -63,6 +66,21 @@ class ClearAnswers(NbGraderPreprocessor):
         clear_answers(nb)
         nb.metadata.pop(ORDERS, None)
         return nb, resources
+
+
+class CoursePenalties(AssignLatePenalties):
+    """Take off for lateness what the course's dates say; where they do not, what settings say."""
+
+    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+        """Write the due date and the penalty; CourseError for a mistake in the course's dates."""
+        where = resources["nbgrader"]
+        lesson, dates = where["assignment"], Dates.read(_course_of(resources))
+        self.config = with_penalty(self.config, dates.penalty(lesson))
+        if lesson in dates.due:
+            with Gradebook(where["db_url"]) as book:
+                book.find_assignment(lesson).duedate = dates.due[lesson]
+                book.db.commit()
+        return super().preprocess(nb, resources)
 
 
 class SandboxedExecute(NbGraderPreprocessor):

@@ -6,6 +6,7 @@ thousand. `gradebook.py` writes, and reads what concerns one student.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -128,6 +129,21 @@ def read_essays(connection: Connection, assignment: str, cell: str) -> dict[str,
         student: EssayMark(mark, comments.get(student) or "")
         for student, mark in connection.execute(rows)
     }
+
+
+Handed = dict[str, tuple[datetime.datetime | None, datetime.timedelta | None]]
+
+
+def read_handed(connection: Connection, assignment: str) -> tuple[datetime.datetime | None, Handed]:
+    """Return the due date, and when each student handed in and how much more time they have."""
+    due = connection.execute(select(Assignment.duedate).where(Assignment.name == assignment))
+    columns = (
+        SubmittedAssignment.student_id,
+        SubmittedAssignment.timestamp,
+        SubmittedAssignment.extension,
+    )
+    rows = connection.execute(_of(assignment, *columns))
+    return due.scalar(), {student: (at, more) for student, at, more in rows}
 
 
 def _penalties(assignment: str) -> Any:
