@@ -16,19 +16,21 @@
 # %% [markdown]
 # # 01 · What does a model weigh?
 #
-# ![Four blocks of coloured squares, one for each size of GPT-2; one square is a million parameters. Token and position vectors are a third of the smallest model and a twentieth of the largest, which is twelve times larger.](gpt2_sizes.png)
+# ![Four blocks of coloured squares, one for each size of GPT-2; one square is a million parameters. Token and position vectors are a third of the smallest model and a twentieth of the largest, which is twelve times larger.](gpt2_sizes.png) <!-- with gpt2_parameters -->
 #
 # Will a model fit on your graphics card, or on a phone?
 # How long does its download take?
 # Which part would you shrink first?
 # All three answers start from its number of parameters.
 # Published numbers are often wrong: the paper on GPT-2 gives its smallest model 117 million parameters, and it has 124 million; the paper on SqueezeNet seems to mix two kinds of megabyte in one table.
-# After this lesson you compute such numbers yourself, to the last digit.
-# You also draw the picture above from a formula of your own.
+# After this lesson you compute such numbers yourself, to the last digit. <!-- with count_parameters -->
+# You also draw the picture above from a formula of your own. <!-- with gpt2_parameters -->
 #
 # **You will be able to**
 #
-# - count the parameters of linear layers, convolutions, attention and any model, exactly;
+# - count the parameters of linear layers, convolutions, attention and any model, exactly; <!-- with conv2d_parameters, attention_parameters -->
+# - count the parameters of linear layers, convolutions and any model, exactly; <!-- with conv2d_parameters, without attention_parameters -->
+# - count the parameters of linear layers and any model, exactly; <!-- without conv2d_parameters -->
 # - turn a count into memory, and say which megabyte you mean;
 # - say where in a model its parameters are, and check a published size.
 #
@@ -1255,12 +1257,15 @@ expect_table(
 # %% [markdown]
 # ## Summary
 #
-# - A linear layer has in · out weights and out biases. A convolution has one filter of in / groups · height · width numbers for each output channel, whatever the size of the image. Attention has four linear layers, however many heads.
-# - Each tensor of a model counts once, however many names it has. Frozen parameters get no gradient, but they take memory.
-# - Memory is the count times the bytes of the dtype. Say which megabyte you mean; here it is 1024² bytes.
-# - Blocks grow with the square of the width; token vectors grow only with the width. So a large model has its parameters in other places than a small one.
-# - A published number is a claim: check its arithmetic first.
+# - A linear layer has in · out weights and out biases. <!-- with linear_parameters -->
+# - A convolution has one filter of in / groups · height · width numbers for each output channel, whatever the size of the image. <!-- with conv2d_parameters -->
+# - Attention has four linear layers, however many heads. <!-- with attention_parameters -->
+# - Each tensor of a model counts once, however many names it has. Frozen parameters get no gradient, but they take memory. <!-- with count_parameters -->
+# - Memory is the count times the bytes of the dtype. Say which megabyte you mean; here it is 1024² bytes. <!-- with parameter_memory_mb -->
+# - Blocks grow with the square of the width; token vectors grow only with the width. So a large model has its parameters in other places than a small one. <!-- with gpt2_parameters -->
+# - A published number is a claim: check its arithmetic first. <!-- with reflect_deployment -->
 #
-# **Next.** AlexNet's convolutions hold few parameters and do most of the work.
-# Lesson 02 counts that work.
+# **Next.** AlexNet's convolutions hold few parameters and do most of the work. <!-- with conv2d_parameters, lesson 02 -->
+# Lesson 02 counts that work. <!-- with conv2d_parameters, lesson 02 -->
+# **Next.** Lesson 02 counts the work that a model does. <!-- with lesson 02, without conv2d_parameters -->
 # What you wrote here is the first part of your profiler, and later lessons import it.

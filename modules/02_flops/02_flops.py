@@ -16,22 +16,26 @@
 # %% [markdown]
 # # 02 · What does it compute?
 #
-# ![Where the FLOPs of six models are, as bars of one length: nearly all in convolutions for LeNet-5, MobileNetV2 and ResNet-18, in linear layers for three Transformers, with 2 to 14 % between tokens.](where.png)
+# ![Where the FLOPs of six models are, as bars of one length: nearly all in convolutions for LeNet-5, MobileNetV2 and ResNet-18, in linear layers for three Transformers, with 2 to 14 % between tokens.](where.png) <!-- with section 9 -->
 #
 # Seven popular tools were asked how much work GPT-2 small does for 128 tokens.
 # They gave six answers, which differ by a factor of up to 123; half of that riddle is a unit.
 # Anyone who plans a training run, compares two models or asks why a card reaches a tenth of its data sheet starts from such a number.
-# In this lesson you write a counter that is right to the last FLOP, forward and backward, for models that you have never seen.
-# It draws the picture above, and shows what each of the seven left out.
+# In this lesson you write a counter that is right to the last FLOP, forward and backward, for models that you have never seen. <!-- with gradient_flops -->
+# In this lesson you write a counter that is right to the last FLOP, for models that you have never seen. <!-- with count_flops, without gradient_flops -->
+# It draws the picture above, and shows what each of the seven left out. <!-- with section 9 -->
 #
 # **You will be able to**
 #
-# - count the FLOPs of matrix products, convolutions and attention from their shapes;
+# - count the FLOPs of matrix products, convolutions and attention from their shapes; <!-- with conv2d_flops, attention_flops -->
+# - count the FLOPs of matrix products and attention from their shapes; <!-- with attention_flops, without conv2d_flops -->
+# - count the FLOPs of matrix products from their shapes; <!-- without attention_flops -->
 # - count any model, without running it, by watching its operations;
 # - say what a training step costs, and when that is not three forward passes;
 # - find out what a published FLOP count has left out.
 #
-# **You need** lesson 01, matrix products, and for section 10 a first idea of gradients: training computes one for each parameter whose `requires_grad` is True.
+# **You need** lesson 01, matrix products, and for section 10 a first idea of gradients: training computes one for each parameter whose `requires_grad` is True. <!-- with gradient_flops -->
+# **You need** lesson 01 and matrix products. <!-- without gradient_flops -->
 # Arguments stay as they are.
 #
 # **You will not build** the shapes of convolutions, the rules of single ops and the backward pass of a whole model: they are given, in folded cells that you may read.
@@ -1387,7 +1391,8 @@ for name, off in deviations().items():
 # Each deviation has a reason, and each is silent:
 #
 # - **Another unit.** The last four tools report multiply-adds, fvcore under the name flops. The table has doubled them.
-# - **Elementwise work mixed in,** by conventions of their own: fvcore adds 5 for each element of a layer norm, calflops and DeepSpeed what section 6 counts separately.
+# - **Elementwise work mixed in,** by conventions of their own: fvcore adds 5 for each element of a layer norm, calflops and DeepSpeed what section 6 counts separately. <!-- with section 6 -->
+# - **Elementwise work mixed in,** by conventions of their own: fvcore adds 5 for each element of a layer norm, calflops and DeepSpeed count activations, too. <!-- without section 6 -->
 # - **What is not a module is not seen.** thop misses `@`, and so attention between tokens.
 # - **Dimensions forgotten.** torchinfo counts a linear layer once, however many tokens there are: 98 % of GPT-2 is missing.
 # - **Batch and sample mixed up.** With a batch of 8, ptflops counts modules per sample and functions for the batch.
@@ -1873,16 +1878,17 @@ mark_guess(plot.curves(ratios, log="x", show="{:.2f}".format, **look), guess_6nd
 # %% [markdown]
 # ## Summary
 #
-# - A matrix product is 2 · m · k · n FLOPs. Linear layers, convolutions and attention are matrix products, with other names for the sizes.
-# - Work is not size: a convolution uses a parameter at every place, a linear layer in every row.
-# - Watch a model's ops on meta tensors, and you can count any model. An op without a rule must be named.
-# - Backward costs the forward FLOPs once for each operand that needs a gradient. "Three times forward" and 6 · N · D are its limits for large models.
-# - A FLOP count means nothing without its unit, its batch, and what was left out.
+# - A matrix product is 2 · m · k · n FLOPs. Linear layers, convolutions and attention are matrix products, with other names for the sizes. <!-- with matmul_flops -->
+# - Work is not size: a convolution uses a parameter at every place, a linear layer in every row. <!-- with conv2d_flops -->
+# - Watch a model's ops on meta tensors, and you can count any model. An op without a rule must be named. <!-- with count_flops -->
+# - Backward costs the forward FLOPs once for each operand that needs a gradient. "Three times forward" and 6 · N · D are its limits for large models. <!-- with gradient_flops -->
+# - A FLOP count means nothing without its unit, its batch, and what was left out. <!-- with section 9 -->
 #
+# <!-- with section 9 -->
 # | what you see | the likely reason | what to do |
 # |---|---|---|
 # | a count is exactly half of yours | it counts multiply-adds | double it, and write the unit beside it |
 # | a count is far too low | ops or dimensions are not seen | compare op by op; look for `@`, einsum and fused ops |
 #
-# **Next.** FLOPs say how much there is to do, not how long it takes.
-# Lesson 03 measures time, and how sure you can be of it.
+# **Next.** FLOPs say how much there is to do, not how long it takes. <!-- with lesson 03 -->
+# Lesson 03 measures time, and how sure you can be of it. <!-- with lesson 03 -->

@@ -16,19 +16,21 @@
 # %% [markdown]
 # # 03 · How long does it take, and how sure are you?
 #
-# ![Histogram of LeNet-5's times for one image: a narrow peak and a long tail, with lines at median, mean, p95 and p99.](latencies.png)
+# ![Histogram of LeNet-5's times for one image: a narrow peak and a long tail, with lines at median, mean, p95 and p99.](latencies.png) <!-- with latency_statistics -->
 #
 # You change one line, and the program is 3 % faster.
 # Is the new line better?
 # On a busy machine, two runs of the *same* program often differ by more than that.
 # If you believe every such number, you keep changes that do nothing and throw away changes that work.
-# In this lesson you write the tools that tell a gain from noise, see where even they fail, and draw the picture above for any model.
-# (Other programs were running during this one, hence its long tail.)
+# In this lesson you write the tools that tell a gain from noise, see where even they fail, and draw the picture above for any model. <!-- with latency_statistics -->
+# In this lesson you write the tools that tell a gain from noise, and see where even they fail. <!-- with confidence_interval, without latency_statistics -->
+# (Other programs were running during this one, hence its long tail.) <!-- with latency_statistics -->
 #
 # **You will be able to**
 #
 # - time a call with the right clock, after a warm-up, and often enough;
-# - sum up many times without hiding the slow ones, and say how sure you are of the result;
+# - sum up many times without hiding the slow ones, and say how sure you are of the result; <!-- with latency_statistics -->
+# - sum up many times, and say how sure you are of the result; <!-- without latency_statistics -->
 # - recognise a bad measurement by its own numbers;
 # - choose a batch size, and measure the first and each further token of a language model.
 #
@@ -1180,8 +1182,10 @@ print(f"Of two equal programs, it calls one faster {seen[0.0]:.1f} times in 100.
 
 # %% [markdown]
 # The rule sees about 9 of 100 such gains.
-# A *rank test*, which looks only at the order of the times (lesson 08), sees about 45 in the same data, and still gives only 5 false alarms in 100.
-# So if the intervals overlap and the question matters, do not conclude that nothing changed: ask again with pairs (lesson 08).
+# A *rank test*, which looks only at the order of the times (lesson 08), sees about 45 in the same data, and still gives only 5 false alarms in 100. <!-- with lesson 08 -->
+# A *rank test*, which looks only at the order of the times, sees about 45 in the same data, and still gives only 5 false alarms in 100. <!-- without lesson 08 -->
+# So if the intervals overlap and the question matters, do not conclude that nothing changed: ask again with pairs (lesson 08). <!-- with lesson 08 -->
+# So if the intervals overlap and the question matters, do not conclude that nothing changed: ask again, in turns. <!-- without lesson 08 -->
 #
 # **What the 95 % do not cover.** The coins must be independent, and calls in a row are not: a busy second makes all its calls slow.
 # The file `calls.json` holds 6,000 calls of LeNet-5, recorded in order while other programs ran on the same two cores.
@@ -1204,7 +1208,8 @@ for name, times in orders.items():
 # %% [markdown]
 # In order, at best about one interval in five keeps its promise of 95 %, and longer windows do not help.
 # So more calls in one run make the interval narrower, but not truer.
-# Repeat the *run*: start the program at least six times, preferably at different hours, take the median of each run, and compute the interval of these medians (lesson 08).
+# Repeat the *run*: start the program at least six times, preferably at different hours, take the median of each run, and compute the interval of these medians (lesson 08). <!-- with lesson 08 -->
+# Repeat the *run*: start the program at least six times, preferably at different hours, take the median of each run, and compute the interval of these medians. <!-- without lesson 08 -->
 #
 # ## 7 · A measurement that criticises itself
 #
@@ -1792,19 +1797,25 @@ after = [59.2, 46.9, 47.2, 47.0, 46.8, 47.1, 47.3, 46.7, 71.5, 47.0]
 # %% [markdown]
 # ## Summary
 #
-# - Use a clock that only goes forward, with steps much smaller than the time.
-# - Warm up, measure often, and take the median. Show the tail beside it, and say by an interval of ranks how sure you are.
-# - Compare in turns. Intervals that do not overlap show a difference. Intervals that overlap show nothing.
-# - The 95 % hold for independent calls, and calls in a row are not independent. Repeat whole runs.
-# - A larger batch can raise the throughput, but everyone in it waits longer: measure both. With a KV cache, the model need not read the text again for each further token.
+# - Use a clock that only goes forward, with steps much smaller than the time. <!-- with section 1 -->
+# - Warm up, measure often, and take the median. Show the tail beside it, and say by an interval of ranks how sure you are. <!-- with latency_statistics -->
+# - Warm up, measure often, take the median, and say by an interval of ranks how sure you are. <!-- with measure_latency, without latency_statistics -->
+# - Compare in turns. Intervals that do not overlap show a difference. Intervals that overlap show nothing. <!-- with confidence_interval -->
+# - The 95 % hold for independent calls, and calls in a row are not independent. Repeat whole runs. <!-- with confidence_interval -->
+# - A larger batch can raise the throughput, but everyone in it waits longer: measure both. <!-- with section 8 -->
+# - With a KV cache, the model need not read the text again for each further token. <!-- with section 9 -->
 #
 # | symptom | wall | cure |
 # |---|---|---|
-# | times of 0, or in steps | the clock's resolution | more calls in a sample: `calibrate` |
-# | the first calls are slow | cold start | warm-up |
-# | the mean lies far above the median | a few disturbed calls | report the median, and the tail beside it |
-# | `drift`; two runs disagree | calls that depend on each other | repeat runs, in fresh processes |
-# | the intervals overlap | too few calls, or a rule that asks too much | more rounds in turns; pairs (lesson 08) |
+# | times of 0, or in steps | the clock's resolution | more calls in a sample: `calibrate` | <!-- with calibrate -->
+# | the first calls are slow | cold start | warm-up | <!-- with measure_latency -->
+# | the mean lies far above the median | a few disturbed calls | report the median, and the tail beside it | <!-- with measure_latency -->
+# | `drift`; two runs disagree | calls that depend on each other | repeat runs, in fresh processes | <!-- with section 7 -->
+# | two runs disagree | calls that depend on each other | repeat runs, in fresh processes | <!-- with confidence_interval, without section 7 -->
+# | the intervals overlap | too few calls, or a rule that asks too much | more rounds in turns; pairs (lesson 08) | <!-- with confidence_interval, lesson 08 -->
+# | the intervals overlap | too few calls, or a rule that asks too much | more rounds, in turns | <!-- with confidence_interval, without lesson 08 -->
 #
-# **Next.** What does a model keep in memory while it runs?
-# Lesson 04 follows the bytes.
+# **Next.** What does a model keep in memory while it runs? <!-- with lesson 04 -->
+# Lesson 04 follows the bytes. <!-- with lesson 04 -->
+# **Next.** You can time a whole model. <!-- with lesson 05, without lesson 04 -->
+# Lesson 05 times each of its operations. <!-- with lesson 05, without lesson 04 -->

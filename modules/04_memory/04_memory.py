@@ -16,13 +16,13 @@
 # %% [markdown]
 # # 04 · Where do the bytes go?
 #
-# ![Five models as bars of one length, divided into parameters, gradients, optimizer state and activations. Activations are most of LeNet-5, ResNet-18 and ViT-Ti, a quarter of GPT-2 small and almost nothing of GPT-2 XL.](bytes.png)
+# ![Five models as bars of one length, divided into parameters, gradients, optimizer state and activations. Activations are most of LeNet-5, ResNet-18 and ViT-Ti, a quarter of GPT-2 small and almost nothing of GPT-2 XL.](bytes.png) <!-- with training_memory -->
 #
 # A training run dies: *out of memory*.
 # Half the batch runs.
 # The next model dies with the same words, and halving its batch changes nothing, because it was never the batch that filled the card.
-# Each bar above is a training step, and its longest part says which cure can work.
-# Here you write the functions that draw this picture, and account for every byte in it, even for models that do not fit on your computer.
+# Each bar above is a training step, and its longest part says which cure can work. <!-- with training_memory -->
+# Here you write the functions that draw this picture, and account for every byte in it, even for models that do not fit on your computer. <!-- with training_memory -->
 #
 # **You will be able to**
 #
@@ -1648,11 +1648,11 @@ for way, how in ways.items():
 # %% [markdown]
 # ## Summary
 #
-# - A peak is what exists at the same time. The system counts something else: pages that were touched and not given back.
-# - Saved activations are what derivatives will read. Count storages, each once, and leave out what is there anyway.
-# - With Adam, training takes four copies of the parameters, 16 bytes for each (in mixed precision 2 + 2 + 12), and activations that grow with the batch and, in attention, with the square of the tokens.
-# - A leak is what each step leaves behind. Compare two snapshots, and ask who allocated it.
-# - Memory can be bought with work: one forward pass more, for a fraction of the activations.
+# - A peak is what exists at the same time. The system counts something else: pages that were touched and not given back. <!-- with measure_memory -->
+# - Saved activations are what derivatives will read. Count storages, each once, and leave out what is there anyway. <!-- with saved_activations -->
+# - With Adam, training takes four copies of the parameters, 16 bytes for each (in mixed precision 2 + 2 + 12), and activations that grow with the batch and, in attention, with the square of the tokens. <!-- with training_memory -->
+# - A leak is what each step leaves behind. Compare two snapshots, and ask who allocated it. <!-- with find_leak -->
+# - Memory can be bought with work: one forward pass more, for a fraction of the activations. <!-- with recomputed_gradients -->
 #
-# **Next.** You can count what a model computes and what it keeps.
-# Lesson 05 puts counter, clock and meter together into one profiler.
+# **Next.** You can count what a model computes and what it keeps. <!-- with lesson 05 -->
+# Lesson 05 puts counter, clock and meter together into one profiler. <!-- with lesson 05 -->

@@ -16,22 +16,23 @@
 # %% [markdown]
 # # 05 · Put it together
 #
-# ![A bar for the forward pass and a longer one for the backward pass; below them bars for three blocks, in reverse order on the way back; below these their layers, and at the bottom, in colours, the operations: mostly linear layers.](timeline.png)
+# ![A bar for the forward pass and a longer one for the backward pass; below them bars for three blocks, in reverse order on the way back; below these their layers, and at the bottom, in colours, the operations: mostly linear layers.](timeline.png) <!-- with record -->
 #
 # A model is too slow, and somebody buys a faster machine.
 # Often it waits as the old one did, because the time went where nobody had looked: into a copy, a data loader, ten thousand tiny operations.
-# In this lesson you write what tells you before you buy: a profiler, which draws the picture above for any model.
+# In this lesson you write what tells you before you buy: a profiler, which draws the picture above for any model. <!-- with record -->
 #
 # **You will be able to**
 #
 # - record every operation of any model;
-# - say where its time goes, and whether calculation or memory limits a layer;
+# - say where its time goes, and whether calculation or memory limits a layer; <!-- with find_bottleneck -->
+# - say where its time goes; <!-- without find_bottleneck -->
 # - say what watching costs, and how long a sampler has to watch.
 #
 # **You need** the hook of lesson 02, section 8, and gradients: `backward()` and `requires_grad`.
 #
 # **You will not build** the facts of a row, the trace file, the profile of a layer, the table of functions and the `Profiler` at the end: they are given, in folded cells that you may read.
-# Real caches and GPUs come in lessons 06, 07 and 11.
+# Real caches and GPUs come in lessons 06, 07 and 11. <!-- with lesson 06, lesson 07, lesson 11 -->
 #
 # Arguments stay as they are, but for `rows`, to which `record` adds.
 
@@ -51,7 +52,8 @@ from proflab.lesson import doubles, expect, expect_table, guesses
 # The hook of lesson 02 sees every op, and there it added up FLOPs.
 # It also sees tensors, whose bytes decide the time as often.
 # Forward, an op reads its inputs.
-# Backward, it reads the gradient of its result (`call.grad`) and what it kept in the forward pass (`call.saved`, a list of Tensors; lesson 04).
+# Backward, it reads the gradient of its result (`call.grad`) and what it kept in the forward pass (`call.saved`, a list of Tensors; lesson 04). <!-- with lesson 04 -->
+# Backward, it reads the gradient of its result (`call.grad`) and what it kept in the forward pass (`call.saved`, a list of Tensors). <!-- without lesson 04 -->
 # In both it writes what `call()` returns.
 # For example, a linear layer from 256 to 128 on 32 rows of float32 reads 32·256 + 128·256 + 128 numbers, which are 164,352 bytes, and writes 32·128 numbers, 16,384 bytes.
 # But two tensors can share memory, and no byte counts twice:
@@ -2388,17 +2390,17 @@ demos.attention_curves(predicted, measured, guess_attention)
 #
 # ## Summary
 #
-# - Everything that a model does passes one point. A hook there that reads the clock twice and writes a row is a profiler.
-# - A row has two times, its own and that with what ran inside; only its own can be added up. Its bytes are *unique bytes*, the least that moves.
-# - FLOPs over peak, bytes over bandwidth: the longer of these times names the bottleneck. A layer reads its weights once for all rows, so that enough rows make calculation the limit.
-# - Watching costs. Say how much, with a spread; half the error of a sampler takes four times as long.
+# - Everything that a model does passes one point. A hook there that reads the clock twice and writes a row is a profiler. <!-- with record -->
+# - A row has two times, its own and that with what ran inside; only its own can be added up. Its bytes are *unique bytes*, the least that moves. <!-- with self_times -->
+# - FLOPs over peak, bytes over bandwidth: the longer of these times names the bottleneck. A layer reads its weights once for all rows, so that enough rows make calculation the limit. <!-- with find_bottleneck -->
+# - Watching costs. Say how much, with a spread; half the error of a sampler takes four times as long. <!-- with profiling_overhead -->
 #
 # | what you see | what limits | what you do |
 # |---|---|---|
-# | most time in ops with many FLOPs a byte | calculation | fewer or smaller products, a smaller dtype |
-# | most time in ops with few FLOPs a byte | memory | larger batches, fused ops, a smaller dtype |
-# | white between thousands of short ops | Python | fewer and larger ops, a compiler |
-# | a wide region without ops | files or Python | `cProfile` to find it; load in advance, in another process |
+# | most time in ops with many FLOPs a byte | calculation | fewer or smaller products, a smaller dtype | <!-- with find_bottleneck -->
+# | most time in ops with few FLOPs a byte | memory | larger batches, fused ops, a smaller dtype | <!-- with find_bottleneck -->
+# | white between thousands of short ops | Python | fewer and larger ops, a compiler | <!-- with record -->
+# | a wide region without ops | files or Python | `cProfile` to find it; load in advance, in another process | <!-- with section 7 -->
 #
 # ## Reflect
 #

@@ -16,22 +16,23 @@
 # %% [markdown]
 # # 06 · Which wall are you at?
 #
-# ![A roof of two straight lines, rising with the FLOPs a byte and then flat, and below it the operations of GPT-2 as marks, larger where more time is spent. Linear layers lie close under the flat part; additions, far to the left, close under the slope; layer norms, softmax and GELU far below it.](roof.png)
+# ![A roof of two straight lines, rising with the FLOPs a byte and then flat, and below it the operations of GPT-2 as marks, larger where more time is spent. Linear layers lie close under the flat part; additions, far to the left, close under the slope; layer norms, softmax and GELU far below it.](roof.png) <!-- with section 5 -->
 #
-# *GPT-2 small, one text of 128 tokens, on one thread of an AMD EPYC with two processors: medians of 9 passes, recorded in November 2026.*
+# *GPT-2 small, one text of 128 tokens, on one thread of an AMD EPYC with two processors: medians of 9 passes, recorded in November 2026.* <!-- with section 5 -->
 #
 # Somebody offers you a card with twice the FLOP/s.
 # Will your model run twice as fast?
 # Often not: many operations wait for memory, and faster arithmetic does not help them.
-# This lesson tells you which ones, before you spend the money.
-# At its end you draw this picture for your own machine: its roofs, measured by you, and a model's operations, recorded by your profiler.
+# This lesson tells you which ones, before you spend the money. <!-- with classify -->
+# At its end you draw this picture for your own machine: its roofs, measured by you, and a model's operations, recorded by your profiler. <!-- with section 5 -->
 #
 # **You will be able to**
 #
 # - say what a computation can reach at best, from its FLOPs and its bytes alone;
 # - measure the two roofs of a machine, and tell which of three walls an operation is at;
 # - say what a faster part would do for the whole, before anybody builds it;
-# - make a program faster by order, batches and fusion.
+# - make a program faster by order, batches and fusion. <!-- with fewer_passes -->
+# - make a program faster by order and batches. <!-- without fewer_passes -->
 #
 # **You need** lesson 02 for FLOPs, lesson 03 for times, and lesson 05, section 1, for bytes and the recorder.
 # Arguments stay as they are.
@@ -510,7 +511,7 @@ demos.plot.curves(
 )
 
 # %% [markdown]
-# Unfused attention stays below head_dim / itemsize = 32 FLOPs a byte at any length, left of every ridge in the first plot.
+# Unfused attention stays below head_dim / itemsize = 32 FLOPs a byte at any length, left of every ridge in the first plot. <!-- with attention_bytes -->
 #
 # ## 3 · The ceiling, measured
 #
@@ -1553,9 +1554,10 @@ for name in ("GPT-2", "ResNet-18"):
 
 
 # %% [markdown]
-# ## 7 · Three programs, made faster
+# ## 7 · Slow programs, made faster
 #
-# Write three slow functions again, so that they return the same.
+# Write three slow functions again, so that they return the same. <!-- with fewer_passes -->
+# Write two slow functions again, so that they return the same; a third is given. <!-- without fewer_passes -->
 # No clock decides: your function is *traced*, run without data while each operation is noted.
 # On a declared machine, an operation costs max(FLOPs / peak, bytes / bandwidth) + 5 µs.
 # `DESK`, a desktop core, has 100 GFLOP/s and 10 GB/s; `T4`, NVIDIA's card, 8.1 TFLOP/s and 320 GB/s.
@@ -2019,12 +2021,14 @@ expect_raises("a bandwidth of 0 is an error", lambda: reflect_relu(5, 4, 100e12,
 # %% [markdown]
 # ## Summary
 #
-# - A computation takes at least the longer of FLOPs / peak and bytes / bandwidth. Its FLOPs a byte, compared with the machine's ridge, say which.
-# - Unique bytes give a bound that holds for every program. Many more bytes are touched, and caches stand between the two.
-# - Roofs are measured: the best of many, for a number of threads, a dtype, a working set. A machine has several.
-# - The third wall is everything else: calls, launches, the interpreter, communication. Its cost depends on how many operations there are, not on their size.
-# - One line of arithmetic says what a faster part does for the whole. Do it before you build the part.
+# - A computation takes at least the longer of FLOPs / peak and bytes / bandwidth. Its FLOPs a byte, compared with the machine's ridge, say which. <!-- with attainable_flops -->
+# - Unique bytes give a bound that holds for every program. Many more bytes are touched, and caches stand between the two. <!-- with matmul_bytes -->
+# - Roofs are measured: the best of many, for a number of threads, a dtype, a working set. A machine has several. <!-- with measure_bandwidth -->
+# - The third wall is everything else: calls, launches, the interpreter, communication. Its cost depends on how many operations there are, not on their size. <!-- with classify -->
+# - One line of arithmetic says what a faster part does for the whole. Do it before you build the part. <!-- with amdahl -->
 #
 # **Next.** You have a profiler: `proflab assemble release -o my_profiler_alone.py --standalone` makes one file of it, which runs with numpy alone.
 # `python my_profiler_alone.py gpt2-small --batch 1 --tokens 128` writes a report with this roofline in it.
-# Lesson 10 draws the same picture for a GPU.
+# Lesson 07 asks what happens when a model grows. <!-- with lesson 07, without lesson 10 -->
+# Lesson 09 makes a slow training step faster. <!-- with lesson 09, without lesson 07 -->
+# Lesson 10 draws the same picture for a GPU. <!-- with lesson 10 -->

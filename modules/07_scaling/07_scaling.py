@@ -16,21 +16,25 @@
 # %% [markdown]
 # # 07 · What happens when it grows?
 #
-# ![Measured against predicted times of three models. Open marks, by FLOPs and bytes alone, lie above the diagonal; filled ones, corrected by one recorded pass, nearer to it. In the opening picture, median errors after one recorded pass are LeNet-5 16%, ResNet-18 20%, GPT-2 small 29%; at worst -53% and +38%.](diagonal.png)
+# ![Measured against predicted times of three models. Open marks, by FLOPs and bytes alone, lie above the diagonal; filled ones, corrected by one recorded pass, nearer to it. In the opening picture, median errors after one recorded pass are LeNet-5 16%, ResNet-18 20%, GPT-2 small 29%; at worst -53% and +38%.](diagonal.png) <!-- with predict_ms -->
 #
 # A program runs in a second today.
 # Next year it gets ten times as much data.
 # Will it need ten seconds or a hundred?
 #
-# The lesson has two parts, and each can be done alone.
-# *Prediction* fits costs, tests the fits, and predicts a model that you would rather not load; you draw this picture for your machine.
-# *Locality*, after the break, asks why a library multiplies two matrices so much faster than three loops: you simulate a cache and count.
+# The lesson has two parts, and each can be done alone. <!-- with predict_ms, cache_misses -->
+# *Prediction* fits costs, tests the fits, and predicts a model that you would rather not load; you draw this picture for your machine. <!-- with fit_cost -->
+# *Prediction* says how long a model takes that you would rather not load; you draw this picture for your machine. <!-- with predict_ms, without fit_cost -->
+# *Locality*, after the break, asks why a library multiplies two matrices so much faster than three loops: you simulate a cache and count. <!-- with order -->
+# *Locality* asks why the same products take longer in another order: you simulate a cache and count. <!-- with cache_misses, without order -->
 #
 # **You will be able to**
 #
 # - say by which power a cost grows, and why that power changes;
-# - fit a cost to measurements, test the fit, and predict a model from its shapes and two roofs;
-# - explain a speed-up as a product of causes, and count the cache misses behind one;
+# - predict a model from its shapes and two roofs, fit a cost to measurements, and test the fit; <!-- with fit_cost -->
+# - predict a model from its shapes and two roofs; <!-- without fit_cost -->
+# - explain a speed-up as a product of causes, and count the cache misses behind one; <!-- with section 9 -->
+# - explain a speed-up by the cache misses behind it; <!-- without section 9 -->
 # - find an order that costs less.
 #
 # **You need** an op's FLOPs and bytes (lesson 05, section 1), the two roofs of lesson 06, and logarithms.
@@ -917,7 +921,8 @@ guesses.compare("GPT-2 XL on a T4, one token", guess_xl_one_token, round(one, 1)
 # One token takes 22.6 ms: 19.5 to read the weights once, and 0.4 for FLOPs.
 # So 32 tokens cost hardly more than one, and so do 32 users who have just begun (23.8 ms).
 # With 1,024 tokens behind each, reading keys and values (the *KV cache*) takes 62.9 ms more.
-# Beside 6.2 GB of weights, 32 such caches (20.1 GB) do not fit on a T4: lesson 12.
+# Beside 6.2 GB of weights, 32 such caches (20.1 GB) do not fit on a T4: lesson 12. <!-- with lesson 12 -->
+# Beside 6.2 GB of weights, 32 such caches (20.1 GB) do not fit on a T4. <!-- without lesson 12 -->
 #
 # Test it on three models at five sizes, on one thread.
 # A GELU may go over its data several times: so the cell also records one size of each model, takes the factor between measured and predicted for each kind of operation, and carries it to the other four sizes.
@@ -2073,10 +2078,11 @@ for pairs, count in (("all pairs of tokens", 4), ("only the pairs that a causal 
 # %% [markdown]
 # ## Summary
 #
-# - A local exponent says by which power a cost grows. It changes with the size, because costs are sums.
-# - Fit the powers that the program has, with relative errors, and test the fit on a size that it has not seen.
-# - Shapes, two roofs and an overhead bound a model's time; a pass recorded at a similar size makes that a prediction.
-# - The same FLOPs in another order fetch fifteen times as many lines, and another order of products needs fewer FLOPs.
-# - Speed-ups multiply: share them in logarithms.
+# - A local exponent says by which power a cost grows. It changes with the size, because costs are sums. <!-- with local_exponents -->
+# - Fit the powers that the program has, with relative errors, and test the fit on a size that it has not seen. <!-- with fit_cost -->
+# - Shapes, two roofs and an overhead bound a model's time; a pass recorded at a similar size makes that a prediction. <!-- with predict_ms -->
+# - The same FLOPs in another order fetch fifteen times as many lines, and another order of products needs fewer FLOPs. <!-- with path -->
+# - The same FLOPs in another order fetch fifteen times as many lines. <!-- with cache_misses, without path -->
+# - Speed-ups multiply: share them in logarithms. <!-- with section 9 -->
 #
-# **Next.** Lesson 08 asks which of two programs is faster, and how sure you may be.
+# **Next.** Lesson 08 asks which of two programs is faster, and how sure you may be. <!-- with lesson 08 -->

@@ -16,13 +16,14 @@
 # %% [markdown]
 # # 08 · Which one is better, and who says so?
 #
-# ![Speed of four versions of one digit classifier, relative to the first, with intervals, bytes and accuracy. The version in int8 is slower than the one in float32.](suite.png)
+# ![Speed of four versions of one digit classifier, relative to the first, with intervals, bytes and accuracy. The version in int8 is slower than the one in float32.](suite.png) <!-- with pareto -->
 #
 # "2.8× faster." "Fits on one card." "The new version is slower."
 # Each of these sentences compares two things and decides something: what is shipped, what is bought, whose change is taken back.
 # Most rest on one run of each; a coin would have done as well.
-# In this lesson you write the rules that decide, find out how often each rule is wrong, and then use them on a classifier in four versions and on two tables made up after published reports.
-# In the end your profiler can stop a slow change before it is merged.
+# In this lesson you write the rules that decide, find out how often each rule is wrong, and then use them on a classifier in four versions and on two tables made up after published reports. <!-- with pareto, audit_speedups -->
+# In this lesson you write rules that decide, and find out how often each rule is wrong. <!-- with gate, without pareto -->
+# In the end your profiler can stop a slow change before it is merged. <!-- with gate -->
 #
 # **You will be able to**
 #
@@ -1838,20 +1839,20 @@ print("the bare weights of LLaMA-13B: {:.1f} and {:.1f} GB of 10⁹ bytes".forma
 # %% [markdown]
 # ## Summary
 #
-# - Take turns in mirrored order, or draw the order of each round; compare within rounds; give the speed-up with an interval.
-# - A rank test sees gains that overlapping intervals hide; neither survives calls that come in blocks.
-# - "No difference found" is not "no difference": say which change would have been too small to matter.
-# - More calls make an interval narrower; only fresh runs make it truer. Divide the 5 % among all comparisons.
+# - Take turns in mirrored order, or draw the order of each round; compare within rounds; give the speed-up with an interval. <!-- with speedup_interval -->
+# - A rank test sees gains that overlapping intervals hide; neither survives calls that come in blocks. <!-- with rank_test -->
+# - "No difference found" is not "no difference": say which change would have been too small to matter. <!-- with gate -->
+# - More calls make an interval narrower; only fresh runs make it truer. Divide the 5 % among all comparisons. <!-- with runs_interval -->
 #
 # | symptom | cause | cure |
 # |---|---|---|
-# | equal programs differ | drift, order | mirrored order, pairs |
-# | each start gives another result | one run | at least six fresh runs |
-# | the suite alarms every night | many comparisons | 5 % divided among them, more rounds |
-# | users complain, p99 is fine | waiting is not measured | times from the scheduled arrival |
-# | fewer bytes, no gain | the library does not use them | measure on the target |
+# | equal programs differ | drift, order | mirrored order, pairs | <!-- with speedup_interval -->
+# | each start gives another result | one run | at least six fresh runs | <!-- with runs_interval -->
+# | the suite alarms every night | many comparisons | 5 % divided among them, more rounds | <!-- with gate -->
+# | users complain, p99 is fine | waiting is not measured | times from the scheduled arrival | <!-- with response_times -->
+# | fewer bytes, no gain | the library does not use them | measure on the target | <!-- with quantize -->
 #
-# Assemble your profiler again: `python my_profiler_alone.py compare "python old.py" "python new.py"` runs two commands in mirrored order, and `gate` with `--json` tells a CI whether to stop.
+# Assemble your profiler again: `python my_profiler_alone.py compare "python old.py" "python new.py"` runs two commands in mirrored order, and `gate` with `--json` tells a CI whether to stop. <!-- with gate -->
 #
-# **Next.** You can now tell whether a change helped.
-# Lesson 09 makes changes that do.
+# **Next.** You can now tell whether a change helped. <!-- with lesson 09 -->
+# Lesson 09 makes changes that do. <!-- with lesson 09 -->

@@ -16,20 +16,24 @@
 # %% [markdown]
 # # 09 · Measure, diagnose, fix, measure
 #
-# ![Three bars, from 1 to about nine times as fast: what a step gains when its loading, then its attention, then its list of losses is fixed, with intervals; a diamond says what a fix gives alone.](waterfall.png)
+# ![Three bars, from 1 to about nine times as fast: what a step gains when its loading, then its attention, then its list of losses is fixed, with intervals; a diamond says what a fix gives alone.](waterfall.png) <!-- with section 7 -->
 #
 # Beside this notebook is a training script, `slow_training.py`: correct, and it wastes most of its time.
 # A list of quick wins does not know your program.
 # Your profiler does.
-# You find out where the script loses its time and what each fix can give at most, write the fast parts, and put them together: this picture, for your own machine.
+# You find out where the script loses its time and what each fix can give at most, write the fast parts, and put them together: this picture, for your own machine. <!-- with section 7 -->
 #
 # **You will be able to**
 #
 # - tell from a profile what is worth fixing, and what the whole can gain;
-# - explain what hides loading, how training survives 16 bits, what fusion and tiles save;
-# - make a step faster within the memory that there is, and say with an interval what each fix gave.
+# - explain what fusion and tiles save, what hides loading, and how training survives 16 bits; <!-- with simulate_loader, half_gradients -->
+# - explain what fusion and tiles save; <!-- with through_tiles, without simulate_loader -->
+# - explain what fusion saves; <!-- without through_tiles -->
+# - make a step faster within the memory that there is, and say with an interval what each fix gave. <!-- with accumulate -->
+# - make a step faster, and say with an interval what each fix gave. <!-- without accumulate -->
 #
-# **You need** lessons 04 to 06 and 08, and attention from lesson 02.
+# **You need** lessons 04 to 06 and 08, and attention from lesson 02. <!-- with lesson 04, lesson 08 -->
+# **You need** lessons 05 and 06, and attention from lesson 02. <!-- without lesson 04 -->
 # Arguments stay as they are, and a tuple does for a list.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -2050,22 +2054,25 @@ demos.waterfall(found, title="One training step, and what each fix gave")
 # Savings add up: fixes of 1.4× and 1.8× save 29 and 44 % of the time, together 73 %: 3.7×, more than their product.
 # On the cover, loading alone gives 1.50×, attention alone 3.03×, and both 7.70×.
 #
-# Lesson 08 called a cache of repeated inputs a trick; here each epoch needs the same images again.
+# Lesson 08 called a cache of repeated inputs a trick; here each epoch needs the same images again. <!-- with lesson 08 -->
+# Each epoch needs the same images again. <!-- without lesson 08 -->
 # But the first epoch gains less (the last row), and the decoded images must fit: here 0.4 MB, ImageNet's 1.28 million, 224 × 224 in three colours, some 190 GB.
 #
 # **Quick wins, confronted.** A guide lists mixed precision (1.5 to 2× "in five minutes"), loader workers, `torch.compile` and *pinned memory*.
-# On this script the first would be a loss (section 3), the second gains nothing from threads, the third is section 5's fusion, and the fourth needs a GPU to copy to.
+# On this script the first would be a loss (section 3), the second gains nothing from threads, the third is section 5's fusion, and the fourth needs a GPU to copy to. <!-- with section 3 -->
+# On this script the first would be a loss, the second gains nothing from threads, the third is section 5's fusion, and the fourth needs a GPU to copy to. <!-- without section 3 -->
 # None finds a leak.
 # The list is ordered by effort; yours, by measurement.
 #
 # | symptom | cause | cure | what to expect | measured in |
 # |---|---|---|---|---|
-# | "data loading" leads `diagnose` | loading in the main program | workers; decoded data kept, if it fits | at most `best`, from the second epoch on | 1, 2, 7 |
-# | more workers change nothing | one lock, one disk, or loading keeps up already | another format, processes | step time is the floor | 2 |
-# | losses are flat, or NaN, in 16 bits | gradients below 6 · 10⁻⁸, or above 65,504 | loss scaling, master weights | the float32 curve again | 3 |
-# | out of memory at the batch you want | activations of the whole batch | accumulation, checkpoints | peak of the largest piece | 4 |
-# | elementwise ops near their roof | one trip to memory for each op | fusion | bytes before/after | 5 |
-# | attention's bytes grow with s² | scores in memory | tiles, fused attention | about 2sd · s/block | 6 |
+# | "data loading" leads `diagnose` | loading in the main program | workers; decoded data kept, if it fits | at most `best`, from the second epoch on | 1, 2, 7 | <!-- with section 2 -->
+# | "data loading" leads `diagnose` | loading in the main program | workers; decoded data kept, if it fits | at most `best`, from the second epoch on | 1, 7 | <!-- without section 2 -->
+# | more workers change nothing | one lock, one disk, or loading keeps up already | another format, processes | step time is the floor | 2 | <!-- with section 2 -->
+# | losses are flat, or NaN, in 16 bits | gradients below 6 · 10⁻⁸, or above 65,504 | loss scaling, master weights | the float32 curve again | 3 | <!-- with section 3 -->
+# | out of memory at the batch you want | activations of the whole batch | accumulation, checkpoints | peak of the largest piece | 4 | <!-- with section 4 -->
+# | elementwise ops near their roof | one trip to memory for each op | fusion | bytes before/after | 5 | <!-- with section 5 -->
+# | attention's bytes grow with s² | scores in memory | tiles, fused attention | about 2sd · s/block | 6 | <!-- with section 6 -->
 # | memory grows step by step | graphs kept in a list | `float(loss)` | no crash, and what the waterfall shows | 1, 7 |
 
 # %% [markdown]
@@ -2082,9 +2089,11 @@ demos.waterfall(found, title="One training step, and what each fix gave")
 # scaler.update()
 # ```
 #
-# [`torch.amp`](https://docs.pytorch.org/docs/stable/amp.html) chooses the type of each op, scales the loss, and follows the rule of `scale_after`.
+# [`torch.amp`](https://docs.pytorch.org/docs/stable/amp.html) chooses the type of each op, scales the loss, and follows the rule of `scale_after`. <!-- with section 3 -->
+# [`torch.amp`](https://docs.pytorch.org/docs/stable/amp.html) chooses the type of each op, scales the loss, and skips a step whose gradients overflowed. <!-- without section 3 -->
 # It hides which steps were skipped.
-# Where generation slows down with length, it is a KV cache that helps: lesson 12.
+# Where generation slows down with length, it is a KV cache that helps: lesson 12. <!-- with lesson 12 -->
+# Where generation slows down with length, it is a KV cache that helps. <!-- without lesson 12 -->
 # For the rest: `DataLoader(num_workers=…, pin_memory=True)`, `torch.utils.checkpoint`, `torch.compile`, and `scaled_dot_product_attention`.
 
 # %% [markdown]
@@ -2128,9 +2137,11 @@ demos.waterfall(found, title="One training step, and what each fix gave")
 # %% [markdown]
 # ## Summary
 #
-# - Measure, name the part, compute what it can give at most, fix it, measure again in pairs.
-# - The largest share is not the best target; what runs at its roof may be superfluous.
-# - float16 loses small gradients silently: scale the loss, skip what overflows, keep weights and sums in float32.
-# - A fix that changes what is learned is no fix: compare losses first, time second.
+# - Measure, name the part, compute what it can give at most, fix it, measure again in pairs. <!-- with diagnose -->
+# - The largest share is not the best target; what runs at its roof may be superfluous. <!-- with diagnose -->
+# - float16 loses small gradients silently: scale the loss, skip what overflows, keep weights and sums in float32. <!-- with half_gradients -->
+# - A fix that changes what is learned is no fix: compare losses first, time second. <!-- with section 7 -->
 #
-# **Next.** Lesson 10 repeats the roofline on a GPU; lesson 11 asks what a training run there waits for.
+# **Next.** Lesson 10 repeats the roofline on a GPU; lesson 11 asks what a training run there waits for. <!-- with lesson 10, lesson 11 -->
+# **Next.** Lesson 11 asks what a training run on a GPU waits for. <!-- with lesson 11, without lesson 10 -->
+# **Next.** Lesson 12 asks what a token of a served model costs. <!-- with lesson 12, without lesson 11 -->

@@ -20,7 +20,7 @@
 # %% [markdown]
 # # 10 · The same picture on a GPU
 #
-# ![A roofline on logarithmic axes: a slope for the memory, a dotted one for the cache, two ceilings. Below lie the parts of a Transformer; products of growing matrices climb to the ceilings.](roofs.png)
+# ![A roofline on logarithmic axes: a slope for the memory, a dotted one for the cache, two ceilings. Below lie the parts of a Transformer; products of growing matrices climb to the ceilings.](roofs.png) <!-- with place -->
 #
 # **Without a graphics card** you get all exercises, all points and all plots: they work on *documents*, files of measurements.
 # `cards.json` holds what others measured on cards from the V100 to the H200.
@@ -31,7 +31,7 @@
 #
 # A GPU multiplies matrices 267 times faster than a CPU, it is said, and launching a kernel costs 1 ms.
 # Such numbers are easy to get: stop the clock before the GPU is done, or give the CPU a slow program.
-# Here you see what is wrong with that, and how fast a card *could* be.
+# Here you see what is wrong with that, and how fast a card *could* be. <!-- with place -->
 #
 # **You will be able to**
 #
@@ -2053,18 +2053,18 @@ print(f"267 times: the document's CPU ({cpu / 1e9:.0f} GFLOP/s) ran at {share:.0
 # %% [markdown]
 # ## Summary
 #
-# - A launch queues. Only an event, or a clock that is read after waiting, says how long something took.
-# - A roof is measured by a kernel that does one thing, by the best of many launches; a workload by the median, on fresh inputs, from a cold cache.
-# - Nothing is above a roof. What seems to be was not computed, or never left the cache.
-# - A byte from memory costs the joules of some twenty FLOPs.
+# - A launch queues. Only an event, or a clock that is read after waiting, says how long something took. <!-- with events_to_ms -->
+# - A roof is measured by a kernel that does one thing, by the best of many launches; a workload by the median, on fresh inputs, from a cold cache. <!-- with section 5 -->
+# - Nothing is above a roof. What seems to be was not computed, or never left the cache. <!-- with gpu_mistakes -->
+# - A byte from memory costs the joules of some twenty FLOPs. <!-- with energy_model -->
 #
 # | what you see | the likely wall | what to do |
 # |---|---|---|
-# | by the host's clock, small and large products take equally long | none: you timed the queueing | use events, or wait for the device |
-# | `GPU-Util` 98 %, many kernels of some µs, all far below the roofs | overhead | larger batches, fused kernels, a CUDA graph |
-# | near the slope | memory | fuse; smaller types; reuse what is in a cache |
-# | near the ceiling | compute | tensor cores, smaller types, fewer FLOPs |
-# | copies take longer than kernels | the bus | leave data on the card; pinned memory; fewer, larger copies |
-# | slower after a minute, power at its cap | power or heat | note the clock, or fix it |
+# | by the host's clock, small and large products take equally long | none: you timed the queueing | use events, or wait for the device | <!-- with events_to_ms -->
+# | `GPU-Util` 98 %, many kernels of some µs, all far below the roofs | overhead | larger batches, fused kernels, a CUDA graph | <!-- with place -->
+# | near the slope | memory | fuse; smaller types; reuse what is in a cache | <!-- with place -->
+# | near the ceiling | compute | tensor cores, smaller types, fewer FLOPs | <!-- with place -->
+# | copies take longer than kernels | the bus | leave data on the card; pinned memory; fewer, larger copies | <!-- with crossover -->
+# | slower after a minute, power at its cap | power or heat | note the clock, or fix it | <!-- with gpu_mistakes -->
 #
-# **Next.** Lesson 11 finds out what a card waits for while a model is trained.
+# **Next.** Lesson 11 finds out what a card waits for while a model is trained. <!-- with lesson 11 -->

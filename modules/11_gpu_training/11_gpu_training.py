@@ -20,16 +20,18 @@
 # %% [markdown]
 # # 11 · What did the card wait for?
 #
-# ![Three steps of ResNet-50 on a V100: host, kernels, copies. With the loader in the loop, no kernel runs for a part of each step. With four workers a step takes 127 ms, another, full of short gaps, 163.](timelines.png)
+# ![Three steps of ResNet-50 on a V100: host, kernels, copies. With the loader in the loop, no kernel runs for a part of each step. With four workers a step takes 127 ms, another, full of short gaps, 163.](timelines.png) <!-- with gap_causes -->
 #
 # **You need no graphics card, and no torch.** All that is graded works on *documents*, files of measurements.
-# Without a card you read those beside this notebook: four that others measured on V100s, one of a processor, and one of section 4's times that is *constructed*: a script made its numbers from assumptions.
+# Without a card you read those beside this notebook: four that others measured on V100s, one of a processor, and one of section 4's times that is *constructed*: a script made its numbers from assumptions. <!-- with section 4 -->
+# Without a card you read those beside this notebook: what others measured on V100s. <!-- without section 4 -->
 # With torch and a card, the same cells measure yours; Colab lends a T4: *Runtime → Change runtime type*.
 #
 # Lists of quick wins promise: mixed precision 1.5–2×, loader workers up to 1.5×, `torch.compile` 1.1–1.5×, pinned memory 1.1×.
 # Multiplied, that is up to 5 times.
 # On your run they may give 1.05, because the card waited for something else.
-# You write functions that read this off traces, for a lab.
+# You write functions that read this off traces, for a lab. <!-- with section 4 -->
+# You write functions that read this off traces. <!-- with gpu_busy, without section 4 -->
 #
 # **You will be able to**
 #
@@ -37,7 +39,8 @@
 # - find the op that time belongs to, and the layer that memory belongs to;
 # - report improvements so that each gets its due, and predict what a second card brings.
 #
-# **You need** `training_flops` (lesson 02), pairs and intervals (lesson 08), and that a launch only queues a kernel (lesson 10).
+# **You need** `training_flops` (lesson 02), pairs and intervals (lesson 08), and that a launch only queues a kernel (lesson 10). <!-- with section 4 -->
+# **You need** one fact about GPUs: a launch only queues a kernel, and the program goes on. <!-- without section 4 -->
 #
 # Arguments stay as they are, and a tuple does for a list.
 
@@ -255,7 +258,7 @@ guesses.compare(what, guess_gpu_idle, idle[0], unit="%", document=source)
 # Where two of them overlap, the one higher up in the table gets the time.
 # A gap from 12 to 20, data from 10 to 18 and a launch from 17 to 20: data gets 6 µs, the launch 2.
 # The rest, such as Python between two ops, is "other".
-# (Section 8 adds a fifth cause.)
+# (Section 8 adds a fifth cause.) <!-- with section 8 -->
 #
 # **Predict.** In the first trace loading takes 44 of a step's 149 ms; in the second, four workers load meanwhile.
 # How many times as fast is its median step?
@@ -2254,20 +2257,21 @@ anywhere.save()
 # %% [markdown]
 # ## Summary
 #
-# - A gap on the card has its cause on the host: data, copy, sync, or launches.
-# - Steps multiply: report ratios with intervals, and shares in logarithms. Order and pairs matter.
-# - MFU counts what training needs; recomputing raises only HFU.
-# - In a ring each rank sends nearly twice the array. Buckets weigh latency against overlap.
+# - A gap on the card has its cause on the host: data, copy, sync, or launches. <!-- with gap_causes -->
+# - Steps multiply: report ratios with intervals, and shares in logarithms. Order and pairs matter. <!-- with section 4 -->
+# - MFU counts what training needs; recomputing raises only HFU. <!-- with training_mfu -->
+# - In a ring each rank sends nearly twice the array. Buckets weigh latency against overlap. <!-- with ring_allreduce -->
 #
 # | what you see | the wall | what to do |
 # |---|---|---|
-# | long gaps, data | loader | workers, decoded files, pinned memory |
-# | gaps after each `.item()`, copies | waiting | log every 100 steps, `non_blocking=True` |
-# | many short gaps, launches | overhead | larger batch, `torch.compile`, CUDA graphs |
-# | no gaps, elementwise ops on top | memory | mixed precision, fusion, channels-last |
-# | no gaps, products on top | compute | tensor cores, fewer FLOPs, another card |
-# | recompilations | compiler | `dynamic` left alone, `mark_dynamic`, one shape |
-# | exposed all-reduce | link | buckets, `no_sync`, a faster link, larger batch |
+# | long gaps, data | loader | workers, decoded files, pinned memory | <!-- with gap_causes -->
+# | gaps after each `.item()`, copies | waiting | log every 100 steps, `non_blocking=True` | <!-- with gap_causes -->
+# | many short gaps, launches | overhead | larger batch, `torch.compile`, CUDA graphs | <!-- with gap_causes -->
+# | no gaps, elementwise ops on top | memory | mixed precision, fusion, channels-last | <!-- with ops_table -->
+# | no gaps, products on top | compute | tensor cores, fewer FLOPs, another card | <!-- with ops_table -->
+# | recompilations | compiler | `dynamic` left alone, `mark_dynamic`, one shape | <!-- with section 4 -->
+# | exposed all-reduce | link | buckets, `no_sync`, a faster link, larger batch | <!-- with allreduce_ms -->
 #
-# **Next.** Lesson 12: what a token costs.
-# `proflab assemble` joins your functions in one file.
+# **Next.** Lesson 12: what a token costs. <!-- with lesson 12 -->
+# `proflab assemble` joins your functions in one file. <!-- with lesson 12 -->
+# **Next.** `proflab assemble` joins your functions in one file. <!-- without lesson 12 -->

@@ -16,7 +16,7 @@
 # %% [markdown]
 # # 12 · What does a token cost?
 #
-# ![The price of a token against its speed: long texts cost seven times as much as short ones, in fewer bits three times, and the fastest tokens most.](frontier.png)
+# ![The price of a token against its speed: long texts cost seven times as much as short ones, in fewer bits three times, and the fastest tokens most.](frontier.png) <!-- with section 8 -->
 #
 # One provider asks two dollars for a million tokens, another one twenty cents.
 # Most of the world's GPU hours now go into such tokens, and you can work out without a GPU what one costs.
@@ -27,10 +27,11 @@
 #
 # - say how many bytes a conversation holds in memory, from a model's configuration file;
 # - predict the time of any pass, and say when a larger batch stops being free;
-# - simulate a server, and tell its throughput from what its users feel;
-# - round to FP8 and FP4 bit by bit, and audit a published cost.
+# - simulate a server, and tell its throughput from what its users feel; <!-- with simulate_serving -->
+# - audit a published cost, and round to FP8 and FP4 bit by bit. <!-- with round_to -->
+# - audit a published cost. <!-- without round_to -->
 #
-# **You need** what attention computes (lesson 02, section 5), the two roofs of lesson 06 and a time predicted from them (lesson 07, section 4).
+# **You need** what attention computes (lesson 02, section 5), the two roofs of lesson 06 and a time predicted from them (lesson 07, section 5).
 #
 # Arguments stay as they are, and a tuple does for a list.
 
@@ -2082,8 +2083,8 @@ guesses.compare("a million output tokens cost", guess_output_cost, round(cost, 2
 # %% [markdown]
 # ## Summary
 #
-# - Weights are shared, caches are not.
-# - A batch is free up to three limits; count them.
-# - Throughput, first token, next token: a policy can win one of the three by losing the service.
-# - Pages and prefixes are a cache over caches.
-# - A draft, an expert and a block each move bytes; say which, then believe the factor.
+# - Weights are shared, caches are not. <!-- with kv_bytes -->
+# - A batch is free up to three limits; count them. <!-- with section 2 -->
+# - Throughput, first token, next token: a policy can win one of the three by losing the service. <!-- with simulate_serving -->
+# - Pages and prefixes are a cache over caches. <!-- with shared_pages -->
+# - A draft, an expert and a block each move bytes; say which, then believe the factor. <!-- with best_draft, moe_parameters, block_scaled -->

@@ -18,7 +18,7 @@
 #
 # At work, no heading says which lesson a slow program belongs to.
 # Somebody wrote it, it returns the right results, and it takes ten times as long as it should.
-# You find out where the cost lies, change one thing, look again, and stop when more would not pay.
+# You find out where the cost lies, change one thing, look again, and stop when more would not pay. <!-- with faster -->
 #
 # `program.py`, beside this notebook, is such a program: a small language model in a hundred lines.
 # Several things in it are slow, and they are not the same ones in every class.
@@ -385,7 +385,7 @@ print(race.measure(slow, faster, "DESK", draws={"tokens": 192}, model=make_model
 # %% [markdown]
 # ## Summary
 #
-# - Read the program, count it by line, and begin with the largest line and its wall.
-# - Say what a change should save before you make it; a difference is news about your picture of the program.
-# - Changes interact: look again after each one, and try the small ones again at the end.
-# - Stop with a number: the largest cost that is left, its wall, and its distance from the floor.
+# - Read the program, count it by line, and begin with the largest line and its wall. <!-- with faster -->
+# - Say what a change should save before you make it; a difference is news about your picture of the program. <!-- with work_log -->
+# - Changes interact: look again after each one, and try the small ones again at the end. <!-- with section 4 -->
+# - Stop with a number: the largest cost that is left, its wall, and its distance from the floor. <!-- with section 5 -->

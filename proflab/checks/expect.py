@@ -194,7 +194,10 @@ def expect_raises(label: str, action: Callable[[], Any], exception: type[Excepti
     >>> expect_raises("no such key", lambda: {}["x"], KeyError)
     ✅ no such key: KeyError
     """
-    _tell(label, _raised(action, exception), exception.__name__)
+    verdict = _raised(action, exception)
+    if not verdict.passed:
+        raise CaseFailed(failed_text(label, verdict), only_refusals=True)
+    print(passed_line(label, exception.__name__))
 
 
 def expect_table(
@@ -221,16 +224,18 @@ def expect_table(
     passed: list[str] = []
     failed: list[str] = []
     errors: list[Exception] = []
+    only_refusals = True
     for row in [_read_row(number, row) for number, row in enumerate(rows, start=1)]:
         wrong, shown = _try_row(function, row, rel, abs, errors)
         failed += wrong
+        only_refusals &= not wrong or _is_exception(row[2])
         passed += [] if wrong else [passed_line(row[0], shown)]
     for line in passed + (failed if errors else []):
         print(line)
     if errors:
         raise errors[0]
     if failed:
-        raise CaseFailed("\n".join(failed))
+        raise CaseFailed("\n".join(failed), only_refusals=only_refusals)
 
 
 def row_labels(label: str, tuples: int) -> list[str]:
@@ -245,7 +250,14 @@ def row_labels(label: str, tuples: int) -> list[str]:
 
 
 class CaseFailed(AssertionError):
-    """A case that does not hold. Jupyter shows its sentence alone: where we raised says nothing."""
+    """A case that does not hold. Jupyter shows its sentence alone: where we raised says nothing.
+
+    only_refusals: True where nothing but an exception is missing, so that no value was wrong.
+    """
+
+    def __init__(self, text: str, only_refusals: bool = False) -> None:
+        super().__init__(text)
+        self.only_refusals = only_refusals
 
     def _render_traceback_(self) -> list[str]:
         return str(self).splitlines()

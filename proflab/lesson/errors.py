@@ -7,6 +7,8 @@ exercise is None here: it stays Python's to show.
 from __future__ import annotations
 
 import linecache
+import re
+import sys
 import traceback
 from collections.abc import Iterable, Iterator
 from types import FrameType
@@ -16,6 +18,8 @@ from proflab.lesson.machine import too_coarse
 from proflab.lesson.outline import Exercise, LessonCell, Outline
 
 _MOST_FRAMES = 4
+_USUAL = {"np": "import numpy as np", "plt": "import matplotlib.pyplot as plt"}
+_WRONG_CALL = re.compile(r"([\w.]+)\(\) (?:takes|missing|got) ")
 
 
 class Frames:
@@ -89,14 +93,46 @@ def tell(
     if isinstance(error, NameError) and outline and error.name in outline.exercises:
         missing = outline.exercises[error.name]
         return [f"`{missing.name}` is not defined, so run its cell first{_place(missing)}"]
+    if isinstance(error, TypeError) and outline and (told := _wrong_call(error, names, outline)):
+        return [told]
     if type(error) is NameError and skipped:
         return [f"{what}: run the cells above first (Run › Run All Above Selected Cell)"]
+    if exercise is not None and (imported := _absent_import(error)):
+        what = f"`{exercise.name}`{_in_section(exercise)} uses `{error.name}`"
+        return [f"{what}, which nothing imports: write `{imported}` into its cell", *_lines(own)]
     if exercise is not None:
         sentence = [f"`{exercise.name}`{_in_section(exercise)} raised {what}"]
         return [*sentence, *_lines(own)]
     sentence = [what, *(f"This cell needs {_needed(each)}." for each in failing)]
     sentence += [own_earlier] if own_earlier else []
     return [*sentence, *_lines(frames.all[:1] + own)]
+
+
+def _wrong_call(error: TypeError, names: dict, outline: Outline) -> str:
+    """Return a sentence where an exercise's name or parameters are not what they were; else ""."""
+    if "object is not callable" in str(error):
+        for name, exercise in outline.exercises.items():
+            if name in names and not callable(names[name]):
+                kind = type(names[name]).__name__
+                run = f"run its cell again{_in_section(exercise)}, and give the result another name"
+                return f"`{name}` is no longer your function but of type {kind}: {run}"
+    match = _WRONG_CALL.match(str(error))
+    exercise = outline.exercise(match[1]) if match else None
+    if match is None or exercise is None or error.__traceback__ is None:
+        return ""
+    steps = list(traceback.walk_tb(error.__traceback__))
+    if steps[-1][0].f_code.co_name == match[1].rpartition(".")[2]:
+        return ""  # the call was right, and something in the function was not
+    what = f"`{exercise.name}`{_in_section(exercise)} has lost a parameter or has another one"
+    return f"{what} ({error}): give it those that its docstring names"
+
+
+def _absent_import(error: Exception) -> str:
+    """Return the import that a name lacks; "" where the name is of no well-known module."""
+    name = error.name if isinstance(error, NameError) else None
+    if name in sys.stdlib_module_names:
+        return f"import {name}"
+    return _USUAL.get(name or "", "")
 
 
 def _innermost_exercise(own: list[tuple[FrameType, int]], outline: Outline | None):

@@ -34,6 +34,10 @@ FILE = Path(".proflab", "guesses.jsonl")
 SKIP = "skip"
 PREFIX = "guess_"
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}(,\d{3})+(\.\d*)?")
+_ORDERS = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+_WORDS = "one two three four five six seven eight nine ten eleven twelve".split()
+_SMALL = {"a": 1.0, "half a": 0.5, **{word: n for n, word in enumerate(_WORDS, start=1)}}
+_SPELLED = re.compile(rf"(.*?)\s*\b({'|'.join(_ORDERS)})\b\s*(.*)", re.IGNORECASE)
 _NUMBER = re.compile(r"([-+]?(?:[\d,_]+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*(\S*)", re.IGNORECASE)
 
 
@@ -90,6 +94,8 @@ def as_meant(guess: object, unit: str = "") -> float | str | None:
 
     >>> as_meant("50 %", "%"), as_meant("2,362,368"), as_meant((2, 362, 368)), as_meant("fc8")
     (50, 2362368, 2362368, 'fc8')
+    >>> as_meant("2.3 million"), as_meant("two"), as_meant("half a billion")
+    (2300000, 2, 500000000)
     """
     if guess is None or guess is ...:
         return None
@@ -103,13 +109,26 @@ def as_meant(guess: object, unit: str = "") -> float | str | None:
     text = str(guess).strip()[:200]
     if text.lower() == SKIP:
         return SKIP
+    text = _in_digits(text)
     found = _NUMBER.fullmatch(text)
     if found and found[2] in ("", "%", "x", "×", unit) and (found[2] != "%" or unit[:1] == "%"):
         digits = found[1]
         if "," not in digits or _THOUSANDS.fullmatch(digits):
             with suppress(ValueError):
                 return as_meant(float(digits.replace(",", "")))
-    return text
+    return str(guess).strip()[:200]
+
+
+def _in_digits(text: str) -> str:
+    """Return a number in words, such as "2.3 million", in digits; any other text as it is."""
+    spelled = _SPELLED.fullmatch(text)
+    count, unit = (spelled[1], spelled[3]) if spelled else (text, "")
+    factor = _ORDERS[spelled[2].lower()] if spelled else 1.0
+    number = _SMALL.get(count.lower())
+    if number is None and spelled is not None:
+        with suppress(ValueError):
+            number = float(count.replace(",", ""))
+    return text if number is None else f"{number * factor:.12g} {unit}".strip()
 
 
 def _may_be_share(value: object, unit: str) -> bool:

@@ -21,6 +21,7 @@ from proflab.lesson.noise import TOO_NOISY, Measured, shown
 __all__ = ["MIME", "compare", "lock", "sentences", "told"]
 
 OVERLOOKED = "overlooked_"
+_THEY = {True: "it does", False: "they do"}
 _COMPARED: dict[str, str] = {}  # in this process: the sentence on each quantity that was guessed
 
 
@@ -119,7 +120,7 @@ def _asked_what_was_overlooked(record: Mapping, answer: object) -> str:
 
 
 def _failing() -> list[str]:
-    """Return the exercises that the running cell needs and that do not pass their checks."""
+    """Return the exercises that the running cell needs and that return wrong values."""
     record = current_record()
     return [exercise.name for exercise in record.failing(record.current)] if record else []
 
@@ -140,8 +141,10 @@ def _verdict(record: Mapping, guess: object, answer: object) -> str:
     result = shown(answer, record.get("unit", "")) if measured else f"{_shown(answer)}{after}"
     if names := record.get("failing"):
         own = " and ".join(f"`{name}`" for name in names)
-        rests = f"{result}, but {own} does not pass its checks"
-        return f"{rests}: your guess is judged when it does" if made else rests
+        alone = len(names) == 1
+        passes = "does not pass its checks" if alone else "do not pass their checks"
+        rests = f"{result}, but {own} {passes}"
+        return f"{rests}: your guess is judged when {_THEY[alone]}" if made else rests
     if not made:
         return f"{result} (you {'skipped the' if skipped else 'made no'} guess)"
     if not _is_number(answer):
@@ -151,7 +154,7 @@ def _verdict(record: Mapping, guess: object, answer: object) -> str:
     if measured:
         return f"{result}; {yours}{_judged(float(first), answer)}"
     if first == answer and guess == first:
-        return f"{result}, exactly your guess"
+        return f"{result}, as you guessed"
     return f"{result}; {yours}{_how_far(float(first), float(answer))}"
 
 

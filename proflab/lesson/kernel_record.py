@@ -23,6 +23,7 @@ class TestRun:
 
     state: "passed", "failed", "not written", or "waits" for another exercise that is not written.
     share: of a cell of races that passed, the share of its points.
+    only_refusals: True where all that failed was an exception that was expected and not raised.
     """
 
     __test__ = False
@@ -30,6 +31,12 @@ class TestRun:
     state: str
     sentence: str = ""
     share: float | None = None
+    only_refusals: bool = False
+
+    @property
+    def is_wrong(self) -> bool:
+        """Return True if what rests on the exercise may be wrong for it: refusals never are."""
+        return self.state != "passed" and not self.only_refusals
 
 
 @dataclass
@@ -87,14 +94,21 @@ class Record:
         ran = {digest(text) for text in self.cells}
         return not ran.issuperset(self.outline.given_before(cell))
 
+    def is_wrong(self, exercise: Exercise) -> bool:
+        """Return True if a test cell has found that an exercise is not written, or a wrong value.
+
+        An exercise that only accepts what it ought to refuse is right wherever a demo cell uses it.
+        """
+        return any(run.is_wrong for test in exercise.tests if (run := self.tests.get(test)))
+
     def failing(self, cell: LessonCell | None) -> Iterator[Exercise]:
-        """Yield the exercises that a cell needs and whose tests are known not to pass."""
+        """Yield the exercises that a cell needs and that are known to be wrong."""
         if self.outline is None or cell is None:
             return
         for name in cell.needs:
             exercise = self.outline.exercises.get(name)
             own = exercise is not None and cell.name in exercise.tests
-            if exercise and not own and self.state(exercise).state not in ("passed", "not run"):
+            if exercise and not own and self.is_wrong(exercise):
                 yield exercise
 
 

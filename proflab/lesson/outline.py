@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 FILE = "lesson.json"
+ANSWERS = "answers"  # to concept questions, in the file
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,8 @@ class Outline:
     lesson gives; more: how many exercises the published lesson has more, those given included.
     milestone: what can be done when all passes, as a sentence, and an expression that does it.
     lock: whether a demo cell waits for its reader's guess.
+    answers: for those who learn alone, the letter of each concept question and why, by the name of
+    its test cell; empty in a class's release.
     """
 
     lesson: str
@@ -73,6 +76,7 @@ class Outline:
     more: int = 0
     milestone: tuple[str, str] = ("", "")
     lock: bool = False
+    answers: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     @classmethod
     def read(cls, folder: Path) -> Outline | None:
@@ -92,7 +96,9 @@ class Outline:
             essay = tuple(data["essay"])
             lock = data.get("lock") is True
             lesson = str(data["lesson"])
-            return cls(lesson, named, cells, essay, milestone=reached, lock=lock, **track)
+            told = {test: (letter, why) for test, (letter, why) in data.get(ANSWERS, {}).items()}
+            options = {"milestone": reached, "lock": lock, "answers": told, **track}
+            return cls(lesson, named, cells, essay, **options)
         except (OSError, ValueError, TypeError, KeyError):
             return None
 
@@ -105,6 +111,8 @@ class Outline:
             entries["milestone"] = self.milestone
         if self.lock:
             entries["lock"] = True
+        if self.answers:
+            entries[ANSWERS] = self.answers
         if self.track or self.given:
             entries["track"] = {"track": self.track, "given": self.given, "more": self.more}
         lines = [f"{_json(key)}: {_json(value)}" for key, value in entries.items()]

@@ -24,6 +24,7 @@ class Row:
     """One exercise in the table.
 
     state: as in `run_all.TestRun`, or "not run"; earned, points: of its test cells.
+    is_wrong: as `Record.is_wrong`, so that no guess is judged by it.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Row:
     sentence: str
     earned: float
     points: float
+    is_wrong: bool = False
 
 
 @dataclass
@@ -111,7 +113,15 @@ def measure(record: Record) -> Progress:
         if run.state == "passed" and raced:
             sentence = f"{100 * sum(raced) / len(raced):.0f} % of the way, by the visible races"
         rows.append(
-            Row(exercise.name, exercise.section, run.state, sentence, earned, exercise.points)
+            Row(
+                exercise.name,
+                exercise.section,
+                run.state,
+                sentence,
+                earned,
+                exercise.points,
+                record.is_wrong(exercise),
+            )
         )
     ahead, asked = _next(rows, outline), guesses.sentences()
     reached = _milestone(rows, outline)
@@ -122,7 +132,7 @@ def measure(record: Record) -> Progress:
         asked,
         track=_track(outline),
         milestone=reached,
-        concepts=answered_line(record).capitalize(),
+        concepts=answered_line(record).replace("concept", "Concept", 1),
     )
 
 

@@ -10,6 +10,7 @@ nothing is installed: there is no kernel.
 
 from __future__ import annotations
 
+import builtins
 import sys
 from pathlib import Path
 from typing import Any
@@ -49,13 +50,16 @@ class _Hooks:
         self.show_normally: Any = None
         self.unwritten: tuple[BaseException | None, str] = (None, "")
         self.text = ""
+        self.ask: Any = builtins.input
 
     def before_cell(self, info: Any) -> None:
         outline = self.record.outline
         self.text = info.raw_cell or ""
         self.record.current = outline.cell(self.text) if outline else None
+        self.ask = builtins.input
         if self.record.current is not None:
             expect.shares.pop(self.record.current.name, None)
+            builtins.input = _nobody_answers
 
     def race_points(self) -> float:
         """Return the running test cell's points, in equal parts for its races."""
@@ -85,6 +89,7 @@ class _Hooks:
 
     def after_cell(self, result: Any) -> None:
         info = result.info
+        builtins.input = self.ask
         if info.silent or info.raw_cell is None:
             return
         error = result.error_before_exec or result.error_in_exec
@@ -107,6 +112,13 @@ class _Hooks:
             _show_now(self.shell)
 
 
+def _nobody_answers(prompt: object = "", /) -> str:
+    """Stand in for `input` while a locked cell runs, which would wait for an answer for ever."""
+    raise RuntimeError(
+        "nobody answers input() where a notebook is graded: take an argument instead"
+    )
+
+
 def _show_now(shell: Any) -> None:
     """Show a browser's kernel's error now, for that kernel would call the cell failed to show it.
 
@@ -125,5 +137,7 @@ def _ended(error: BaseException | None, stub: str, outline: Outline, cell: Lesso
         missing = outline.exercise(stub)
         own = missing is None or cell.name in missing.tests
         return TestRun("not written" if own else "waits", not_written(stub, outline))
-    text = str(error) if isinstance(error, CaseFailed) else f"{type(error).__name__}: {error}"
-    return TestRun("failed", next(iter(text.splitlines()), ""))
+    is_case = isinstance(error, CaseFailed)
+    text = str(error) if is_case else f"{type(error).__name__}: {error}"
+    first = next(iter(text.splitlines()), "")
+    return TestRun("failed", first, only_refusals=is_case and error.only_refusals)

@@ -6,6 +6,7 @@ sections.py    a lesson's sections: their minutes and points
 overlay.py     private cases and mark schemes take the place of the public ones
 minutes.py     how many minutes a section takes, in its heading
 tracks.py      what a track leaves out becomes given code, or goes
+marked_text.py lines that rest on what a track leaves out go with it
 objectives.py  what serves each objective of a lesson, and whether it is enough
 mentions.py    a link for what a track's text mentions and its class never saw
 vary.py        --seed N: other inputs in the hidden cases that may vary
@@ -18,6 +19,7 @@ policy.py      what students may ask AI assistants: said below the title, and to
 fold.py        demo cells and long given cells are folded
 durations.py   about how long a slow demo cell takes, in its first line
 audit.py       what can be read off a lesson: its cells, its release
+edition.py     no short track promises what it leaves out
 audit_demos.py what is for demo cells alone: demos.py and guesses
 measures.py    what a lesson asks of its reader
 limits.py      how much of it may be

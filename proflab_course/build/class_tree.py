@@ -7,7 +7,8 @@ It holds what a student works with and what Binder needs:
 - pyproject.toml, LICENSE, binder/, docs/students.md where the course has them, and README.md.
 
 There is no modules/, source/, tests/, submitted/ or gradebook in it. The README is docs/students.md
-where there is one, else the course's own; above it stands what the track is.
+where there is one, else the course's own; above it stands what the track is. Lines of these pages
+that rest on what the tree does not have are left out (`course/passages.py`).
 """
 
 from __future__ import annotations
@@ -27,8 +28,10 @@ from proflab_course.build.leaks import leaks
 from proflab_course.build.make import Audit, Plan, make, workplace
 from proflab_course.build.redrawn import program_notes, refuse_other_orders
 from proflab_course.build.sections import sections
+from proflab_course.course import passages
 from proflab_course.course.dates import Dates, Extension
 from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.notebook import COLAB_SETUP
 from proflab_course.course.words import few
 
 _COPIED = ("pyproject.toml", "LICENSE", "binder", "docs/students.md")
@@ -78,12 +81,7 @@ def class_tree(
         if any(taken.title for taken in plan.taken.values()):
             _write_given(plan, tree / "release")
         _copy_course_files(course.root, tree)
-        if plan.policy:
-            plan.policy.write(tree)
-            for page in README:
-                _put_below_title(tree / page, plan.policy.paragraph)
-        if any(taken.title for taken in plan.taken.values()):
-            _put_above(tree / "README.md", track_page(plan, names))
+        write_pages(plan, names, tree)
         if output.exists():
             output.rmdir()
         tree.rename(output)
@@ -122,6 +120,39 @@ def _refuse_unknown(course: Course, through: str | None) -> None:
     if not upto or int(upto[-1][:2]) != int(re.match(r"\d+", through)[0]):
         there = f": its last one is {course.lessons()[-1]}" if course.lessons() else ""
         raise CourseError(f"--through {through}: modules/ holds no lesson {through}{there}")
+
+
+def write_pages(plan: Plan, names: list[str], tree: Path) -> None:
+    """Make the pages of a tree that has these lessons: what its track is, and what it allows."""
+    for page in README:
+        _made_for(plan, names, tree / page)
+    if plan.policy:
+        plan.policy.write(tree)
+        for page in README:
+            _put_below_title(tree / page, plan.policy.paragraph)
+    if any(taken.title for taken in plan.taken.values()):
+        _put_above(tree / "README.md", track_page(plan, names))
+
+
+def _made_for(plan: Plan, names: list[str], page: Path) -> None:
+    """Leave out of a page what rests on lessons or links that a tree does not have.
+
+    Raises CourseError for a line that rests on anything else.
+    """
+    if not page.exists():
+        return
+    text = page.read_text(encoding="utf-8")
+    there = {f"lesson {name[:2]}" for name in names}
+    lessons = [taken.lesson for taken in plan.taken.values()]
+    if any(cell.name == COLAB_SETUP for lesson in lessons for cell in lesson.cells):
+        there.add("links")
+    if not any(taken.title for taken in plan.taken.values()):
+        there.add("whole")
+    for name in passages.names(text):
+        if name not in ("links", "whole") and not re.fullmatch(r"lesson \d\d", name):
+            what = "lines of this page rest on `links`, `whole` or `lesson 07`"
+            raise CourseError(f"{page.name}: {what}, and not on {name!r}")
+    page.write_text(passages.resolve(text, there.__contains__) + "\n", encoding="utf-8")
 
 
 def track_page(plan: Plan, names: list[str]) -> str:

@@ -231,7 +231,7 @@ def build(
     secret: what a lesson's draw.py draws from; by default it follows from the seed.
     notes: gets sentences for the instructor that stop nothing.
     """
-    plan = Plan.read(course, lessons, seed, secret=secret)
+    plan = Plan.read(course, lessons, seed, secret=secret, public=secret is None)
     with workplace(course.root) as work:
         failed = make(plan, work, audit)
         if notes is not None:
@@ -254,7 +254,7 @@ def check(
 ) -> list[str]:
     """Return a sentence for each file in source/ and release/ that a build would change."""
     named = list(lessons)
-    plan = Plan.read(course, named, seed)
+    plan = Plan.read(course, named, seed, public=True)
     with workplace(course.root) as work:
         failed = make(plan, work, audit)
         differences = list(failed.values()) + [

@@ -15,6 +15,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+from proflab.lesson import outline
 from proflab_course.build.measures import prose_words
 from proflab_course.build.minutes import WORDS_A_MINUTE
 from proflab_course.build.sections import heading_lines, sections
@@ -30,6 +31,17 @@ _MINUTES_EACH = 1  # to think, besides reading
 _LEAST_WORDS = 6  # of a sentence that is looked for in a release
 _LABEL = {"concept": "Question", "audit": "Audit", "end": "Question"}
 _COUNT = {1: "One question", 2: "Two questions", 3: "Three questions", 4: "Four questions"}
+_EARN = {
+    True: "Each right answer is one point beside the lesson's.",
+    False: "They earn no points.",
+}
+_TOLD_AFTER_GRADING = (
+    "The cell below sees only that it is a letter; which one is right is told after grading."
+)
+_TOLD_BY_LAST_CELL = (
+    "The cell below sees only that it is a letter; once you have answered all, the lesson's last "
+    "cell says which one is right."
+)
 _ANSWER = re.compile(r"^concept_\w+\s*=(.*?)(?:#.*)?$", re.MULTILINE)
 
 
@@ -58,12 +70,17 @@ def for_track(concepts: Iterable[Concept], whole: Lesson, taken: Taken) -> list[
 
 
 def add_concepts(
-    lesson: Lesson, concepts: list[Concept], key: bytes | None, points: bool = False
+    lesson: Lesson,
+    concepts: list[Concept],
+    key: bytes | None,
+    points: bool = False,
+    told: bool = False,
 ) -> Lesson:
     """Return a copy of the lesson with a block of questions above its essay or its Summary.
 
     key: draws the order of options; without one, it is the file's. points: whether each right
-    answer is a point beside the lesson's own.
+    answer is a point beside the lesson's own. told: whether the last cell tells the answers, to
+    those who learn alone.
     """
     notebook = NotebookNode(lesson.notebook, cells=list(_cut_before_end(lesson)))
     made = Lesson(lesson.name, lesson.place, notebook)
@@ -72,7 +89,8 @@ def add_concepts(
         timed = any(section.minutes is not None for section in sections(made))
         # Hidden blocks of the lesson may share one copy only while no later cell binds their names.
         names = ["choice"] if _imports(lesson, "expect") else ["choice", "expect"]
-        notebook.cells[where:where] = _block(concepts, key, timed, points, names)
+        rest = f"{_TOLD_BY_LAST_CELL if told else _TOLD_AFTER_GRADING} {_EARN[points]}"
+        notebook.cells[where:where] = _block(concepts, key, timed, rest, names)
         set_cell_ids(notebook)
     return made
 
@@ -119,17 +137,13 @@ def _cut_before_end(lesson: Lesson) -> Iterator[NotebookNode]:
 
 
 def _block(
-    concepts: list[Concept], key: bytes | None, timed: bool, points: bool, names: list[str]
+    concepts: list[Concept], key: bytes | None, timed: bool, rest: str, names: list[str]
 ) -> Iterator[NotebookNode]:
     texts = [_text(concept, concept.order(key)) for concept in concepts]
     minutes = f" · {_minutes(texts)} min" if timed else ""
     count = _COUNT[len(concepts)]
-    earn = (
-        "Each right answer is one point beside the lesson's." if points else "They earn no points."
-    )
     one = f"{count} on this lesson's ideas: put a letter in place of `None`. "
-    rest = "The cell below sees only that it is a letter; which one is right is told after grading."
-    yield nbformat.v4.new_markdown_cell(f"## {HEADING}{minutes}\n\n{one}{rest} {earn}")
+    yield nbformat.v4.new_markdown_cell(f"## {HEADING}{minutes}\n\n{one}{rest}")
     yield _code(IMPORTS, f"from proflab.lesson import {', '.join(names)}", locked=True)
     for concept, text in zip(concepts, texts, strict=True):
         yield _locked_text(concept, text)
@@ -189,13 +203,22 @@ def _locked_text(concept: Concept, text: str) -> NotebookNode:
     return nbformat.v4.new_markdown_cell(text, metadata={"nbgrader": marks})
 
 
+def answers_to(concepts: Iterable[Concept], lesson: Lesson) -> dict[str, tuple[str, str]]:
+    """Return the letter of each question that a lesson asks, in the file's order, and why."""
+    there = {cell.name for cell in lesson.named("answer test")}
+    return {each.test: (each.key, each.why) for each in concepts if each.test in there}
+
+
 # ── what no student may see ───────────────────────────────────────────────────────────────────
 
 
-def told_concepts(folder: Path, concepts: Iterable[Concept], place: str) -> Iterator[str]:
+def told_concepts(
+    folder: Path, concepts: Iterable[Concept], place: str, self_study: bool = False
+) -> Iterator[str]:
     """Yield a sentence for each thing in a release that tells of concept questions.
 
     concepts: those of all lessons. A letter cannot be searched for, so each answer must be None.
+    self_study: whether lesson.json may have the answers, as in no class's release.
     """
     secret = {
         _plain(sentence): concept
@@ -209,6 +232,8 @@ def told_concepts(folder: Path, concepts: Iterable[Concept], place: str) -> Iter
             yield f"{name} has the keys of concept questions: take it out of what students get"
             continue
         text = path.read_bytes().decode("utf-8", errors="ignore")
+        if path.name == outline.FILE and f'"{outline.ANSWERS}": ' in text and not self_study:
+            yield f"{name} has the answers to concept questions: build the class's release again"
         if path.suffix == ".ipynb":
             notebook = nbformat.reads(text, as_version=4)
             text = "\n".join(cell.source for cell in notebook.cells) + "\n" + text

@@ -36,14 +36,17 @@ from proflab_course.build.audit import (
 from proflab_course.build.claims import Milestone, milestone_in, take_milestone
 from proflab_course.build.concepts import (
     add_concepts,
+    answers_to,
     concept_mistakes,
     for_track,
     told_concepts,
 )
 from proflab_course.build.durations import read_durations, stamp_durations
+from proflab_course.build.edition import edition_mistakes, mark_mistakes
 from proflab_course.build.leaks import leaks, told_secret
 from proflab_course.build.limits import limit_mistakes, limit_note, untimed_sections
 from proflab_course.build.map_cell import Place, builders
+from proflab_course.build.marked_text import whole_text
 from proflab_course.build.measures import Measured, measured
 from proflab_course.build.mentions import Tree, lacking_ideas, track_line
 from proflab_course.build.notes import lesson_notes
@@ -78,7 +81,9 @@ from proflab_course.grading.races import COSTS, METADATA
 
 STEPS = ("source", "release")
 USE = "build"  # of what a seed draws
+PRIVATE = "private"  # the folder of a class's settings
 IGNORED = {"__pycache__", ".ipynb_checkpoints"}
+PICTURES = {".png", ".svg", ".jpg"}  # a picture is shipped where a cell shows it
 Audit = Literal["static", "full"]
 _BUILT_TITLE = """\
 The course's own solutions of the exercises before {}.
@@ -105,6 +110,7 @@ class Plan:
     taken: the track's lessons; whole: all of the course, as they are written.
     figures: what the wanted lessons ask of their readers, before the build adds to them.
     concepts: the questions of each lesson, all that are written; concept_points: whether they earn.
+    self_study: whether the last cell tells the answers to concept questions, once all are answered.
     lock: whether a demo cell waits for its reader's guess. varies: whether hidden cases have other
     numbers for this class or each of its students. key: what hidden cases and the order of options
     are drawn from, None if they are as written; secret: what a lesson's draw.py draws from.
@@ -124,6 +130,7 @@ class Plan:
     policy: Policy | None = None
     concepts: dict[str, list[Concept]] = field(default_factory=dict)
     concept_points: bool = False
+    self_study: bool = False
     lock: bool = False
     varies: bool = False
     key: bytes | None = None
@@ -138,12 +145,14 @@ class Plan:
         seed: int | None = None,
         track: str | None = None,
         secret: bytes | None = None,
+        public: bool = False,
     ) -> Plan:
         """Read every lesson: names are unique over the course, and later ones must not leak.
 
         seed: hidden cases vary by it where a lesson allows that; None: they are as written.
         track: its name; None: the track that the course takes, or one like it that has the wanted.
         secret: what a lesson's draw.py draws from; by default it follows from the seed.
+        public: True for the course's own release/, where no class's settings are.
         """
         names = course.lessons()
         if not names:
@@ -177,6 +186,8 @@ class Plan:
         settings = read_settings(course.root)
         plan.concepts = concepts
         plan.concept_points = settings.concept_points == 1
+        plan.self_study = public and bool(tracks and tracks.self_study) and seed is None
+        plan.self_study &= not (course.root / PRIVATE).exists()
         plan.lock = settings.lock
         plan.varies = seed is not None or settings.variants == "student"
         plan._take_and_stamp(published=track in (None, tracks.use if tracks else None))
@@ -184,10 +195,11 @@ class Plan:
 
     def _take_and_stamp(self, published: bool) -> None:
         """Make the track's lessons of the whole ones, and write into them what the build adds."""
+        _raise([mistake for lesson in self.whole for mistake in mark_mistakes(lesson)])
         address, durations = Address.read(self.course.root), read_durations(self.course.root)
         for lesson in self.whole:
             if self.track is None:
-                self.taken[lesson.name] = Taken(lesson)
+                self.taken[lesson.name] = Taken(whole_text(lesson))
             elif lesson.name in self.track.lessons:
                 self.taken[lesson.name] = apply_track(lesson, self.tracks, self.track)
                 times = self.tracks.times[lesson.name]
@@ -230,7 +242,8 @@ class Plan:
             _raise(list(concept_mistakes(concepts, whole, f"modules/{whole.name}/{CONCEPTS}")))
             if taken is not None and concepts:
                 kept = for_track(concepts, whole, taken)
-                lesson = add_concepts(taken.lesson, kept, self.key, self.concept_points)
+                told = self.self_study
+                lesson = add_concepts(taken.lesson, kept, self.key, self.concept_points, told)
                 self.taken[whole.name] = replace(taken, lesson=lesson)
 
     def orders(self, lesson: Lesson) -> dict[str, str]:
@@ -265,6 +278,7 @@ def make(plan: Plan, work: Path, audit: Audit = "full") -> _Failed:
     failed = _Failed()
     mistakes = course_mistakes(plan.whole)
     chosen = [lesson for lesson in plan.lessons if lesson.name in plan.wanted]
+    mistakes += edition_mistakes(plan.course, plan.wanted)
     for lesson in plan.whole:
         mistakes += delimiter_mistakes(lesson)  # also of others: their secrets must be known
     for lesson in chosen:
@@ -341,7 +355,8 @@ def _make_release(plan: Plan, lesson: Lesson, work: Path) -> NotebookNode:
     reached = plan.milestones[lesson.name]
     described = with_track(lesson_outline(lesson, released), taken)
     milestone = reached.sentence, reached.expression
-    described = replace(described, milestone=milestone, lock=plan.lock)
+    answers = answers_to(plan.concepts[lesson.name], lesson) if plan.self_study else {}
+    described = replace(described, milestone=milestone, lock=plan.lock, answers=answers)
     _write(source / outline.FILE, described.text())
     _write(source / f"{lesson.name}.ipynb", notebook_text(lesson.notebook))
     generate_release(plan.course.root, work, lesson.name)
@@ -349,7 +364,8 @@ def _make_release(plan: Plan, lesson: Lesson, work: Path) -> NotebookNode:
     release = read_notebook(folder / f"{lesson.name}.ipynb", lesson.name)
     mistakes = release_mistakes(lesson, release)
     mistakes += leaks(folder, lesson, plan.whole, f"release/{lesson.name}", taken.given)
-    mistakes += told_concepts(folder, sum(plan.concepts.values(), []), f"release/{lesson.name}")
+    concepts = [each for each in sum(plan.concepts.values(), []) if each.test not in answers]
+    mistakes += told_concepts(folder, concepts, f"release/{lesson.name}", plan.self_study)
     mistakes += told_secret(folder, plan.course.root, f"release/{lesson.name}")
     _raise(mistakes)
     return release.notebook
@@ -404,7 +420,10 @@ def _stand_ins(failed: _Failed, lessons: list[Lesson], work: Path) -> list[str]:
 def _copy_support_files(plan: Plan, name: str, target: Path) -> None:
     """Copy a lesson's pictures and data, and write built.py with what the ones before it built."""
     place = plan.course.module(name).parent
+    cells = "\n".join(cell.source for cell in plan.taken[name].lesson.cells)
     for path in support_files(place):
+        if path.suffix in PICTURES and path.name not in cells:
+            continue  # of a part that the track leaves out
         if path.name in ("built.py", outline.FILE, f"{name}.ipynb"):
             raise CourseError(f"modules/{name}/{path.name} is made by the build: delete it")
         copy = target / path.relative_to(place)

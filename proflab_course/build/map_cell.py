@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import nbformat
 from nbformat import NotebookNode
 
-from proflab.lesson.names import bound_names
+from proflab.lesson.names import bound_names, used_names
 from proflab.lesson.outline import place_of
 from proflab.lesson.statements import BUILT
 from proflab_course.build.measures import docstrings
@@ -121,10 +121,11 @@ def _where(name: str, names: tuple[str, ...]) -> str:
 def _have(lesson: Lesson, built: Mapping[str, str]) -> str:
     """Return a line on the functions of earlier lessons that this one uses."""
     taken: dict[str, list[str]] = {}
+    used = used_names(node for cell in lesson.cells for node in cell.statements())
     for cell in lesson.cells:
         for node in cell.statements():
             if isinstance(node, ast.ImportFrom) and node.module == BUILT:
-                for alias in node.names:
+                for alias in (each for each in node.names if each.name in used):
                     if number := built.get(alias.name):
                         taken.setdefault(number, []).append(f"`{alias.name}`")
     if not taken:

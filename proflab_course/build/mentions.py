@@ -76,6 +76,13 @@ class Tree:
                             what = f"`{match[0]}` is not in this track, and code cannot link to it"
                             yield f"{cell.where}: {what}: write it without the number"
 
+    def missing_in(self, taken: Taken, text: str) -> Iterator[str]:
+        """Yield what a text of one of the tree's lessons mentions and the tree does not hold."""
+        missing = _Missing(self, taken)
+        for match in _MENTION.finditer(text):
+            if missing.linked(match) != match[0]:
+                yield match[0]
+
     def _incomplete(self) -> Iterator[Taken]:
         """Yield the lessons, if the tree does not hold all of the course."""
         partial = any(taken.partial for taken in self.taken.values())

@@ -85,19 +85,23 @@ def objectives(
     objectives has none. concepts: those that are asked. taken: the lesson as a track has it; None:
     all of it.
     """
-    found = [Objective(text) for text in stated_objectives(lesson.cells[0].source)]
     if not times.objectives:
         return []
-    home = _home(lesson, times, found)
     there = taken.lesson if taken else lesson
+    stated = stated_objectives(there.cells[0].source)
+    found = [
+        Objective(_as_stated(text, times, stated))
+        for text in stated_objectives(lesson.cells[0].source)
+    ]
+    home = _home(lesson, times, found)
     written = {cell.name for cell in there.named("exercise")}
-    names = []
+    names, cells = [], {cell.name for cell in there.cells}
     for section in sections(lesson):
         for cell in (each for each in section.cells if each.role == "exercise"):
             names.append(cell.name)
             if (objective := home.get(cell.name)) and cell.name in written:
                 objective.exercises[cell.name] = 0.0
-            elif objective and taken and section.name not in taken.gone:
+            elif objective and taken and cell.name in cells and section.name not in taken.gone:
                 objective.read.append(cell.name)
     for cell in there.named("test"):
         name = exercise_of(cell.name, names)
@@ -115,6 +119,15 @@ def objectives(
             if isinstance(number, int):
                 objective.items.append(number)
     return found
+
+
+def _as_stated(text: str, times: LessonTimes, stated: Iterable[str]) -> str:
+    """Return an objective of the whole lesson as a track's first cell has it, if it does.
+
+    Both begin with the words that tracks.toml has for it.
+    """
+    words = next((each for each in times.objectives if text.startswith(each)), text)
+    return next((each for each in stated if each.startswith(words)), text)
 
 
 @functools.lru_cache(maxsize=1024)  # of a page that shows each lesson in each track
@@ -216,10 +229,11 @@ def drop_promises(taken: Taken, whole: Lesson, times: LessonTimes) -> None:
 
     whole: the lesson that the track was taken from, not yet stamped.
     """
-    kept = [each.text for each in objectives(whole, times, taken=taken) if each.is_taught]
     cell = taken.lesson.cells[0]
     stated = stated_objectives(cell.source)
-    if not times.objectives or not kept or len(kept) == len(stated):
+    taught = [each.text for each in objectives(whole, times, taken=taken) if each.is_taught]
+    kept = [text for text in taught if text in stated]
+    if not times.objectives or not kept or kept == stated:
         return
     lines = ";\n".join(f"- {text}" for text in kept) + "."
     parts = paragraphs(cell.source)

@@ -170,7 +170,7 @@ def lesson_outline(lesson: Lesson, released: NotebookNode) -> Outline:
         nodes = cell.statements()
         if cell.role == "given":
             providers |= {name: used_names([n]) for n in nodes for name in bound_names([n])}
-        needs = _reached(used_names(nodes), providers) & exercises.keys()
+        needs = reached(used_names(nodes), providers) & exercises.keys()
         cells[digest(cell.source)] = LessonCell(cell.name, _kind(cell), tuple(sorted(needs)))
     by_hand = [section for section in found if section.points("manual")]
     essay = sum(s.points("manual") for s in by_hand), by_hand[-1].name if by_hand else ""
@@ -186,11 +186,11 @@ def _tests(lesson: Lesson, exercise: str) -> dict[str, float]:
     return {c.name: c.points for c in lesson.named("test") if pattern.fullmatch(c.name)}
 
 
-def _reached(names: set[str], providers: dict[str, set[str]]) -> set[str]:
+def reached(names: set[str], providers: dict[str, set[str]]) -> set[str]:
     """Return names and those that the lesson's given functions need for them."""
-    reached, ahead = set(), set(names)
+    found, ahead = set(), set(names)
     while ahead:
         name = ahead.pop()
-        reached.add(name)
-        ahead |= providers.get(name, set()) - reached
-    return reached
+        found.add(name)
+        ahead |= providers.get(name, set()) - found
+    return found

@@ -11,6 +11,7 @@ import copy
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import nbformat
@@ -20,6 +21,7 @@ from proflab.lesson.names import bound_names, used_names
 from proflab.lesson.outline import Outline, place_of
 from proflab.lesson.statements import KNOWN
 from proflab_course.build.audit_demos import GUESS_TAG, demos_imports
+from proflab_course.build.marked_text import in_track, places, whole_text, with_marks
 from proflab_course.build.minutes import write_minutes
 from proflab_course.build.sections import (
     BREAK,
@@ -28,6 +30,7 @@ from proflab_course.build.sections import (
     sections,
     split_at_headings,
 )
+from proflab_course.course import passages
 from proflab_course.course.exercises import exercise_of
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import (
@@ -38,10 +41,11 @@ from proflab_course.course.notebook import (
     nbgrader_marks,
     set_cell_ids,
 )
-from proflab_course.course.prose import paragraphs
+from proflab_course.course.prose import join_sentences, paragraphs
 from proflab_course.course.tracks import PUBLIC, Track, Tracks
 
 SUMMARY = "Summary"
+GIVEN_HERE = "Given here, from "
 _QUESTIONS = ("**Predict.**", "**Guess.**")
 _OPTIONAL = "**Optional.**"
 _HINT = re.compile(r"<details>\s*<summary>Hint.*?</details>\s*", re.DOTALL)
@@ -122,9 +126,10 @@ def apply_track(lesson: Lesson, tracks: Tracks, track: Track) -> Taken:
     lessons: `vary_cases` changes them for both. All other cells are copies.
     """
     if tracks.takes_all_of(track, lesson.name):
+        lesson = whole_text(lesson, partial(in_track, lesson.name, tracks, track))
         write_minutes(lesson, tracks, track)
         return Taken(lesson)
-    work = _Work(split_at_headings(lesson), tracks, track)
+    work = _Work(split_at_headings(with_marks(lesson)), tracks, track)
     work.choose()
     work.add_needed()
     work.trim_text()
@@ -148,7 +153,7 @@ class _Work:
     """One lesson on its way into a track; `kept` holds the numbers of the cells that stay."""
 
     def __init__(self, lesson: Lesson, tracks: Tracks, track: Track) -> None:
-        self.lesson, self.track = lesson, track
+        self.lesson, self.track, self.tracks = lesson, track, tracks
         self.all = lesson.cells
         self.sections = sections(lesson)
         self.section_of = {id(c.node): s for s in self.sections for c in s.cells}
@@ -207,10 +212,12 @@ class _Work:
                     ahead.append(provider)
 
     def trim_text(self) -> None:
-        """Take hints for what is given out of the text, and a short track's breaks."""
+        """Take out what rests on what is not there: lines, hints, and a short track's breaks."""
         for number in sorted(self.kept):
             cell = self.all[number]
             if cell.role == "text":
+                if passages.is_marked(cell.source):
+                    cell.node.source = join_sentences(passages.resolve(cell.source, self._holds))
                 if not self.track.whole:
                     kept = (p for p in paragraphs(cell.source) if not p.startswith(BREAK))
                     cell.node.source = "\n\n".join(kept)
@@ -243,6 +250,17 @@ class _Work:
 
     # ── one rule each ──
 
+    def _holds(self, name: str) -> bool:
+        """Return True if the track has what a line of text names."""
+        kind, _, rest = name.partition(" ")
+        if kind in ("lesson", "essay"):
+            return in_track(self.lesson.name, self.tracks, self.track, name)
+        if kind == "section":
+            return any(s.name == rest and self.stays(s) for s in self.sections)
+        if name in self.exercises:
+            return name in self.written
+        return any(self.all[number].name == name for number in self.kept)
+
     def _section(self, number: int) -> Section:
         return self.section_of[id(self.all[number].node)]
 
@@ -252,17 +270,25 @@ class _Work:
         return cell.role != "manual" or self.lesson.name in self.track.essays
 
     def _is_idle(self, number: int) -> bool:
-        """Return True for an optional exercise that is not written and that no cell uses."""
+        """Return True for an optional exercise that is not written and that no cell uses.
+
+        In a short track, demo cells go with it that show nothing else of the student's own.
+        """
         cell = self.all[number]
         if cell.role != "exercise" or cell.name in self.written:
             return False
         tests = (c for c in self.all if exercise_of(c.name, self.exercises) == cell.name)
-        users = (n for n in self.kept if n != number and cell.name in self.used[n])
-        return not any(test.points for test in tests) and next(users, None) is None
+        users = {n for n in self.kept if n != number and cell.name in self.used[n]}
+        return not any(test.points for test in tests) and users <= self._going_with(cell.name)
+
+    def _going_with(self, name: str) -> set[int]:
+        """Return the demo cells that go with an optional exercise; a whole track keeps them."""
+        users = {n for n in self.kept if self.all[n].role == "demo" and name in self.used[n]}
+        return set() if self.track.whole else {n for n in users if not self.used[n] & self.written}
 
     def _drop_optional(self, number: int) -> None:
         """Drop an exercise, and the paragraph above it that says it is optional."""
-        self.kept.discard(number)
+        self.kept -= {number, *self._going_with(self.all[number].name)}
         for above in self._introduction(number):
             kept = (p for p in paragraphs(above.source) if not p.startswith(_OPTIONAL))
             above.node.source = "\n\n".join(kept)
@@ -305,7 +331,7 @@ class _Work:
             if number not in self.needed:
                 break
             names.append(self._section(number).name)
-        return f"Given here, from {_places(list(dict.fromkeys(names)))} of the whole lesson."
+        return f"{GIVEN_HERE}{places(list(dict.fromkeys(names)))} of the whole lesson."
 
     def _drop_task(self, number: int) -> None:
         """Drop the text between an essay that nobody writes and the last cell of code above it."""
@@ -355,21 +381,6 @@ class _Work:
 
 def _asks(paragraph: str) -> bool:
     return paragraph.lstrip().startswith(_QUESTIONS)
-
-
-def _places(names: list[str]) -> str:
-    """Return sections as a sentence lists them.
-
-    >>> _places(["3", "4", "7"]), _places(["Reflect"])
-    ('sections 3, 4 and 7', 'Reflect')
-    """
-    numbered = [name for name in names if name[:1].isdigit()]
-    others = [name for name in names if not name[:1].isdigit()]
-    if len(numbered) > 1:
-        listed = f"sections {', '.join(numbered[:-1])} and {numbered[-1]}"
-    else:
-        listed = "".join(map(place_of, numbered))
-    return " and ".join(filter(None, (listed, *others)))
 
 
 # ── what a reader learns of it ────────────────────────────────────────────────────────────────

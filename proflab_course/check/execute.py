@@ -90,10 +90,10 @@ def _first_error(notebook: NotebookNode, outline: Outline) -> str:
 def _guesses(lesson: Lesson, outline: Outline, rows: list[Row]) -> Iterator[str]:
     """Yield a sentence on each guess that the notebook's saved outputs compare.
 
-    A function that fails its checks now judges none.
+    A function that returns a wrong value now judges none.
     """
     found: dict[str, str] = {}
-    wrong = {row.name for row in rows if row.state not in ("passed", "not run")}
+    wrong = {row.name for row in rows if row.is_wrong}
     for cell in lesson.notebook.cells:
         known = outline.cell(cell.source)
         failing = sorted(wrong.intersection(known.needs)) if known else []

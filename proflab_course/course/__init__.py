@@ -7,6 +7,7 @@ iso_time.py        times in ISO order, and by the clocks of a zone
 toml_table.py      a TOML file, each of whose keys has a type
 database.py        the one gradebook that a course may have
 notebook.py        a lesson's cells and their marks
+passages.py        what a line of text rests on
 prose.py           the sentences of a paragraph, one a line in a lesson's source
 exercises.py       the exercise that a test cell belongs to
 asserts.py         an assertion of a test cell

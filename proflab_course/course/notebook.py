@@ -19,6 +19,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from proflab.lesson.statements import parsed
+from proflab_course.course import passages
 from proflab_course.course.concepts import question_of
 from proflab_course.course.layout import CourseError
 from proflab_course.course.prose import join_sentences
@@ -157,7 +158,11 @@ def _cell_title(node: NotebookNode, number: int) -> str:
 
 
 def read_module(path: Path, lesson: str, place: str = "") -> Lesson:
-    """Read a lesson's text (jupytext percent format, with its header) as cells with stable ids."""
+    """Read a lesson's text (jupytext percent format, with its header) as cells with stable ids.
+
+    Text cells are those of the whole lesson; one whose lines say what they rest on keeps its text
+    with that in its metadata, under `passages.KEY`, for `build/tracks.py`.
+    """
     place = place or str(path)
     text = path.read_text(encoding="utf-8")
     if not re.match(r"# ---\n(#.*\n)*?# jupyter:", text):
@@ -172,7 +177,9 @@ def read_module(path: Path, lesson: str, place: str = "") -> Lesson:
         for key in _LAYOUT_OF_TEXT:
             cell.metadata.pop(key, None)
         if cell.cell_type == "markdown":
-            cell.source = join_sentences(cell.source)
+            if passages.is_marked(cell.source):
+                cell.metadata[passages.KEY] = cell.source
+            cell.source = join_sentences(passages.in_whole(cell.source))
     set_cell_ids(notebook)
     return Lesson(lesson, place, notebook)
 

@@ -13,7 +13,7 @@ _FENCE = re.compile(r"^ {0,3}(```|~~~)")
 _NO_PROSE = re.compile(r"\s|#+ |[-*+] |\d+[.)] |>|\||<|!\[|\$\$|---|===|```|~~~")
 # After these a line ends in the middle of a sentence.
 _ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|No|Fig|vs|cf|et al|approx|Sec|p)\.$")
-_SENTENCE = re.compile(r"[.?!][)*_”\"]* (?=[A-Z`*\[“(])")
+_SENTENCE = re.compile(r"(?:[.?!][)*_”\"]*|-->) (?=[A-Z`*\[“(])")
 _LABEL = re.compile(r"\*\*[^*]+\*\*")
 
 

@@ -91,6 +91,7 @@ class _Public:
     lesson: dict[str, dict[str, Any]] = field(default_factory=dict)
     track: dict[str, dict[str, Any]] = field(default_factory=dict)
     limits: bool = False
+    self_study: bool = False
 
 
 @dataclass(frozen=True)
@@ -102,11 +103,15 @@ class _Private:
 
 @dataclass(frozen=True)
 class Tracks:
-    """All tracks by name, the lessons' times, and the name of the track that the course takes."""
+    """All tracks by name, the lessons' times, and the name of the track that the course takes.
+
+    self_study: whether the course's public release tells the answers to concept questions.
+    """
 
     tracks: Mapping[str, Track]
     times: Mapping[str, LessonTimes]
     use: str
+    self_study: bool = False
 
     @classmethod
     def read(cls, root: Path) -> Tracks | None:
@@ -136,7 +141,7 @@ class Tracks:
             file = PRIVATE if "use" in (private or {}) else PUBLIC
             raise CourseError(f"{file} declares no track {own.use!r} ({_listed(tracks)})")
         _refuse(_not_nested(tracks))
-        return cls(tracks, times, own.use)
+        return cls(tracks, times, own.use, getattr(files[PUBLIC], "self_study", False))
 
     def track(self, name: str | None = None) -> Track:
         """Return a track by name, or the course's own; CourseError if there is no such track."""

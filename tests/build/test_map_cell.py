@@ -41,7 +41,7 @@ def test_a_lesson_without_a_table_has_a_map_too(built):
     assert "About 35 min · 100 points and 10 for the essay." in text
     assert text.count("raise ValueError with a sentence of yours") == 1
     second = map_of(Plan.read(built), "02_second")
-    assert "**You have** `area`, `circle` (01): from `built.py`" in second
+    assert "**You have** `area` (01): from `built.py`" in second  # no cell uses circle, its import
     assert "ValueError" not in second  # no case asks for one
 
 

@@ -26,7 +26,7 @@ URL = "https://github.com/someone/mini-course/blob/v0.3.0/release"
 
 WRONG = {
     "modules/tracks.toml is not TOML (": ("[track.hour]", "[track.hour"),
-    "modules/tracks.toml has an entry 'trakc'; it may have lesson, limits, track": (
+    "modules/tracks.toml has an entry 'trakc'; it may have lesson, limits, self_study, track": (
         "[track.term]",
         "[trakc.term]",
     ),

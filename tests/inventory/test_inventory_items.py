@@ -1,8 +1,10 @@
 """The inventory's items: each key is computed by its line, and a pair asks for one rule twice."""
 
+import collections
 import functools
 import json
 import math
+import re
 import statistics
 import types
 from pathlib import Path
@@ -69,6 +71,23 @@ def test_the_two_of_a_pair_ask_for_the_same_with_other_words(pair):
     a, b = (item for item in ITEMS if item.pair == pair)
     assert a.stem != b.stem
     assert {*a.slips} == {*LETTERS} - {a.key}
+
+
+@pytest.mark.parametrize("item", ITEMS, ids=lambda item: item.id)
+def test_of_options_of_two_parts_each_part_occurs_as_often(item):
+    """Else a student who knows nothing finds the key by counting parts."""
+    parts = {letter: re.split(r", | and ", text) for letter, text in item.options.items()}
+    if len(parts[item.key]) < 2:
+        return
+    for place in zip(*parts.values(), strict=True):
+        assert len({*collections.Counter(place).values()}) == 1, place
+
+
+@pytest.mark.parametrize("item", ITEMS, ids=lambda item: item.id)
+def test_no_option_follows_from_another(item):
+    """A range that holds another's, or "only if", tells that it is wrong or makes two right."""
+    for text in item.options.values():
+        assert not re.search(r"\b(at least|at most|only|if|any)\b", text), text
 
 
 def test_shown_letters_are_a_new_order_in_which_fixed_options_stay_last():

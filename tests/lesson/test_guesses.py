@@ -11,7 +11,13 @@ from proflab.lesson import guesses
     ("guess", "answer", "unit", "said"),
     [
         (None, 2_362_368, "", "layer: 2,362,368 (you made no guess)"),
-        (2_362_368, 2_362_368, "", "layer: 2,362,368, exactly your guess"),
+        (2_362_368, 2_362_368, "", "layer: 2,362,368, as you guessed"),
+        ("2.3 million", 2_300_000, "", "layer: 2,300,000, as you guessed"),
+        ("Two million", 1_000_000, "", "layer: 1,000,000; you guessed 2,000,000, 2 times too high"),
+        ("half a million", 500_000, "", "layer: 500,000, as you guessed"),
+        ("five thousand MB", 5_000, "MB", "layer: 5,000 MB, as you guessed"),
+        ("about two", 2, "", "layer: 2; your guess, 'about two', is not a number"),
+        ("two apples", 2, "", "layer: 2; your guess, 'two apples', is not a number"),
         (2_000_000, 2_362_368, "", "layer: 2,362,368; you guessed 2,000,000, 15 % too low"),
         (100, 50, "ms", "layer: 50 ms; you guessed 100 ms, 2 times too high"),
         (1.02, 1, "ms", "layer: 1 ms; you guessed 1.02 ms, 2.0 % too high"),
@@ -29,7 +35,7 @@ from proflab.lesson import guesses
         (".5", 1, "", "layer: 1; you guessed 0.5, 2 times too low"),
         (" Skip", 5, "", "layer: 5 (you skipped the guess)"),
         ("3 apples", 5, "", "layer: 5; your guess, '3 apples', is not a number"),
-        ((2, 362, 0), 2_362_000, "", "layer: 2,362,000, exactly your guess"),
+        ((2, 362, 0), 2_362_000, "", "layer: 2,362,000, as you guessed"),
         ((2, 5), 5, "", "layer: 5; your guess, '(2, 5)', is not a number"),
         (0.37, 40, "%", "layer: 40 %; you guessed 0.37 %: did you mean 37?"),
         (0.37, 0.5, "%", "layer: 0.5 %; you guessed 0.37 %, 26 % too low"),
@@ -85,3 +91,7 @@ def test_the_answer_of_a_function_that_fails_its_checks_judges_nothing():
     said = "MFU: 0.1182 %, but `training_mfu` does not pass its checks"
     assert guesses.told(record, ["training_mfu"]) == f"{said}: your guess is judged when it does"
     assert guesses.told(record | {"guess": None}, ["training_mfu"]) == said
+    both = (
+        "MFU: 0.1182 %, but `a` and `b` do not pass their checks: your guess is judged when they do"
+    )
+    assert guesses.told(record, ["a", "b"]) == both

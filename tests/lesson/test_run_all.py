@@ -8,10 +8,11 @@ from nbclient.exceptions import CellExecutionError
 from nbformat.v4 import new_code_cell
 from run_all import NAME, SOLUTIONS, filled, kinds, released, run_all, shown
 
+from proflab.checks import expect
 from proflab.lesson import guesses
 from proflab.lesson import run_all as hooks
 from proflab.lesson.kernel_record import Record, TestRun
-from proflab.lesson.outline import Exercise, Outline
+from proflab.lesson.outline import Exercise, LessonCell, Outline
 from proflab.lesson.progress import MIME, measure
 
 
@@ -127,6 +128,32 @@ def test_an_exception_is_a_sentence_and_the_students_own_lines(folder):
     assert "Next: mend `area` (section 1); the cell below it" in table
 
 
+SLIPS = {
+    "def area(width):\n    return width": (
+        "`area` (section 1) has lost a parameter or has another one (area() takes 1 positional "
+        "argument but 2 were given): give it those that its docstring names"
+    ),
+    "def area(width, height):\n    return math.prod([width, height])": (
+        "`area` (section 1) uses `math`, which nothing imports: write `import math` into its cell"
+    ),
+    "def area(width, height):\n    return input('width? ')": (
+        "`area` (section 1) raised RuntimeError: nobody answers input() where a notebook is "
+        "graded: take an argument instead"
+    ),
+    "def area(width, height):\n    return width * height\n\n\narea = area(3, 4)": (
+        "`area` is no longer your function but of type int: run its cell again (section 1), "
+        "and give the result another name"
+    ),
+}
+
+
+@pytest.mark.parametrize("wrong", SLIPS)
+def test_a_slip_of_beginners_is_told_in_one_sentence(folder, wrong):
+    cells = run_all(folder, filled(folder, area=wrong))
+    assert shown(cells["test_area"]).splitlines()[0] == SLIPS[wrong]
+    assert "Traceback" not in shown(cells["test_area"])
+
+
 def test_a_demo_that_a_wrong_function_breaks_names_it(folder):
     notebook = filled(folder, **{**SOLUTIONS, "squares": "def squares(sides):\n    pass"})
     cells = run_all(folder, notebook)
@@ -151,6 +178,36 @@ def test_a_wrong_function_judges_no_guess(folder):
     assert said in shown(cells["where_am_i"])
     (output,) = cells["demo_field"].outputs
     assert output.data[guesses.MIME]["failing"] == ["area"]
+
+
+def test_a_guess_is_judged_though_refusals_are_not_written(folder):
+    trusting = "def area(width, height):\n    return width * height"
+    notebook = filled(folder, **{**SOLUTIONS, "area": trusting})
+    guess = next(cell for cell in notebook.cells if cell.source.startswith("guess_field"))
+    guess.source = "guess_field = 10_000"
+    cells = run_all(folder, notebook)
+    assert "❌ a negative side: expected ValueError" in shown(cells["test_area"])
+    said = "the field: 10,800 m²; you guessed 10,000 m², 7.4 % too low"
+    assert shown(cells["demo_field"]) == said
+    table = shown(cells["where_am_i"])
+    assert said in table and "❌ area       section 1   0 of 40 points" in table
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_wrong"),
+    [
+        ("('a value', (6, 3), (2, 0)), ('a refusal', [(1, 1), (1, 2)], ValueError)", False),
+        ("('a value', (6, 3), (2, 1)), ('a refusal', (1, 1), ValueError)", True),
+        ("('a refusal', (1, 1), ValueError), ('a value', (1, 0), 0)", True),
+    ],
+)
+def test_a_table_whose_refusals_alone_fail_has_no_wrong_value(rows, is_wrong):
+    with pytest.raises(Exception) as caught:
+        eval(f"expect.expect_table(divmod, {rows})", {"expect": expect})
+    cell = LessonCell("test_divide", "test")
+    record = Record(Outline("01_x", {}, {}))
+    record.tests["test_divide"] = hooks._ended(caught.value, "", record.outline, cell)
+    assert record.is_wrong(Exercise("divide", tests={"test_divide": 1.0})) is is_wrong
 
 
 def test_a_kernel_that_forgot_the_cells_above_says_so(folder):
