@@ -480,7 +480,7 @@ for name, times in ms.items():
 #
 # **Predict.** GPT-2 XL in float32 adds a token for each of 32 users on a T4.
 # With empty caches, 32 users cost 1.05 times one (lesson 07).
-# By what factor do they cost more if each has 1,024 tokens?
+# What is the factor if each user has 1,024 tokens?
 
 # %% tags=["guess"]
 guess_batch_factor = None  # your guess: how many times what one text costs?
@@ -495,13 +495,13 @@ guess_batch_factor = None  # your guess: how many times what one text costs?
 # <details><summary>Hint 2: pairs</summary>
 #
 # The pairs of one sequence are new · cached + 1 + 2 + … + new.
-# (Lessons 02 and 05 count all pairs, as a plain product computes them; fused attention skips those that no token sees.)
+# (Lessons 02 and 05 count all pairs, as a plain product computes them; here, as in fused attention, only pairs that are seen count.)
 #
 # </details>
 
 # %% nbgrader={"grade": false, "grade_id": "machines", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# A toy, two models and two cards. pair_flops: 4 · layers · heads · head size. Llama's table of
-# words takes up memory, but a pass reads only a row of it for each token.
+# A toy, two models and two cards. pair_flops: 4 · layers · heads · head size. Llama's
+# embedding table takes up memory, but a pass reads only a row of it for each token.
 TOY = {"weights": 10**6, "bits": 16, "kv_bytes": 1000, "pair_flops": 2000}
 XL = {"weights": 1_557_611_200, "bits": 32, "kv_bytes": 614_400, "pair_flops": 307_200}
 LLAMA = {"weights": 7_504_924_672, "bits": 16, "kv_bytes": 131_072, "pair_flops": 524_288}
@@ -517,8 +517,8 @@ def pass_ms(model, sequences, hardware, overhead_ms=0.0):
 
     model: a dict of weights (numbers), bits (of each), kv_bytes (of a cached token), pair_flops (of
         a new token that sees one), perhaps active: weights that a token uses.
-    sequences: at least one (cached, new): tokens in the cache, from 0 on, to read, from 1 on.
-    hardware: has peak_flops (FLOP/s), bandwidth (bytes/s). overhead_ms: once a pass, from 0 on.
+    sequences: at least one (cached, new): tokens in the cache (0 or more), to read (1 or more).
+    hardware: has peak_flops (FLOP/s), bandwidth (bytes/s). overhead_ms: once a pass, 0 or more.
     Weights are read once; active ones take 2 FLOPs for each new token. Attention moves the bytes of
     cached and new tokens; a new token sees the cached ones, the new ones before it and itself. Each
     part takes the longer of its FLOPs at the peak and its bytes at the bandwidth.
@@ -660,17 +660,17 @@ for users in (1, 32):
 
 # %% [markdown]
 # A prompt of 51 tokens costs a T4 as much as one token, since both passes read the weights once.
-# 200 users and 512 tokens of a prompt take 18.8 ms one part after the other; the bound is 12.5 ms.
+# With 200 users and 512 tokens of a prompt, a pass would take 18.8 ms one part after the other; the bound is 12.5 ms.
 # Both leave out overheads (3.1 of the 24.69 ms), elementwise operations, and scores that are written to memory; with these, lesson 07 counts 552 ms for the prompt of 1,024.
 # If a server takes twice as long as `pass_ms`, count its ops: here `cat` copies the caches for every token.
 #
 # A batch is free up to one of three limits: the weights' FLOPs take as long as reading the weights, the caches take as long to read as the weights, or memory is full.
-# Memory holds more than a pass reads: of Llama-3-8B's table of words, 1.05 GB, a token needs one row.
+# Memory holds more than a pass reads: of Llama-3-8B's embedding table, 1.05 GB, a token needs one row.
 # In 10 MB, the toy has memory for 16 texts of 500 tokens beside its weights.
 #
 # <details><summary>Hint: two times</summary>
 #
-# Set the two times equal; the third limit is no time.
+# Set the two times equal; the third limit compares bytes.
 #
 # </details>
 
@@ -897,14 +897,14 @@ def simulate_serving(requests, slots, step_ms, continuous=True, chunk=None):
     """Return each request's waiting times, as dicts.
 
     requests: (arrival_ms, prompt, new): tokens to read, to write. slots: the most that run.
-    step_ms(pairs): a step's ms by its (cached, new) pairs, in order of admission. chunk: a
-    step's most prompt tokens, dealt in that order. Arrivals are at least 0, other numbers 1.
+    step_ms(pairs): a step's ms by its (cached, new) pairs, in order of admission. chunk: the most
+    prompt tokens a step, in that order (None: all). Arrivals are at least 0, other numbers 1.
     Before a step (not continuous: only if none runs) arrived requests take free slots, by arrival,
     then as listed; if none runs, time moves to the next arrival. Each reads its prompt, or its part
-    of the chunk, or else its newest token; it writes one when its prompt ends and in later
-    steps. The last frees the slot.
-    first_ms, done_ms: from arrival to first, last token. per_token_ms: between them, for each token
-    after the first, or 0.0.
+    of the chunk, or else its newest token; it writes one when its prompt ends and in later steps.
+    The last frees the slot.
+    first_ms, done_ms: from arrival to first, last token. per_token_ms: between them, for each later
+    token, or 0.0.
 
     >>> simulate_serving([(0, 4, 2)], 1, lambda sequences: 5.0)[0]["done_ms"]
     10.0
@@ -2284,7 +2284,7 @@ guesses.compare("a million output tokens cost", guess_output_cost, round(cost, 2
 # - *1 point:* One thing left out is said to raise or to lower the figure, rightly.
 # - *1 point:* One measurement is named, and the result of it that would refute the figure.
 #
-# **A good answer (10).** A vendor's 2,400 tokens a second of Llama-3-8B on one H100, with its link, 16 bits and 8,192 tokens, the batch untold; a cell prints 59 users as the most that fit, 23.4 ms for them by `bound_ms` and by `pass_ms` (caches 18.9, weights 4.5, so the caches are the wall) and 2,522 a second at most; so the claim is 0.95 of the bound: possible; it prints 1,257 for twice the length, where 29 users fit 59.5 times half as long, and the work between steps is left out, which can only lower the figure; `vllm bench serve` at a fixed request rate that never exceeds 2,000 would refute it.
+# **A good answer (10).** A vendor's 2,400 tokens a second of Llama-3-8B on one H100 (link), in 16 bits, with 8,192 tokens and a batch that is not told. A cell prints that 59 users fit and that a step takes 23.4 ms by `bound_ms` and by `pass_ms` (caches 18.9, weights 4.5), so reading caches is the wall. This is 2,522 a second at most, and the claim is 0.95 of it: possible. The cell prints 1,257 for twice the length. The time between steps is left out, which can only lower the figure. `vllm bench serve` with 59 requests at a time would refute the claim if each of five runs stayed below 2,400.
 #
 # **A poor answer (2: items 1 and 2).** “NVIDIA says that its card is up to 30 times as fast with FP4 (link); the page does not say the lengths and the batch, but the model, 1.8 T parameters, and 4 bits. Numbers of 4 bits are a quarter of 16 bits, so at most 4 times is possible and the rest is marketing.”
 # ### END SOLUTION
