@@ -726,9 +726,9 @@ expect_table(
         {"only what a pass reads": [295.37313433, 13.97901154, 60]},
     ),
     (
-        "half a byte a token",
-        (TOY | {"kv_bytes": 0.5}, 501, SLOW, 2_001_001),
-        [20.0, 2e6 / 250.5, 3],
+        "one and a half bytes a token",
+        (TOY | {"kv_bytes": 1.5}, 501, SLOW, 2_003_005),
+        [20.0, 2e6 / 751.5, 3],
     ),
     rel=1e-6,
 )

@@ -196,6 +196,19 @@ ALTERNATES = {
         """,
     },
     "best_draft": {
+        "the largest rate": """
+            if not (0 <= accept <= 1 and draft_ms >= 0 and most >= 1):
+                raise ValueError("range")
+
+            def tokens(k):
+                return float(sum(accept**i for i in range(k + 1)))
+
+            def rate(k):
+                return tokens(k) / (k * draft_ms + verify_ms(k + 1))
+
+            k = max(range(most + 1), key=rate)
+            return {"k": k, "tokens": tokens(k), "speedup": rate(k) * verify_ms(1)}
+        """,
         "numpy": """
             if not (0 <= accept <= 1) or draft_ms < 0 or most < 1:
                 raise ValueError("range")

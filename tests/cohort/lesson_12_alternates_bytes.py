@@ -2,6 +2,28 @@
 
 ALTERNATES = {
     "kv_bytes": {
+        "kinds are counted": """
+            if tokens < 0 or bits < 1:
+                raise ValueError("range")
+            if config.get("text_config"):
+                config = config["text_config"]
+            layers, slide = config["num_hidden_layers"], 0
+            kinds = config.get("layer_types")
+            if kinds is not None:
+                slide = kinds.count("sliding_attention")
+                if not slide + kinds.count("full_attention") == len(kinds) == layers:
+                    raise ValueError(f"kinds: {kinds}")
+            numbers = (layers - slide) * tokens
+            if slide:
+                numbers += slide * min(tokens, config["sliding_window"])
+            if config.get("kv_lora_rank"):
+                numbers *= config["kv_lora_rank"] + config["qk_rope_head_dim"]
+            else:
+                heads = config["num_attention_heads"]
+                numbers *= 2 * (config.get("num_key_value_heads") or heads)
+                numbers *= config.get("head_dim") or config["hidden_size"] // heads
+            return (numbers * bits + 7) >> 3
+        """,
         "a layer at a time": """
             if tokens < 0 or bits < 1:
                 raise ValueError("range")
@@ -92,6 +114,22 @@ ALTERNATES = {
         """,
     },
     "shared_pages": {
+        "each page knows the page before it": """
+            if page < 1 or not sequences or any(not text for text in sequences):
+                raise ValueError("nothing")
+            numbers, alone, empty, partly = {}, 0, 0, 0
+            for text in sequences:
+                before = None
+                for start in range(0, len(text), page):
+                    alone += 1
+                    piece = tuple(text[start : start + page])
+                    if len(piece) == page:
+                        before = numbers.setdefault((before, piece), len(numbers))
+                    else:
+                        partly += 1
+                        empty += page - len(piece)
+            return dict(alone=alone, shared=len(numbers) + partly, empty=empty)
+        """,
         "a trie": """
             if not sequences or page < 1 or not all(len(text) for text in sequences):
                 raise ValueError("nothing")
