@@ -32,7 +32,7 @@
 #
 # **You need** what attention computes (lesson 02, section 5), the two roofs of lesson 06 and a time predicted from them (lesson 07, section 4).
 #
-# Do not change arguments; where a list is expected, a tuple will do.
+# Arguments stay as they are; where a list is expected, a tuple will do.
 # A GB is 10⁹ bytes and a GiB 2³⁰.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -809,7 +809,7 @@ print(f"lesson 07's half_batch, Llama-3-8B at 8,192 tokens: {fitted['half_batch'
 
 # %% [markdown]
 # Compute is the first limit up to 388 tokens a text for Llama-3-8B on an H100, 2,058 for the 70B and 1,724 for DeepSeek-V3.
-# "Batch until you are compute-bound" is advice for shorter texts; for longer ones caches or memory come first.
+# So "batch until you are compute-bound" is advice for shorter texts; for longer ones caches or memory come first.
 # On the T4 only 15 of the 32 long texts fit.
 # A batch does not raise the FLOPs for each byte of *attention*, since each text has its own cache: 4 for Llama-3-8B, 8 for the 70B, and 242 with MLA, just below the H100's ridge of 295.
 
