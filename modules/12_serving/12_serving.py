@@ -1155,7 +1155,8 @@ demos.gantt(runs, FOUR, toy_ms)
 # With *disaggregation*, different machines prefill and decode, and caches travel between them.
 # Waiting times count from a request's *scheduled* arrival: otherwise coordinated omission (lesson 08) would hide the queue.
 #
-# **Take a break here.** In the first sitting you worked out how long a pass takes, and who waits for it; the second one makes passes cheaper. What follows needs only `kv_bytes`, `pass_ms`, `batch_limits` and the cells that define models and cards.
+# **Take a break here.** In the first sitting you worked out how long a pass takes, and who waits for it; the second one makes passes cheaper.
+# What follows needs only `kv_bytes`, `pass_ms`, `batch_limits` and the cells that define models and cards.
 #
 # ## 4 · Pages
 #
@@ -1684,7 +1685,8 @@ guess_fp4_factor = None  # your guess: error with one scale / with blocks
 #
 # <details><summary>Hint 2: neighbours</summary>
 #
-# Make the list once. Of the two neighbours of |x| take the nearer one, and half way the one with the even code.
+# Make the list once.
+# Of the two neighbours of |x| take the nearer one, and half way the one with the even code.
 # For `block_scaled`, `math.frexp` gives floor(log2 a) exactly, where `math.log2` rounds.
 #
 # </details>
@@ -2284,7 +2286,12 @@ guesses.compare("a million output tokens cost", guess_output_cost, round(cost, 2
 # - *1 point:* One thing left out is said to raise or to lower the figure, rightly.
 # - *1 point:* One measurement is named, and the result of it that would refute the figure.
 #
-# **A good answer (10).** A vendor's 2,400 tokens a second of Llama-3-8B on one H100 (link), in 16 bits, with 8,192 tokens and a batch that is not told. A cell prints that 59 users fit and that a step takes 23.4 ms by `bound_ms` and by `pass_ms` (caches 18.9, weights 4.5), so reading caches is the wall. This is 2,522 a second at most, and the claim is 0.95 of it: possible. The cell prints 1,257 for twice the length. The time between steps is left out, which can only lower the figure. `vllm bench serve` with 59 requests at a time would refute the claim if each of five runs stayed below 2,400.
+# **A good answer (10).** A vendor's 2,400 tokens a second of Llama-3-8B on one H100 (link), in 16 bits, with 8,192 tokens and a batch that is not told.
+# A cell prints that 59 users fit and that a step takes 23.4 ms by `bound_ms` and by `pass_ms` (caches 18.9, weights 4.5), so reading caches is the wall.
+# This is 2,522 a second at most, and the claim is 0.95 of it: possible.
+# The cell prints 1,257 for twice the length.
+# The time between steps is left out, which can only lower the figure.
+# `vllm bench serve` with 59 requests at a time would refute the claim if each of five runs stayed below 2,400.
 #
 # **A poor answer (2: items 1 and 2).** “NVIDIA says that its card is up to 30 times as fast with FP4 (link); the page does not say the lengths and the batch, but the model, 1.8 T parameters, and 4 bits. Numbers of 4 bits are a quarter of 16 bits, so at most 4 times is possible and the rest is marketing.”
 # ### END SOLUTION
