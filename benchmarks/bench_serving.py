@@ -5,9 +5,10 @@
 
 A GPT-2 of 4 blocks, 512 wide, with 10,000 words writes 16 tokens after 128, on one thread: the
 engine's `generate` without and with a cache, and lesson 12's `generate`. Then a step of 1, 2, 4
-and 8 users behind 32, 256 and 984 tokens, with the engine's `cat` and with room kept. All take
-turns in mirrored order (lesson 08's `run_order`); a ratio is the median of paired ones, with the
-95 % interval of `speedup_interval`. Lesson 12's cells `demo_cache` and `demo_batch` show the same.
+and 8 users behind 32, 256 and 984 tokens, with the engine's `cat` and with a preallocated cache.
+All take turns in mirrored order (lesson 08's `run_order`); a ratio is the median of paired ones,
+with the 95 % interval of `speedup_interval`. Lesson 12's cells `demo_cache` and `demo_batch` show
+the same.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def batches(lesson: dict) -> None:
     for context in (32, 256, 984):
         steps = timed.steps(gpt2, context, users)
         ms = timed.in_order(steps, lesson["run_order"](list(steps), ROUNDS), lesson["Timer"]())
-        for way, name in (("cat", "with cat"), ("room", "room kept")):
+        for way, name in (("cat", "with cat"), ("preallocated", "preallocated")):
             each = {n: [took / n for took in ms[way, n]] for n in users}
             gains = [lesson["speedup_interval"](each[1], each[n]) for n in users[1:]]
             told = ", ".join(map(shown, gains))

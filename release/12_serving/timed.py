@@ -60,14 +60,14 @@ def steps(
 ) -> dict[tuple[str, int], Callable[[], Tensor]]:
     """Return {(way, users): a step}: a token for each user, behind `context` others.
 
-    way: "cat", as the engine keeps keys and values, or "room", where room was kept for the new.
+    way: "cat", as the engine stores keys and values, or "preallocated".
     """
     found: dict[tuple[str, int], Callable[[], Tensor]] = {}
     for count in users:
         cache = filled_cache(model, context, count)
-        room, tokens = kept_room(cache), proflab.randint(0, model.vocab_size, (count, 1))
+        places, tokens = preallocated(cache), proflab.randint(0, model.vocab_size, (count, 1))
         found["cat", count] = partial(by_cat, model, tokens, cache)
-        found["room", count] = partial(in_room, model, tokens, room)
+        found["preallocated", count] = partial(in_place, model, tokens, places)
     return found
 
 
@@ -78,15 +78,15 @@ def filled_cache(model: models.GPT2, context: int, users: int) -> list[dict[str,
     return [{name: proflab.randn(*shape) for name in "kv"} for _ in model.blocks]
 
 
-def kept_room(cache: list[dict[str, Tensor]]) -> list[dict[str, Tensor]]:
-    """Return the same keys and values in memory that has room for one token more."""
+def preallocated(cache: list[dict[str, Tensor]]) -> list[dict[str, Tensor]]:
+    """Return the same keys and values in tensors that have a place for one more token."""
     found = []
     for block in cache:
         users, heads, context, size = block["k"].shape
-        room = {name: proflab.zeros(users, heads, context + 1, size) for name in "kv"}
+        places = {name: proflab.zeros(users, heads, context + 1, size) for name in "kv"}
         for name in "kv":
-            room[name][:, :, :context] = block[name]
-        found.append(room)
+            places[name][:, :, :context] = block[name]
+        found.append(places)
     return found
 
 
@@ -95,17 +95,17 @@ def by_cat(model: models.GPT2, tokens: Tensor, cache: list[dict[str, Tensor]]) -
     return model(tokens, [dict(block) for block in cache])
 
 
-def in_room(model: models.GPT2, tokens: Tensor, room: list[dict[str, Tensor]]) -> Tensor:
-    """Return the same logits, to the last bit; the new keys and values go where room was kept."""
-    past = room[0]["k"].shape[2] - 1
+def in_place(model: models.GPT2, tokens: Tensor, cache: list[dict[str, Tensor]]) -> Tensor:
+    """Return the same logits, to the last bit; the new keys and values are written in place."""
+    past = cache[0]["k"].shape[2] - 1
     x = model.wte(tokens) + model.wpe(proflab.arange(past, past + 1))
-    for block, kept in zip(model.blocks, room, strict=True):
+    for block, stored in zip(model.blocks, cache, strict=True):
         users, size = tokens.shape[0], block.attn.head_dim
         parts = block.attn.qkv(block.ln1(x)).chunk(3, -1)
         queries, *new = (part.view(users, 1, -1, size).transpose(1, 2) for part in parts)
-        kept["k"][:, :, past:], kept["v"][:, :, past:] = new
-        scores = queries @ kept["k"].transpose(-2, -1) * (1 / math.sqrt(size))
-        mixed = (scores.softmax(-1) @ kept["v"]).transpose(1, 2).reshape(users, 1, -1)
+        stored["k"][:, :, past:], stored["v"][:, :, past:] = new
+        scores = queries @ stored["k"].transpose(-2, -1) * (1 / math.sqrt(size))
+        mixed = (scores.softmax(-1) @ stored["v"]).transpose(1, 2).reshape(users, 1, -1)
         x = x + block.attn.proj(mixed)
         x = x + block.mlp(block.ln2(x))
     return model.lm_head(model.ln_f(x))

@@ -1,80 +1,6 @@
 """Lesson 12: right solutions in unusual style, which must keep every point."""
 
 ALTERNATES = {
-    "kv_bytes": {
-        "a layer at a time": """
-            if tokens < 0 or bits < 1:
-                raise ValueError("range")
-            heads = config["num_attention_heads"]
-            few = config.get("num_key_value_heads") or heads
-            width = config.get("head_dim") or config.get("hidden_size", 0) // heads
-            total = 0
-            for layer in range(config["num_hidden_layers"]):
-                seen = tokens
-                kinds = config.get("layer_types")
-                if kinds and kinds[layer].startswith("sliding"):
-                    seen = sorted((tokens, config["sliding_window"]))[0]
-                if config.get("kv_lora_rank") is None:
-                    total += seen * few * width + few * seen * width
-                else:
-                    total += seen * (config["qk_rope_head_dim"] + config["kv_lora_rank"])
-            return (total * bits + 7) // 8
-        """,
-        "numpy": """
-            if min(tokens, bits - 1) < 0:
-                raise ValueError("range")
-            full = np.full(config["num_hidden_layers"], tokens, dtype=np.int64)
-            if "layer_types" in config:
-                slides = np.array(config["layer_types"]) == "sliding_attention"
-                full[slides] = np.minimum(full[slides], config["sliding_window"])
-            each = 0
-            if "kv_lora_rank" in config:
-                each = config["kv_lora_rank"] + config["qk_rope_head_dim"]
-            else:
-                heads = config["num_attention_heads"]
-                width = config.get("head_dim", config.get("hidden_size", 0) // heads)
-                each = 2 * width * config.get("num_key_value_heads", heads)
-            return np.int64(-(-(full.sum() * each * bits) // 8))
-        """,
-        "a token at a time": """
-            if tokens < 0 or bits <= 0:
-                raise ValueError("range")
-            layers = config["num_hidden_layers"]
-            kinds = config.get("layer_types", ["full_attention"] * layers)
-            window = config.get("sliding_window", tokens)
-            kept = [tokens if kind == "full_attention" else min(window, tokens) for kind in kinds]
-            match config:
-                case {"kv_lora_rank": rank, "qk_rope_head_dim": rotary}:
-                    numbers = rank + rotary
-                case {"num_attention_heads": heads}:
-                    width = config.get("head_dim", config.get("hidden_size", 0) // heads)
-                    numbers = width * config.get("num_key_value_heads", heads) * 2
-            whole, rest = divmod(math.fsum(kept).__int__() * numbers * bits, 8)
-            return whole + bool(rest)
-        """,
-    },
-    "generation_flops": {
-        "sums in closed form": """
-            if not all(n >= 1 for n in (layers, d, vocab, prompt, new)):
-                raise ValueError("sizes")
-            lengths = [prompt + n for n in range(new)]
-            tokens = [prompt] + [1] * (new - 1) if cached else lengths
-            looked = sum(n * t for n, t in zip(tokens, lengths))
-            return layers * (24 * d**2 * sum(tokens) + 4 * d * looked) + 2 * d * vocab * new
-        """,
-        "by recursion": """
-            if min((layers, d, vocab, prompt, new)) <= 0:
-                raise ValueError("sizes")
-
-            def work(n, t):
-                return layers * 4 * n * d * (6 * d + t) + 2 * d * vocab
-
-            def rest(t, left):
-                return work(1 if cached else t, t) + rest(t + 1, left - 1) if left else 0
-
-            return work(prompt, prompt) + rest(prompt + 1, new - 1)
-        """,
-    },
     "pass_ms": {
         "through predict_ms": """
             from built import predict_ms
@@ -132,7 +58,8 @@ ALTERNATES = {
     "batch_limits": {
         "from pass_ms": """
             weights = model["weights"] * model["bits"] / 8
-            if context < 1 or memory <= weights:
+            held = model["held_bytes"] if "held_bytes" in model else weights
+            if context < 1 or memory <= held:
                 raise ValueError("memory")
             free = dict(model, kv_bytes=0, pair_flops=0)
             read_ms = 1000 * weights / hardware.bandwidth
@@ -140,10 +67,10 @@ ALTERNATES = {
             per_user_ms = pass_ms(free, [(0, many)], hardware) / many
             users = 0
             text = context * model["kv_bytes"]
-            users = int((memory - weights) / text)
-            while weights + (users + 1) * text <= memory:
+            users = int((memory - held) / text)
+            while held + (users + 1) * text <= memory:
                 users += 1
-            while weights + users * text > memory:
+            while held + users * text > memory:
                 users -= 1
             return {"memory": users, "compute": read_ms / per_user_ms, "cache": weights / text}
         """,
@@ -152,7 +79,7 @@ ALTERNATES = {
                 raise ValueError("range")
             active, stored = model.get("active") or model["weights"], model["weights"]
             ridge = hardware.peak_flops / hardware.bandwidth
-            left = memory - stored * model["bits"] / 8
+            left = memory - model.get("held_bytes", stored * model["bits"] / 8)
             if left <= 0:
                 raise ValueError("no memory")
             return dict(
@@ -165,7 +92,7 @@ ALTERNATES = {
     "simulate_serving": {
         "a heap of events": """
             import heapq
-            if not requests or slots < 1 or (chunk is not None and chunk < 1):
+            if slots < 1 or (chunk is not None and chunk < 1):
                 raise ValueError("nothing")
             if any(a < 0 or min(p, n) < 1 for a, p, n in requests):
                 raise ValueError("requests")
@@ -212,7 +139,7 @@ ALTERNATES = {
             ]
         """,
         "a generator for each request": """
-            if len(requests) == 0 or slots <= 0 or chunk == 0 or (chunk or 1) < 0:
+            if slots <= 0 or chunk == 0 or (chunk or 1) < 0:
                 raise ValueError("nothing")
             for a, p, n in requests:
                 if a < 0 or p <= 0 or n <= 0:
@@ -268,84 +195,20 @@ ALTERNATES = {
             return rows
         """,
     },
-    "shared_pages": {
-        "a trie": """
-            if not sequences or page < 1 or not all(len(text) for text in sequences):
-                raise ValueError("nothing")
-            root, shared, alone, tokens = {}, 0, 0, 0
-            places = 0
-            for text in sequences:
-                node = root
-                for start in range(0, len(text), page):
-                    part = tuple(text[start : start + page])
-                    alone += 1
-                    if len(part) < page:
-                        shared += 1
-                        places += page - len(part)
-                        break
-                    if part not in node:
-                        node[part] = {}
-                        shared += 1
-                    node = node[part]
-            return {"alone": alone, "shared": shared, "empty": places}
-        """,
-        "pairs are compared": """
-            if len(sequences) < 1 or page <= 0 or min(len(s) for s in sequences) == 0:
-                raise ValueError("nothing")
-            texts = [list(s) for s in sequences]
-            alone = sum((len(s) + page - 1) // page for s in texts)
-            saved = 0
-            for n, text in enumerate(texts):
-                most = 0
-                for other in texts[:n]:
-                    same = 0
-                    for a, b in zip(text, other):
-                        if a != b:
-                            break
-                        same += 1
-                    most = max(most, same // page)
-                saved += most
-            empty = sum((page - len(s) % page) % page for s in texts)
-            return {"empty": empty, "alone": alone, "shared": alone - saved}
-        """,
-    },
-    "prefix_hits": {
-        "an ordered dict": """
-            from collections import OrderedDict
-            if not requests or page < 1 or capacity < 1 or not all(requests):
-                raise ValueError("nothing")
-            cache, hits = OrderedDict(), []
-            for text in requests:
-                pages = [tuple(text[: (n + 1) * page]) for n in range(len(text) // page)]
-                found = next((n for n, key in enumerate(pages) if key not in cache), len(pages))
-                hits.append(found * page)
-                for key in pages[::-1]:
-                    cache[key] = True
-                    cache.move_to_end(key)
-                while len(cache) > capacity:
-                    cache.popitem(last=False)
-            return hits
-        """,
-        "the time of last use": """
-            if len(requests) == 0 or min(page, capacity) < 1:
-                raise ValueError("nothing")
-            if min(map(len, requests)) == 0:
-                raise ValueError("empty")
-            used, clock, hits = {}, 0, []
-            for text in requests:
-                count, found = len(text) // page, 0
-                while found < count and repr(text[: page * (found + 1)]) in used:
-                    found += 1
-                hits.append(page * found)
-                for n in range(count, 0, -1):
-                    clock += 1
-                    used[repr(text[: page * n])] = clock
-                newest = sorted(used, key=used.get)[-capacity:]
-                used = {key: used[key] for key in newest}
-            return hits
-        """,
-    },
     "best_draft": {
+        "the largest rate": """
+            if not (0 <= accept <= 1 and draft_ms >= 0 and most >= 1):
+                raise ValueError("range")
+
+            def tokens(k):
+                return float(sum(accept**i for i in range(k + 1)))
+
+            def rate(k):
+                return tokens(k) / (k * draft_ms + verify_ms(k + 1))
+
+            k = max(range(most + 1), key=rate)
+            return {"k": k, "tokens": tokens(k), "speedup": rate(k) * verify_ms(1)}
+        """,
         "numpy": """
             if not (0 <= accept <= 1) or draft_ms < 0 or most < 1:
                 raise ValueError("range")

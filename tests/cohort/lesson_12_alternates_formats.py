@@ -130,7 +130,7 @@ ALTERNATES = {
         "by halving": """
             if deadline_ms <= 0 or dollars_per_hour <= 0 or watts <= 0 or context < 1:
                 raise ValueError("range")
-            weights = model["weights"] * model["bits"] / 8
+            weights = model.get("held_bytes", model["weights"] * model["bits"] / 8)
             if memory <= weights:
                 return None
 

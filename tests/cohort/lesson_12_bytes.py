@@ -5,6 +5,9 @@ from cohort.edits import edited
 KV_BYTES = """
 if tokens < 0 or bits <= 0:
     raise ValueError("tokens and bits")
+if config.get("text_config") is not None:
+    config = config["text_config"]
+config = {key: value for key, value in config.items() if value is not None}
 layers, heads = config["num_hidden_layers"], config["num_attention_heads"]
 if "kv_lora_rank" in config:
     numbers = config["kv_lora_rank"] + config["qk_rope_head_dim"]
@@ -14,6 +17,10 @@ else:
 kept = layers * tokens
 if "layer_types" in config:
     window = config.get("sliding_window")
+    if set(config["layer_types"]) - {"full_attention", "sliding_attention"}:
+        raise ValueError("a kind of layer that is not known")
+    if len(config["layer_types"]) != layers:
+        raise ValueError("kinds of layers")
     slides = [kind == "sliding_attention" for kind in config["layer_types"]]
     kept = sum(min(tokens, window) if slide else tokens for slide in slides)
 return math.ceil(kept * numbers * bits / 8)
@@ -54,14 +61,14 @@ _ADD = "full.add(tuple(text[:end]))"
 _OWN = "own += len(text) % page > 0"
 
 PREFIX_HITS = """
-if not requests or min(map(len, requests)) < 1 or page < 1 or capacity < 1:
-    raise ValueError("requests")
+if page < 1 or capacity < 1:
+    raise ValueError("page and capacity")
 kept, found = [], []
 for text in requests:
     keys = [tuple(text[:end]) for end in range(page, len(text) + 1, page)]
     hits = 0
     for key in keys:
-        if key not in kept:
+        if key not in kept or len(key) == len(text):
             break
         hits += page
     for key in reversed(keys):
@@ -139,6 +146,48 @@ MUTANTS = {
             "a token is always there": ("if tokens < 0", "if tokens < 1"),
             "any length": ("if tokens < 0 or bits <= 0", "if bits <= 0"),
             "nothing is checked": ("if tokens < 0 or bits <= 0", "if False"),
+            "null is a value": ("items() if value is not None", "items()"),
+            "other kinds of layers store all tokens": (
+                'if set(config["layer_types"]) - {"full_attention", "sliding_attention"}:',
+                "if False:",
+            ),
+            "the kinds that are there count": (
+                'if len(config["layer_types"]) != layers:',
+                "if False:",
+            ),
+            "a text_config is not known": (
+                'if config.get("text_config") is not None:',
+                "if False:",
+            ),
+            "the keys outside of text_config come first": (
+                'config = config["text_config"]',
+                'config = config["text_config"] | config',
+            ),
+            "latent layers never forget": (
+                "slides = [kind ==",
+                'slides = ["kv_lora_rank" not in config and kind ==',
+            ),
+            "a latent vector for each KV head": (
+                _LATENT,
+                f"{_LATENT}\n    numbers *= config.get('num_key_value_heads', 1)",
+            ),
+            "no text is longer than 131,072 tokens": (
+                "kept = layers * tokens",
+                "tokens = min(tokens, 131_072)\nkept = layers * tokens",
+            ),
+            "keys and values rounded up apart": (
+                _END,
+                "return 2 * math.ceil(kept * numbers / 2 * bits / 8)",
+            ),
+            "each layer rounded up": (
+                _END,
+                "return layers * math.ceil(kept / layers * numbers * bits / 8)",
+            ),
+            "the configuration gets what it lacks": (
+                "config = {key:",
+                'config.setdefault("num_key_value_heads", config["num_attention_heads"])\n'
+                "config = {key:",
+            ),
         },
     ),
     "generation_flops": edited(
@@ -256,6 +305,22 @@ MUTANTS = {
                 "empty = alone * page - shared * page",
             ),
             "used places": ("-len(text) % page", "len(text) % page"),
+            "tokens written one behind the other": (
+                _ADD,
+                'full.add("".join(map(str, text[:end])))',
+            ),
+            "a beginning as a set": (_ADD, "full.add((end, frozenset(text[:end])))"),
+            "the sum of hashes": (_ADD, "full.add((end, sum(map(hash, text[:end]))))"),
+            "pages as sets": (
+                _ADD,
+                "full.add(tuple(frozenset(text[n : n + page]) for n in range(0, end, page)))",
+            ),
+            "a last page that begins another text's page": (
+                _OWN,
+                "own += len(text) % page > 0 and not any(\n"
+                "        other != text and other[: len(text)] == text for other in sequences\n"
+                "    )",
+            ),
             "no texts need no pages": (
                 "not sequences or min(map(len, sequences)) < 1 or page < 1",
                 "page < 1",
@@ -297,6 +362,13 @@ MUTANTS = {
                 "hits = 0\n    kept += [key for key in keys if key not in kept]\n",
             ),
             "a cache of nothing": ("page < 1 or capacity < 1", "page < 1"),
+            "the last token is found, too": (" or len(key) == len(text)", ""),
+            "a whole text is found but for a token": (
+                "found.append(hits)",
+                "found.append(hits if hits < len(text) else len(text) - 1)",
+                " or len(key) == len(text)",
+                "",
+            ),
         },
     ),
 }

@@ -91,6 +91,35 @@ MUTANTS = {
             ),
             "no draft yields no token": (_START, _START.replace('"tokens": 1.0', '"tokens": 0.0')),
             "any probability": ("not 0 <= accept <= 1 or ", ""),
+            "stops where one more draft is slower": (
+                _START,
+                f"before = 0.0\n{_START}",
+                'if speedup > best["speedup"]:',
+                "if speedup < before:\n        break\n    before = speedup\n"
+                '    if speedup > best["speedup"]:',
+            ),
+            "stops after five that are no better": (
+                _START,
+                f"worse = 0\n{_START}",
+                'if speedup > best["speedup"]:',
+                'worse = 0 if speedup > best["speedup"] else worse + 1\n'
+                '    if worse == 5:\n        break\n    if speedup > best["speedup"]:',
+            ),
+            "at most 8 drafts": ("range(1, most + 1)", "range(1, min(most, 8) + 1)"),
+            "at most 64 drafts": ("range(1, most + 1)", "range(1, min(most, 64) + 1)"),
+            "at most 100 drafts": ("range(1, most + 1)", "range(1, min(most, 100) + 1)"),
+            "only powers of two": (
+                "for k in range(1, most + 1):",
+                "for k in [2**n for n in range(most) if 2**n <= most]:",
+            ),
+            "a check by a line through two": (
+                "verify_ms(k + 1))",
+                "verify_ms(1) + k * (verify_ms(2) - verify_ms(1)))",
+            ),
+            "a hundredth is no gain": (
+                'speedup > best["speedup"]',
+                'speedup > 1.01 * best["speedup"]',
+            ),
         },
     ),
     "draft_acceptance": edited(

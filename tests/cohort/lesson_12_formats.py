@@ -86,6 +86,14 @@ MUTANTS = {
                 "math.copysign(numbers[code], value)",
                 "numbers[code] if value > 0 else 0.0",
             ),
+            "rounded to float16 first": (
+                _NEAREST,
+                f"value = float(np.float16(value))\n    {_NEAREST}",
+            ),
+            "a mantissa has a bit at least": (
+                "numbers, bias = [],",
+                "mantissa_bits = max(1, mantissa_bits)\nnumbers, bias = [],",
+            ),
             "reserved codes are used": (" - reserved", ""),
             "one code too many is reserved": (" - reserved", " - reserved - 1"),
             "small numbers are zero": (_ZERO, "numbers.append(0.0)"),
@@ -141,6 +149,12 @@ MUTANTS = {
     "block_scaled": edited(
         BLOCK_SCALED,
         {
+            "the floor of a rounded log2": (
+                _DOWN,
+                "scale = 2.0 ** (math.floor(math.log2(a)) - math.floor(math.log2(most)))",
+            ),
+            "the largest number is the code of NaN": ("448.0 if", "480.0 if"),
+            "the largest number is a power of two": ("448.0 if", "256.0 if"),
             "always rounded up": ("elif round_up:", "elif True:"),
             "never rounded up": ("elif round_up:", "elif False:"),
             "rounded up where it is a power of two already": (

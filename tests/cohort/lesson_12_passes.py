@@ -1,4 +1,4 @@
-"""Lesson 12: what students get wrong about a pass, its limits, its price, and a day's books."""
+"""Lesson 12: what students get wrong about a pass and its limits."""
 
 from cohort.edits import edited
 
@@ -29,70 +29,20 @@ BATCH_LIMITS = """
 if context < 1 or memory < 1:
     raise ValueError("context and memory")
 weights = model["weights"] * model["bits"] / 8
+held = model.get("held_bytes", weights)
 text = model["kv_bytes"] * context
-if memory <= weights:
+if memory <= held:
     raise ValueError("the weights leave no memory")
 reading = weights / hardware.bandwidth
 computing = 2 * model.get("active", model["weights"]) / hardware.peak_flops
 return {
     "compute": reading / computing,
     "cache": weights / text,
-    "memory": int((memory - weights) // text),
+    "memory": int((memory - held) // text),
 }
 """
 _READING = "reading = weights / hardware.bandwidth"
-_MEMORY = "int((memory - weights) // text)"
-
-CHEAPEST_BATCH = """
-if context < 1 or min(deadline_ms, dollars_per_hour, watts) <= 0:
-    raise ValueError("arguments")
-try:
-    most = batch_limits(model, context, hardware, memory)["memory"]
-except ValueError:
-    return None
-step = lambda users: pass_ms(model, [(context - 1, 1)] * users, hardware)
-users = 0
-while users < most and step(users + 1) <= deadline_ms:
-    users += 1
-if users == 0:
-    return None
-ms = step(users)
-speed = 1000 * users / ms
-return {
-    "users": users,
-    "step_ms": ms,
-    "tokens_per_second": speed,
-    "dollars_per_million": dollars_per_hour / 3600 / speed * 1e6,
-    "joules_per_token": watts / speed,
-}
-"""
-_TRY = """try:
-    most = batch_limits(model, context, hardware, memory)["memory"]
-except ValueError:
-    return None
-"""
-_MOST = 'most = batch_limits(model, context, hardware, memory)["memory"]\n'
-
-REFLECT_SERVICE = """
-if min(day["input_rate"], day["output_rate"], day["nodes"]) <= 0:
-    raise ValueError("rates and nodes")
-hits, misses = day["hit_tokens"], day["input_tokens"] - day["hit_tokens"]
-outputs = day["output_tokens"]
-node_hour = day["gpus_per_node"] * day["dollars_per_gpu_hour"]
-cost = 24 * day["nodes"] * node_hour
-income = hits * day["hit_price"] + misses * day["miss_price"] + outputs * day["output_price"]
-income /= 1e6
-reading = day["input_tokens"] / day["input_rate"] / 86400
-writing = outputs / day["output_rate"] / 86400
-return {
-    "cost": cost,
-    "income": income,
-    "margin": income / cost - 1,
-    "nodes_needed": reading + writing,
-    "output_cost_per_million": node_hour / 3600 / day["output_rate"] * 1e6,
-}
-"""
-_OUTPUT_COST = 'node_hour / 3600 / day["output_rate"] * 1e6'
+_MEMORY = "int((memory - held) // text)"
 
 MUTANTS = {
     "pass_ms": edited(
@@ -228,10 +178,10 @@ MUTANTS = {
                 '"cache": model["weights"] / text',
             ),
             "memory without weights": (_MEMORY, "int(memory // text)"),
-            "memory rounded up": (_MEMORY, "math.ceil((memory - weights) / text)"),
-            "memory to the nearest": (_MEMORY, "round((memory - weights) / text)"),
-            "memory is never filled": (_MEMORY, "math.ceil((memory - weights) / text) - 1"),
-            "memory is a float": (_MEMORY, "(memory - weights) / text"),
+            "memory rounded up": (_MEMORY, "math.ceil((memory - held) / text)"),
+            "memory to the nearest": (_MEMORY, "round((memory - held) / text)"),
+            "memory is never filled": (_MEMORY, "math.ceil((memory - held) / text) - 1"),
+            "memory is a float": (_MEMORY, "(memory - held) / text"),
             "memory in tokens": (_MEMORY, 'int((memory - weights) // model["kv_bytes"])'),
             "weights for each user": (_MEMORY, "int(memory // (weights + text))"),
             "the newest token has no place": (
@@ -240,117 +190,32 @@ MUTANTS = {
             ),
             "no memory is room for nobody": (
                 'raise ValueError("the weights leave no memory")',
-                "memory = weights",
+                "memory = held",
             ),
-            "below nothing": ("if memory <= weights:", "if False:"),
-        },
-    ),
-    "cheapest_batch": edited(
-        CHEAPEST_BATCH,
-        {
-            "a token too many": ("(context - 1, 1)", "(context, 1)"),
-            "no token is new": ("(context - 1, 1)", "(context - 2, 1)"),
-            "price of one user": ("speed * 1e6", "speed * users * 1e6"),
-            "for a thousand tokens": ("* 1e6", "* 1e3"),
-            "for a token": (" * 1e6", ""),
-            "milliseconds for seconds": ("speed = 1000 * users / ms", "speed = users / ms"),
-            "an hour has 60 seconds": ("/ 3600", "/ 60"),
-            "memory does not matter": (_TRY, "most = 10**6\n"),
-            "the deadline does not matter": (
-                "while users < most and step(users + 1) <= deadline_ms:\n    users += 1",
-                "users = most",
+            "below nothing": ("if memory <= held:", "if False:"),
+            "what a pass reads is all that is held": (
+                'held = model.get("held_bytes", weights)',
+                "held = weights",
             ),
-            "one user too many": (
-                "ms = step(users)",
-                "users += 1\nms = step(users)",
+            "all that is held is read": (
+                'held = model.get("held_bytes", weights)',
+                'held = weights = model.get("held_bytes", weights)',
             ),
-            "one user too few": (
-                "while users < most and step(users + 1) <= deadline_ms:",
-                "while users + 1 < most and step(users + 2) <= deadline_ms:",
+            "whole bytes a weight": ('model["bits"] / 8', 'round(model["bits"] / 8)'),
+            "whole bits a weight": ('model["bits"] / 8', 'int(model["bits"]) / 8'),
+            "whole bytes a token": (
+                'text = model["kv_bytes"] * context',
+                'text = round(model["kv_bytes"]) * context',
             ),
-            "the deadline for the time": ("ms = step(users)", "ms = deadline_ms"),
-            "speed of one user": ("1000 * users / ms", "1000 / ms"),
-            "joules of one user": ("watts / speed", "watts / speed * users"),
-            "joules of a step": ("watts / speed", "watts * ms / 1000"),
-            "kilowatts": ("watts / speed", "watts / speed / 1000"),
-            "nobody is served for nothing": (
-                "if users == 0:\n    return None",
-                "if users == 0:\n    return dict.fromkeys("
-                '("users", "step_ms", "tokens_per_second", "dollars_per_million", '
-                '"joules_per_token"), 0)',
+            "at most 10,000 users": (_MEMORY, f"min(10_000, {_MEMORY})"),
+            "one user in any case": (_MEMORY, f"max(1, {_MEMORY})"),
+            "less than one text is an error": (
+                "if memory <= held:",
+                "if memory < held + text:",
             ),
-            "no memory is an error": (_TRY, _MOST),
-            "nobody in time is an error": (
-                "if users == 0:\n    return None",
-                'if users == 0:\n    raise ValueError("nobody")',
-            ),
-            "one user in any case": ("users = 0\nwhile", "users = 1\nwhile"),
-            "the largest power of two": (
-                "while users < most and step(users + 1) <= deadline_ms:\n    users += 1",
-                "users = 1 if most and step(1) <= deadline_ms else 0\n"
-                "while users and 2 * users <= most and step(2 * users) <= deadline_ms:\n"
-                "    users *= 2",
-            ),
-            "the weights are what is limited by": (
-                "pass_ms(model, [(context - 1, 1)] * users, hardware)",
-                "pass_ms(model, [(0, 1)] * users, hardware)",
-            ),
-            "any price": ("min(deadline_ms, dollars_per_hour, watts) <= 0", "deadline_ms <= 0"),
-        },
-    ),
-    "reflect_service": edited(
-        REFLECT_SERVICE,
-        {
-            "hits at the full price": ('hits * day["hit_price"]', 'hits * day["miss_price"]'),
-            "hits cost nothing": ('hits * day["hit_price"] + ', ""),
-            "hits are paid twice": (
-                'misses * day["miss_price"]',
-                'day["input_tokens"] * day["miss_price"]',
-            ),
-            "all input at the price of hits": (
-                'misses * day["miss_price"]',
-                'misses * day["hit_price"]',
-            ),
-            "hits and misses change places": (
-                'hits * day["hit_price"] + misses * day["miss_price"]',
-                'hits * day["miss_price"] + misses * day["hit_price"]',
-            ),
-            "input alone is paid": (' + outputs * day["output_price"]', ""),
-            "output alone is paid": (
-                'hits * day["hit_price"] + misses * day["miss_price"] + ',
-                "",
-            ),
-            "income of thousands": ("income /= 1e6", "income /= 1e3"),
-            "an hour's cost": ("cost = 24 * ", "cost = "),
-            "cost of one GPU a node": ('day["gpus_per_node"] * day["dollars', 'day["dollars'),
-            "margin of the income": ("income / cost - 1", "1 - cost / income"),
-            "income over cost": ("income / cost - 1", "income / cost"),
-            "margin in percent": ("income / cost - 1", "100 * (income / cost - 1)"),
-            "profit": ("income / cost - 1", "income - cost"),
-            "nodes for output alone": ("reading + writing", "writing"),
-            "nodes for input alone": ("reading + writing", "reading"),
-            "hits are not read": (
-                'day["input_tokens"] / day["input_rate"]',
-                'misses / day["input_rate"]',
-            ),
-            "the nodes that are there": ("reading + writing", 'day["nodes"]'),
-            "whole nodes": ("reading + writing", "math.ceil(reading + writing)"),
-            "rates of a GPU": (
-                "reading + writing",
-                '(reading + writing) / day["gpus_per_node"]',
-            ),
-            "all nodes are charged to the output": (_OUTPUT_COST, "cost / outputs * 1e6"),
-            "output cost by what is needed of the nodes": (
-                _OUTPUT_COST,
-                "cost * writing / (reading + writing) / outputs * 1e6 * 1.01",
-            ),
-            "output cost of a GPU": (
-                _OUTPUT_COST,
-                _OUTPUT_COST.replace("node_hour", 'day["dollars_per_gpu_hour"]'),
-            ),
-            "output cost at the rate of input": (
-                _OUTPUT_COST,
-                _OUTPUT_COST.replace("output_rate", "input_rate"),
+            "the model is changed": (
+                "reading = weights",
+                'model.setdefault("active", model["weights"])\nreading = weights',
             ),
         },
     ),

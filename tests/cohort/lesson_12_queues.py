@@ -3,7 +3,7 @@
 from cohort.edits import edited
 
 SIMULATE_SERVING = """
-if not requests or slots < 1 or (chunk is not None and chunk < 1):
+if slots < 1 or (chunk is not None and chunk < 1):
     raise ValueError("requests, slots or chunk")
 if any(arrival < 0 or prompt < 1 or new < 1 for arrival, prompt, new in requests):
     raise ValueError("requests")
@@ -149,6 +149,14 @@ MUTANTS = {
             "one at a time": ("len(running) < slots", "len(running) < 1"),
             "no end of slots": ("len(running) < slots and ", ""),
             "always continuous": ("if continuous or not running:", "if True:"),
+            "a static batch admits while its prompts are read": (
+                "if continuous or not running:",
+                "if continuous or not any(len(times[i]) > 1 for i in running):",
+            ),
+            "a static batch admits until its first token": (
+                "if continuous or not running:",
+                "if continuous or not any(times[i] for i in running):",
+            ),
             "never continuous": ("if continuous or not running:", "if not running:"),
             "ended texts are computed on where the batch is static": (
                 "    left = chunk\n",
@@ -207,10 +215,6 @@ MUTANTS = {
             "one without a part of the chunk is in the step": (
                 "        if part:\n",
                 "        if True:\n",
-            ),
-            "no requests wait for nothing": (
-                "if not requests or slots < 1",
-                "if slots < 1",
             ),
             "totals, not a row for each: raises": (
                 "return found",

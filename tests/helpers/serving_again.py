@@ -17,9 +17,11 @@ GPT2_XL = {
 }  # fmt: skip
 LLAMA_8B = {
     "weights": 7_504_924_672, "bits": 16, "kv_bytes": 131_072, "pair_flops": 4 * 32 * 32 * 128,
+    "held_bytes": 2 * (7_504_924_672 + 128_256 * 4096),
 }  # fmt: skip
 LLAMA_70B = {
     "weights": 69_503_033_344, "bits": 16, "kv_bytes": 327_680, "pair_flops": 4 * 80 * 64 * 128,
+    "held_bytes": 2 * (69_503_033_344 + 128_256 * 8192),
 }  # fmt: skip
 DEEPSEEK_V3 = {
     "weights": 670_099_725_312, "active": 36_625_603_584, "bits": 8, "kv_bytes": 70_272,
@@ -29,9 +31,11 @@ DEEPSEEK_V3 = {
 
 def kv_bytes(config, tokens, bits=16):
     """Return the bytes of a text's keys and values, added up layer by layer and head by head."""
+    config = config.get("text_config") or config
     heads, total = config["num_attention_heads"], 0
     for layer in range(config["num_hidden_layers"]):
-        kind = config["layer_types"][layer] if "layer_types" in config else "full_attention"
+        kinds = config.get("layer_types")
+        kind = kinds[layer] if kinds else "full_attention"
         first = 0
         if kind == "sliding_attention":
             first = max(0, tokens - config["sliding_window"])
@@ -39,7 +43,7 @@ def kv_bytes(config, tokens, bits=16):
         if config.get("kv_lora_rank"):
             each = config["kv_lora_rank"] + config["qk_rope_head_dim"]
         else:
-            for _ in range(config.get("num_key_value_heads", heads)):
+            for _ in range(config.get("num_key_value_heads") or heads):
                 each += 2 * (config.get("head_dim") or config["hidden_size"] // heads)
         total += len(range(first, tokens)) * each
     return math.ceil(Fraction(total * bits, 8))
@@ -72,7 +76,7 @@ def pass_ms(model, sequences, hardware, overhead_ms=0.0):
             new_tokens += 1
     parts = [
         (2 * model.get("active", model["weights"]) * new_tokens,
-         Fraction(model["weights"] * model["bits"], 8)),
+         Fraction(model["weights"]) * Fraction(model["bits"]) / 8),
         (model["pair_flops"] * pairs, model["kv_bytes"] * kept),
     ]  # fmt: skip
     seconds = 0
@@ -85,16 +89,29 @@ def pass_ms(model, sequences, hardware, overhead_ms=0.0):
     return float(1000 * seconds) + overhead_ms
 
 
+def bound_ms(model, sequences, hardware):
+    """Return the ms of all FLOPs or of all bytes, added up token by token."""
+    flops = bytes_moved = 0
+    for cached, new in sequences:
+        for token in range(new):
+            flops += 2 * model.get("active", model["weights"])
+            flops += model["pair_flops"] * (cached + token + 1)
+        bytes_moved += model["kv_bytes"] * (cached + new)
+    bytes_moved += Fraction(model["weights"]) * Fraction(model["bits"]) / 8
+    computing = Fraction(flops) / Fraction(hardware.peak_flops)
+    return 1000 * float(max(computing, bytes_moved / Fraction(hardware.bandwidth)))
+
+
 def batch_limits(model, context, hardware, memory):
     """Return the three limits: two from passes that lack a part each, one by counting users up."""
-    weights = Fraction(model["weights"] * model["bits"], 8)
+    weights = Fraction(model["weights"]) * Fraction(model["bits"]) / 8
     silent = dict(model, kv_bytes=0, pair_flops=0)
     computes = SimpleNamespace(peak_flops=hardware.peak_flops, bandwidth=1e300)
     reads = SimpleNamespace(peak_flops=1e300, bandwidth=hardware.bandwidth)
     flops_ms, read_ms = (pass_ms(silent, [(0, 1)], each) for each in (computes, reads))
     bare = dict(model, weights=0, active=0, pair_flops=0)
     cache_ms = pass_ms(bare, [(context - 1, 1)], reads)
-    users, left = 0, memory - weights
+    users, left = 0, memory - model.get("held_bytes", weights)
     text = context * model["kv_bytes"]
     step = 1 << 40
     while step:
@@ -174,7 +191,10 @@ def prefix_hits(requests, page, capacity):
     for text in requests:
         pages = [repr(list(text[:end])) for end in range(page, len(text) + 1, page)]
         missing = [at for at, key in enumerate(pages) if key not in kept]
-        hits.append(page * (missing[0] if missing else len(pages)))
+        found = missing[0] if missing else len(pages)
+        while found and page * found > len(text) - 1:  # the last token is read
+            found -= 1
+        hits.append(page * found)
         kept = (pages + [key for key in kept if key not in pages])[:capacity]
     return hits
 
@@ -272,9 +292,9 @@ def block_scaled(values, block, format, round_up=False):
 
 def cheapest_batch(model, context, hardware, memory, deadline_ms, dollars_per_hour, watts):
     """Return the largest batch in time, users added one by one until one too many."""
-    users, weights = 0, Fraction(model["weights"] * model["bits"], 8)
-    ms = 0.0
-    while weights + (users + 1) * context * model["kv_bytes"] <= memory:
+    users, weights = 0, Fraction(model["weights"]) * Fraction(model["bits"]) / 8
+    held, ms = model.get("held_bytes", weights), 0.0
+    while held + (users + 1) * context * model["kv_bytes"] <= memory:
         longer = pass_ms(model, [(context - 1, 1)] * (users + 1), hardware)
         if longer > deadline_ms:
             break
