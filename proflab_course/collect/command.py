@@ -254,5 +254,5 @@ def _write_names(course: Course, students: list[Student]) -> None:
         for student in students:
             known = {"first_name": student.first, "last_name": student.last}
             known |= {"email": student.email, "lms_user_id": student.number}
-            filled = {key: harmless(value, is_text=True) for key, value in known.items() if value}
+            filled = {key: harmless(value) for key, value in known.items() if value}
             gradebook.update_or_create_student(student.id, **filled)

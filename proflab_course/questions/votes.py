@@ -73,14 +73,13 @@ def _votes(path: Path, questions: Collection[str]) -> Iterator[Vote]:
         )
     for row in table.rows[1:]:
         for at, name in columns:
-            if at < len(row) and (guess := _cut(row[at])):
+            if at < len(row) and (guess := as_typed(row[at]).strip()[:_MOST_TEXT]):
                 yield Vote(name, guess)
 
 
 def _rows(path: Path, table: CsvTable, questions: Collection[str]) -> Iterator[Vote]:
-    for line, record in table.records():
-        cells = {name: cell.strip() for name, cell in record.items()}
-        question, guess = cells.get("question", ""), _cut(cells.get("guess", ""))
+    for line, cells in table.records():
+        question, guess = cells.get("question", ""), cells.get("guess", "")[:_MOST_TEXT]
         where = f"{path}, line {line}"
         if question.lower() == "question":  # several tables, one below the other
             continue
@@ -88,18 +87,13 @@ def _rows(path: Path, table: CsvTable, questions: Collection[str]) -> Iterator[V
             raise CourseError(f"{where}: there is no question {question[:_MOST_TEXT]!r}")
         count = _count(where, cells.get("count", "") or "1")
         if guess and count:
-            yield Vote(question, guess, count, _cut(cells.get(_ANSWER, "")))
+            yield Vote(question, guess, count, cells.get(_ANSWER, "")[:_MOST_TEXT])
 
 
 def _count(where: str, cell: str) -> int:
     if not re.fullmatch(r"\d{1,6}", cell, re.ASCII):
         raise CourseError(f"{where}: the count {cell[:_MOST_TEXT]!r} is no number of votes")
     return int(cell)
-
-
-def _cut(cell: str) -> str:
-    """Return a cell's text, not too long."""
-    return as_typed(cell)[:_MOST_TEXT]
 
 
 # ── votes by letter, in two rounds ───────────────────────────────────────────────────────────
@@ -157,8 +151,7 @@ def _letter_rows(
             f"{path}, line {table.lines[0]}: the column round is missing, and of {tables} tables "
             "it is not clear which has which round"
         )
-    for line, record in table.records():
-        cells = {name: as_typed(cell) for name, cell in record.items()}
+    for line, cells in table.records():
         where = f"{path}, line {line}"
         if cells.get("question", "").lower() == "question":  # tables one below the other
             continue

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from proflab_course.course.csv_table import as_typed, csv_text, harmless, read_csv
+from proflab_course.course.csv_table import csv_text, read_csv
 from proflab_course.course.exercises import exercise_of
 from proflab_course.course.files import replace_file
 from proflab_course.course.layout import Course, CourseError
@@ -63,8 +63,7 @@ def write_sheets(
         typed = _typed(path, requests)
         theirs = [r for r in requests if (r.to == name and not r.answers) or r.id in typed]
         rows = [[*_row(r, failed), typed.get(r.id, "")] for r in theirs]
-        cells = [[harmless(cell, is_text=True) for cell in row] for row in rows]
-        text = csv_text([COLUMNS, *cells])
+        text = csv_text([COLUMNS, *rows])
         replace_file(path, b"\xef\xbb\xbf" + text.encode("utf-8", "replace"))
         written[path] = len(rows)
     return written
@@ -92,11 +91,11 @@ def _answered(path: Path) -> Iterator[tuple[str, str, int]]:
     if not {"request", "answer"} <= set(table.header):
         raise CourseError(f"{path} lacks the columns request and answer")
     for line, cells in table.records():
-        answer = as_typed(readable(cells.get("answer", "")).replace("\x1b", ""))
+        answer = readable(cells.get("answer", "")).replace("\x1b", "")
         if len(answer) > _MOST_ANSWER:
             answer = f"{answer[:_MOST_ANSWER]} … (cut)"
         if answer:
-            yield cells.get("request", "").strip(), answer, line
+            yield cells.get("request", ""), answer, line
 
 
 def _typed(path: Path, requests: Collection[Request]) -> dict[str, str]:

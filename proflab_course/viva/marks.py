@@ -55,13 +55,13 @@ def read_marks(path: Path, known: Collection[str]) -> dict[str, Mark]:
         raise CourseError(f"{path} needs the columns student, q1, q2, … in its first line")
     found: dict[str, Mark] = {}
     for line, cells in table.records():
-        student = cells.get("student", "").strip()
+        student = cells.get("student", "")
         where = f"{path}, line {line}"
         if student not in known:
             raise CourseError(f"{where}: {student!r} is no student of this course")
         if student in found:
             raise CourseError(f"{where}: {student} is there twice; keep one of the lines")
-        marks = [cells.get(name, "").strip() for name in questions]
+        marks = [cells.get(name, "") for name in questions]
         if wrong := [mark for mark in marks if mark not in ("0", "1", "")]:
             raise CourseError(f"{where}: a mark is 0, 1 or empty, not {wrong[0]!r}")
         if any(marks):
@@ -79,7 +79,7 @@ def kept_marks(course: Course, lesson: str) -> dict[str, Mark]:
     path = kept_path(course, lesson)
     if not path.exists():
         return {}
-    names = {row[0].strip() for row in read_csv(path).rows[1:]}
+    names = {cells.get("student", "") for _, cells in read_csv(path).records()}
     return read_marks(path, names)
 
 

@@ -15,7 +15,7 @@ import zipfile
 from collections.abc import Iterable, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
-from proflab_course.course.csv_table import csv_text, harmless
+from proflab_course.course.csv_table import csv_text
 from proflab_course.viva.questions import LETTERS, Question
 from proflab_course.viva.sheet import Sheet
 
@@ -30,8 +30,7 @@ def as_csv(sheets: Iterable[Sheet]) -> str:
         for number, q in enumerate(sheet.questions, 1):
             stem = "\n".join(filter(None, (q.stem, q.text)))
             options = [*q.options, *[""] * (_OPTIONS - len(q.options))]
-            cells = [sheet.student, str(number), stem, *options]
-            rows.append([harmless(cell) for cell in cells])
+            rows.append([sheet.student, str(number), stem, *options])
     return csv_text(rows)
 
 
