@@ -186,6 +186,7 @@ def test_at_most_ten_names_in_a_sentence(graded, monkeypatch, tmp_path, capsys):
     [
         (CANVAS.replace("lost_metadata", "other"), [], "no line for lost_metadata"),
         (CANVAS.replace("01 Parameters", "Lesson one"), [], "no column for 01_parameters"),
+        (CANVAS, ["--column", "other lab"], "no column for other lab: choose one with --column ("),
         (CANVAS, ["--column", "er"], "several columns for er: choose one with --column"),
         ("a,b\n1,2\n", [], "is not a grade file of Canvas: it lacks Student and ID"),
     ],
