@@ -26,9 +26,10 @@ _NUMBER = r"[+-][\d., ]*(?:e[+-]?\d+)?"
 # Where a cell can begin, which numbers are no formula there, and what makes a formula text. Inside
 # a cell they are those after which a bracket closes that has not been opened, as in x[:, -1], and
 # the mark is not the apostrophe of keyboards, which may be the writer's own: ('+', '-').
-_PLACES = (("^", rf"{_NUMBER}\Z", "'"), (r"[,;\t|\r\n]", rf"{_NUMBER}[)\]}}]", "\u02bc"))
-_LIVE = [
-    (re.compile(rf"({start}{_SKIPPED})(?!{number})(?={mark}*{_FORMULA})"), rf"\1{mark}")
+_PLACES = (("^", rf"{_NUMBER}(?![\s\S])", "'"), (r"[,;\t|\r\n]", rf"{_NUMBER}[)\]}}]", "\u02bc"))
+# Patterns that a browser understands, too: the page for phones writes a table.
+LIVE = [
+    (rf"({start}{_SKIPPED})(?!{number})(?={mark}*{_FORMULA})", mark)
     for start, number, mark in _PLACES
 ]
 _MARKED = [
@@ -89,8 +90,8 @@ def harmless(text: str) -> str:
     >>> harmless("=HYPERLINK(0)"), harmless("-3.5")
     ("'=HYPERLINK(0)", '-3.5')
     """
-    for live, marked in _LIVE:
-        text = live.sub(marked, text)
+    for live, mark in LIVE:
+        text = re.sub(live, rf"\1{mark}", text)
     return text
 
 
@@ -107,8 +108,7 @@ def csv_text(rows: Iterable[Iterable[object]], line_end: str = "\r\n", delimiter
 
 
 def _written(cell: object) -> object:
-    is_own_text = isinstance(cell, str) and not isinstance(cell, Foreign)
-    return harmless(cell) if is_own_text else cell
+    return harmless(cell) if isinstance(cell, str) and not isinstance(cell, Foreign) else cell
 
 
 def as_typed(cell: str) -> str:

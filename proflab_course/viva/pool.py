@@ -86,6 +86,8 @@ def _option(q: Question, option: str) -> str:
 
 # ── QTI ──────────────────────────────────────────────────────────────────────────────────────
 
+# What no XML may hold, such as a control character of a student's own text.
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _QTI = "http://www.imsglobal.org/xsd/ims_qtiasiv1p2"
 _PACKAGE = "http://www.imsglobal.org/xsd/imsccv1p1/imscp_v1p1"
 _ITEM = """\
@@ -169,7 +171,7 @@ def as_qti(lesson: str, questions: Sequence[Question], kind: str = "viva") -> by
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as package:
         for name, text in files.items():
-            package.writestr(zipfile.ZipInfo(name), text.encode())
+            package.writestr(zipfile.ZipInfo(name), _NO_XML.sub("\ufffd", text).encode())
     return out.getvalue()
 
 
