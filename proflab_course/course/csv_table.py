@@ -22,7 +22,7 @@ _DELIMITERS = ",;\t|"
 # full-width forms for the others.
 _SKIPPED = r"[ \"\x00-\x08\x0b\x0c\x0e-\x1f\xa0\u200b\u3000\ufeff]*"
 _FORMULA = r"[=+\-@\uff1d\uff0b\uff0d\uff20]"
-_NUMBER = r"[+-][\d., ]*(?:e[+-]?\d+)?"
+_NUMBER = r"-[\d., ]*(?:e[+-]?\d+)?"
 # Where a cell can begin, which numbers are no formula there, and what makes a formula text. Inside
 # a cell they are those after which a bracket closes that has not been opened, as in x[:, -1], and
 # the mark is not the apostrophe of keyboards, which may be the writer's own: ('+', '-').

@@ -74,7 +74,8 @@ def fill(
     rows, header, delimiter = _read(platform, path)
     target = find_column(platform, path, rows, header, wanted, column)
     kept = [i for i, name in enumerate(header) if _is_kept(platform, name, i == target)]
-    result, left = [[Foreign(rows[0][i]) for i in kept]], dict(grades)
+    head: list[str] = [Foreign(rows[0][i]) for i in kept]
+    result, left = [head], dict(grades)
     filled, without, unmarked = 0, [], []
     names = Counter(name for row in rows[1:] for name in _names(header, row))
     for row in rows[1:]:

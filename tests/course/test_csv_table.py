@@ -3,11 +3,13 @@
 import csv
 import io
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proflab_course.course import csv_table
 from proflab_course.course.csv_table import Foreign, as_typed, csv_text, harmless, read_csv
 
 # What Excel takes for the end of a cell, by country and setting; a line's end always is one.
@@ -64,3 +66,10 @@ def test_ordinary_text_stays(text):
 
 def test_numbers_and_other_programs_cells_stay():
     assert csv_text([[-3, Foreign("- good start"), "-x"]], line_end="\n") == "-3,- good start,'-x\n"
+
+
+def test_all_tables_are_written_by_one_function():
+    root = Path(csv_table.__file__).parents[1]
+    writers = re.compile(r"csv\.(writer|DictWriter)|\bto_csv\b")
+    found = [p.name for p in root.rglob("*.py") if writers.search(p.read_text("utf-8"))]
+    assert found == ["csv_table.py"]
