@@ -1,4 +1,9 @@
-"""Draw the capstone's program: a small language model with five of eight faults, and its sizes.
+"""Draw the capstone's program: a small language model, five of eight faults in it, and its sizes.
+
+The model's design is drawn as well, so that one program's answer is wrong for another: where the
+norms stand and of which kind they are, whether a block's two parts follow each other, how many
+heads share keys and values, how scores are scaled. What a class shares (`OF_THE_CLASS`) may change
+what the best program costs; what each student has alone does not.
 
 This file stays with the instructor: the build runs it (build/draw.py) and copies it nowhere.
 Without a seed the program is the one that lies beside this file, `program.py`.
@@ -6,20 +11,42 @@ Without a seed the program is the one that lies beside this file, `program.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 
 LARGE = ("samples", "attention", "heads")  # most of the cost is theirs
 SMALL = ("gelu", "norm", "last", "onehot", "lowrank")  # one of the first two is always there
 FAULTS = LARGE + SMALL
 CHOSEN = ("samples", "attention", "gelu", "last", "lowrank")  # without a seed
 SIZES = {"WORDS": 256, "WIDTH": 64, "HEADS": 4, "BLOCKS": 3}
+# Each choice of the design; the first value is the one without a seed.
+OF_THE_CLASS = {"norm": ("layer", "rms"), "groups": (4, 2), "memory": (False, True)}
+OF_A_STUDENT = {
+    "place": ("before", "after", "inside"),
+    "parts": ("in turn", "side by side"),
+    "scale": ("root", "width"),
+    "tied": (False, True),
+    "counted": ("from the start", "from the end"),
+    "shrunk": (False, True),
+}
+DESIGN = {name: values[0] for name, values in {**OF_THE_CLASS, **OF_A_STUDENT}.items()}
+# What the functions of the program may be called; the first name is the one without a seed.
+NAMES = {
+    "embed": ("embed", "vectors_of", "look_up"),
+    "normalized": ("normalized", "scaled_rows", "evened"),
+    "gelu": ("gelu", "activated", "bent"),
+    "attend": ("attend", "mixed", "look_back"),
+    "heads_of": ("heads_of", "found_by_heads", "all_heads"),
+    "attention": ("attention", "context", "look_around"),
+    "feed_forward": ("feed_forward", "think", "widened"),
+    "logits": ("logits", "run", "scores_of"),
+}
 
 
 def drawn(number: Callable, shuffled: Callable, student: str = "") -> dict:
-    """Return the files that are drawn, and by a hidden case's label the shapes of its inputs.
+    """Return the files and solutions that are drawn, and by a hidden case's label its shapes.
 
-    number(low, high, *words) and shuffled(items, *words) are decided by the course's seed or secret
-    and the words. student: who gets a program of their own; sizes are the class's in any case.
+    number(low, high, *words) and shuffled(items, *words) are decided by the course's secret and the
+    words. student: who gets a program of their own; what a class shares is the class's in any case.
     """
     sizes = {
         "WORDS": 64 * number(3, 5, "words"),
@@ -30,15 +57,41 @@ def drawn(number: Callable, shuffled: Callable, student: str = "") -> dict:
     first = shuffled(SMALL[:2], "first", student)[0]
     others = shuffled([fault for fault in SMALL if fault != first], "small", student)[:2]
     faults = [*shuffled(LARGE, "large", student)[:2], first, *others]
+    design = {name: shuffled(values, name)[0] for name, values in OF_THE_CLASS.items()}
+    design |= {name: shuffled(values, name, student)[0] for name, values in OF_A_STUDENT.items()}
+    if design["parts"] == "side by side" and design["place"] == "after":
+        design["place"] = "inside"  # there is one sum, and two norms
+    names = {name: shuffled(values, name, student)[0] for name, values in NAMES.items()}
     many = (number(13, 18, "many texts"), number(15, 27, "short"))
     few = (number(2, 4, "few texts"), number(81, 96, "long"))
     return {
-        "files": {"program.py": program(faults, sizes)},
+        "files": {"program.py": program(faults, sizes, design, names)},
+        "solutions": {"faster": solution(design)},
         "shapes": {
             "many short texts": {"tokens": ("int64", many)},
             "a few long texts": {"tokens": ("int64", few)},
         },
     }
+
+
+def program(
+    faults: Collection[str],
+    sizes: Mapping[str, int],
+    design: Mapping = DESIGN,
+    names: Mapping[str, str] | None = None,
+) -> str:
+    """Return the text of program.py, with these faults, sizes, design and names of functions."""
+    text = "\n\n".join([_model(design), *filter(None, _parts(faults, design))])
+    for name, value in sizes.items():
+        text = text.replace(f"{{{name}}}", str(value))
+    called = {name: name for name in NAMES} | dict(names or {})
+    called["top"] = called["logits"] if "samples" in faults else "slow"
+    for name, word in called.items():
+        text = text.replace(f"<{name}>", word)
+    for line, used in _IMPORTS.items():
+        if used not in text:
+            text = text.replace(line, "")
+    return text
 
 
 _MODEL = '''\
@@ -61,14 +114,11 @@ class Block(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.query, self.key, self.value = (
-            nn.ModuleList(nn.Linear(WIDTH, WIDTH // HEADS, bias=False) for _ in range(HEADS))
-            for _ in range(3)
-        )
+{projections}
         self.down, self.up = nn.Linear(WIDTH, 8, bias=False), nn.Linear(8, WIDTH, bias=False)
-        self.norm1, self.norm2 = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
+        self.norm1, self.norm2 = {norm}, {norm}
         self.wide, self.narrow = nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
-
+{memory}
 
 class Decoder(nn.Module):
     """Hold the weights of a language model."""
@@ -77,13 +127,40 @@ class Decoder(nn.Module):
         super().__init__()
         self.words, self.places = nn.Embedding(WORDS, WIDTH), nn.Embedding(LENGTH, WIDTH)
         self.blocks = nn.ModuleList(Block() for _ in range(BLOCKS))
-        self.norm, self.head = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, WORDS, bias=False)
-
+        self.norm, self.head = {norm}, nn.Linear(WIDTH, WORDS, bias=False)
+{tied}
 
 def make_model():
     """Return the model with fresh weights."""
     return Decoder()
 '''
+_EACH_ITS_OWN = """\
+        self.query, self.key, self.value = (
+            nn.ModuleList(nn.Linear(WIDTH, WIDTH // HEADS, bias=False) for _ in range(HEADS))
+            for _ in range(3)
+        )"""
+_SHARED = """\
+        self.query, self.key, self.value = (
+            nn.ModuleList(nn.Linear(WIDTH, WIDTH // HEADS, bias=False) for _ in range(heads))
+            for heads in (HEADS, {groups}, {groups})
+        )"""
+
+
+def _model(design: Mapping) -> str:
+    own = design["groups"] == SIZES["HEADS"]
+    parts = {
+        "projections": _EACH_ITS_OWN if own else _SHARED.replace("{groups}", str(design["groups"])),
+        "norm": {"layer": "nn.LayerNorm(WIDTH)", "rms": "nn.RMSNorm(WIDTH, 1e-5)"}[design["norm"]],
+        "memory": _MEMORY if design["memory"] else "",
+        "tied": "        self.head.weight = self.words.weight\n" if design["tied"] else "",
+    }
+    text = _MODEL
+    for name, part in parts.items():
+        text = text.replace(f"{{{name}}}", part)
+    return text
+
+
+_MEMORY = "        self.recall = nn.Linear(WIDTH, WIDTH, bias=False)\n"
 
 # Lines that import what only some parts use.
 _IMPORTS = {
@@ -92,147 +169,277 @@ _IMPORTS = {
     "from proflab.nn import functional as F\n": "F.",
 }
 
-# Each part of the program, with its fault and without.
-_PARTS = {
-    "onehot": (
-        '''\
-def embed(model, tokens):
+
+def _parts(faults: Collection[str], design: Mapping) -> list[str]:
+    """Return the functions of the program, in order."""
+    return [
+        _embed("onehot" in faults, design),
+        _normalized("norm" in faults, design),
+        _GELU["gelu" in faults],
+        _attend("attention" in faults, design),
+        _heads_of("heads" in faults, design),
+        _attention("lowrank" in faults, design),
+        _feed_forward(design),
+        _logits("last" in faults, design),
+        _SAMPLES if "samples" in faults else "",
+    ]
+
+
+_EMBED = {
+    True: '''\
+def <embed>(model, tokens):
     """Return a vector for each token and its place, (texts, tokens, WIDTH)."""
     chosen = (tokens[:, :, None] == proflab.arange(WORDS)).to(np.float32)
-    return chosen @ model.words.weight + model.places.weight[: tokens.shape[1]]
+    return chosen @ model.words.weight + model.places.weight[{places}]
 ''',
-        '''\
-def embed(model, tokens):
+    False: '''\
+def <embed>(model, tokens):
     """Return a vector for each token and its place, (texts, tokens, WIDTH)."""
-    return model.words(tokens) + model.places.weight[: tokens.shape[1]]
+    return model.words(tokens) + model.places.weight[{places}]
 ''',
-    ),
-    "norm": (
-        '''\
-def normalized(x, norm):
+}
+
+
+def _embed(faulty: bool, design: Mapping) -> str:
+    at_the_start = design["counted"] == "from the start"
+    return _EMBED[faulty].replace(
+        "{places}", ": tokens.shape[1]" if at_the_start else "-tokens.shape[1] :"
+    )
+
+
+_NORMALIZED = {
+    "layer": '''\
+def <normalized>(x, norm):
     """Return x with mean 0 and variance 1 in each row, scaled and shifted."""
     centered = x - x.mean(-1, keepdim=True)
     variance = (centered**2).mean(-1, keepdim=True)
     return centered / (variance + norm.eps).sqrt() * norm.weight + norm.bias
 ''',
-        '''\
-def normalized(x, norm):
-    """Return x with mean 0 and variance 1 in each row, scaled and shifted."""
-    return norm(x)
+    "rms": '''\
+def <normalized>(x, norm):
+    """Return x with a mean square of 1 in each row, scaled."""
+    return x / ((x**2).mean(-1, keepdim=True) + norm.eps).sqrt() * norm.weight
 ''',
-    ),
-    "gelu": (
-        '''\
-def gelu(x):
+}
+_GELU = {
+    True: '''\
+def <gelu>(x):
     """Return GELU of x, by its tanh formula."""
     inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)
     return 0.5 * x * (1 + inner.tanh())
 ''',
-        '''\
-def gelu(x):
+    False: '''\
+def <gelu>(x):
     """Return GELU of x, by its tanh formula."""
     return F.gelu(x, approximate="tanh")
 ''',
-    ),
-    "attention": (
-        '''\
-def attend(query, key, value):
+}
+_SAMPLES = '''\
+def slow(model, tokens):
+    """Return the logits of the token after each text, (texts, WORDS)."""
+    return proflab.cat([<logits>(model, tokens[i : i + 1]) for i in range(tokens.shape[0])])
+'''
+
+
+def _normalized(faulty: bool, design: Mapping) -> str:
+    text = _NORMALIZED[design["norm"]]
+    described = text.split("\n")[:2]
+    return text if faulty else "\n".join([*described, "    return norm(x)\n"])
+
+
+def _attend(faulty: bool, design: Mapping) -> str:
+    by_width = design["scale"] == "width"
+    divisor = "query.shape[-1]" if by_width else "math.sqrt(query.shape[-1])"
+    if faulty:
+        return _ATTEND.replace("{divisor}", divisor)
+    more = ", scale=1 / query.shape[-1]" if by_width else ""
+    call = f"F.scaled_dot_product_attention(query, key, value, is_causal=True{more})"
+    return _ATTEND.split("    query, key")[0] + f"    return {call}\n"
+
+
+_ATTEND = '''\
+def <attend>(query, key, value):
     """Return causal attention, (..., tokens, width of a head)."""
     query, key, value = (each.to(np.float64) for each in (query, key, value))
     later = proflab.ones(query.shape[-2], query.shape[-2], dtype=bool).triu(1)
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    scores = query @ key.transpose(-2, -1) / {divisor}
     scores = scores.masked_fill(later, -math.inf)
     shares = (scores - scores.max(-1, keepdim=True)[0]).exp()
     return (shares / shares.sum(-1, keepdim=True) @ value).to(np.float32)
-''',
-        '''\
-def attend(query, key, value):
-    """Return causal attention, (..., tokens, width of a head)."""
-    return F.scaled_dot_product_attention(query, key, value, is_causal=True)
-''',
-    ),
-    "heads": (
-        '''\
-def heads_of(x, block):
+'''
+
+
+def _heads_of(faulty: bool, design: Mapping) -> str:
+    shared = SIZES["HEADS"] // design["groups"]
+    if faulty and shared == 1:
+        return _HEADS_OF
+    if faulty:
+        return _HEADS_SHARED.replace("{shared}", str(shared))
+    return _HEADS_AT_ONCE if shared == 1 else _GROUPS_AT_ONCE
+
+
+_HEADS_OF = '''\
+def <heads_of>(x, block):
     """Return what all heads found, side by side, (texts, tokens, WIDTH)."""
     found = []
     for query, key, value in zip(block.query, block.key, block.value, strict=True):
-        found.append(attend(query(x), key(x), value(x)))
+        found.append(<attend>(query(x), key(x), value(x)))
     return proflab.cat(found, -1)
-''',
-        '''\
-def heads_of(x, block):
+'''
+_HEADS_SHARED = '''\
+def <heads_of>(x, block):
+    """Return what all heads found, side by side, (texts, tokens, WIDTH)."""
+    found = []
+    for head, query in enumerate(block.query):
+        key, value = block.key[head // {shared}], block.value[head // {shared}]
+        found.append(<attend>(query(x), key(x), value(x)))
+    return proflab.cat(found, -1)
+'''
+_HEADS_AT_ONCE = '''\
+def <heads_of>(x, block):
     """Return what all heads found, side by side, (texts, tokens, WIDTH)."""
     weights = [layer.weight for layer in (*block.query, *block.key, *block.value)]
     texts, tokens, _ = x.shape
     found = F.linear(x, proflab.cat(weights)).reshape(texts, tokens, 3, HEADS, WIDTH // HEADS)
     query, key, value = found.permute(2, 0, 3, 1, 4).unbind(0)
-    return attend(query, key, value).transpose(1, 2).reshape(texts, tokens, WIDTH)
-''',
-    ),
-    "lowrank": (
-        '''\
-def attention(x, block):
+    return <attend>(query, key, value).transpose(1, 2).reshape(texts, tokens, WIDTH)
+'''
+_GROUPS_AT_ONCE = '''\
+def <heads_of>(x, block):
+    """Return what all heads found, side by side, (texts, tokens, WIDTH)."""
+    weights = [layer.weight for layer in (*block.query, *block.key, *block.value)]
+    texts, tokens, _ = x.shape
+    found = F.linear(x, proflab.cat(weights)).reshape(texts, tokens, -1, WIDTH // HEADS)
+    found, groups = found.transpose(1, 2), len(block.key)
+    query = found[:, :HEADS].reshape(texts, groups, HEADS // groups, tokens, WIDTH // HEADS)
+    key, value = found[:, HEADS:-groups, None], found[:, -groups:, None]
+    found = <attend>(query, key, value).reshape(texts, HEADS, tokens, WIDTH // HEADS)
+    return found.transpose(1, 2).reshape(texts, tokens, WIDTH)
+'''
+
+
+def _attention(faulty: bool, design: Mapping) -> str:
+    before = design["place"] == "before"
+    inner = "<normalized>(x, block.norm1)" if before else "x"
+    multiplied = "F.linear(found, block.up.weight @ block.down.weight)"
+    outer = multiplied if faulty else "block.up(block.down(found))"
+    if design["place"] == "inside":
+        outer = f"<normalized>({outer}, block.norm1)"
+    return _ATTENTION.replace("{inner}", inner).replace("{outer}", outer)
+
+
+_ATTENTION = '''\
+def <attention>(x, block):
     """Return what attention adds to x."""
-    found = heads_of(normalized(x, block.norm1), block)
-    return F.linear(found, block.up.weight @ block.down.weight)
-''',
-        '''\
-def attention(x, block):
-    """Return what attention adds to x."""
-    found = heads_of(normalized(x, block.norm1), block)
-    return block.up(block.down(found))
-''',
-    ),
-    "": (
-        '''\
-def feed_forward(x, block):
+    found = <heads_of>({inner}, block)
+    return {outer}
+'''
+
+
+def _feed_forward(design: Mapping) -> str:
+    inner = "<normalized>(x, block.norm2)" if design["place"] == "before" else "x"
+    outer = f"block.narrow(<gelu>(block.wide({inner})))"
+    if design["place"] == "inside":
+        outer = f"<normalized>({outer}, block.norm2)"
+    return _FEED_FORWARD.replace("{outer}", outer)
+
+
+_FEED_FORWARD = '''\
+def <feed_forward>(x, block):
     """Return what the feed-forward part adds to x."""
-    return block.narrow(gelu(block.wide(normalized(x, block.norm2))))
-''',
+    return {outer}
+'''
+
+
+def _logits(faulty: bool, design: Mapping) -> str:
+    """Return the function that goes through the blocks; it cuts x down where that is no fault."""
+    in_turn = design["parts"] == "in turn"
+    first, second = (
+        [f"x = <normalized>(x, block.{norm})"] if design["place"] == "after" else []
+        for norm in ("norm1", "norm2")
     )
-    * 2,
-    "last": (
-        '''\
-def {logits}(model, tokens):
-    """Return the logits of the token after each text, (texts, WORDS)."""
-    x = embed(model, tokens)
-    for block in model.blocks:
-        x = x + attention(x, block)
-        x = x + feed_forward(x, block)
-    return model.head(normalized(x, model.norm))[:, -1]
-''',
-        '''\
-def {logits}(model, tokens):
-    """Return the logits of the token after each text, (texts, WORDS)."""
-    x = embed(model, tokens)
-    for block in model.blocks:
-        x = x + attention(x, block)
-        if block is model.blocks[-1]:
-            x = x[:, -1]
-        x = x + feed_forward(x, block)
-    return model.head(normalized(x, model.norm))
-''',
-    ),
-    "samples": (
-        '''\
-def slow(model, tokens):
-    """Return the logits of the token after each text, (texts, WORDS)."""
-    return proflab.cat([logits(model, tokens[i : i + 1]) for i in range(tokens.shape[0])])
-''',
-        "",
-    ),
-}
+    if in_turn:
+        cut = ["    x = x[:, -1]"]
+        lines = ["x = x + <attention>(x, block)", "", *first]
+        lines += ["x = x + <feed_forward>(x, block)", *second]
+    else:
+        cut = ["    x, found = x[:, -1], found[:, -1]"]
+        lines = ["found = <attention>(x, block)", "", "x = x + found + <feed_forward>(x, block)"]
+    at = lines.index("")
+    lines[at : at + 1] = [] if faulty else ["if block is model.blocks[-1]:", *cut]
+    if design["memory"]:
+        lines.insert(0, "x = x + block.recall(first)")
+    text = _LOGITS.replace("{first}", "    first = x\n" if design["memory"] else "")
+    text = text.replace("{lines}", "".join(f"        {line}\n" for line in lines))
+    text = text.replace("{last}", "[:, -1]" if faulty else "")
+    return text.replace("{shrunk}", " / WIDTH**0.5" if design["shrunk"] else "")
 
 
-def program(faults: Collection[str], sizes: dict[str, int]) -> str:
-    """Return the text of program.py, with these faults and sizes."""
-    parts = [faulty if name in faults else right for name, (faulty, right) in _PARTS.items()]
-    text = "\n\n".join([_MODEL, *filter(None, parts)])
-    for name, value in sizes.items():
-        text = text.replace(f"{{{name}}}", str(value))
-    text = text.replace("{logits}", "logits" if "samples" in faults else "slow")
-    for line, used in _IMPORTS.items():
-        if used not in text:
-            text = text.replace(line, "")
-    return text
+_LOGITS = '''\
+def <top>(model, tokens):
+    """Return the logits of the token after each text, (texts, WORDS)."""
+    x = <embed>(model, tokens)
+{first}    for block in model.blocks:
+{lines}    return model.head(<normalized>(x, model.norm)){last}{shrunk}
+'''
+
+
+def solution(design: Mapping) -> str:
+    """Return the body of `faster` for a design; the lesson's own is that of DESIGN."""
+    places = ":length" if design["counted"] == "from the start" else "-length:"
+    shrunk = " / model.words.weight.shape[1] ** 0.5" if design["shrunk"] else ""
+    lines = [
+        "texts, length = tokens.shape",
+        f"x = model.words(tokens) + model.places.weight[{places}]",
+        *(["first = x"] if design["memory"] else []),
+        "for block in model.blocks:",
+        *(f"    {line}" for line in _solved_block(design)),
+        f"return model.head(model.norm(x)){shrunk}",
+    ]
+    return "\n".join(lines)
+
+
+def _solved_block(design: Mapping) -> list[str]:
+    """Return the lines of a block; the last one goes on with the last token alone."""
+    place, in_turn = design["place"], design["parts"] == "in turn"
+    x1, x2 = (f"block.norm{n}(x)" if place == "before" else "x" for n in (1, 2))
+    context = "block.up(block.down(found))"
+    widened = f'block.narrow(F.gelu(block.wide({x2}), approximate="tanh"))'
+    if place == "inside":
+        context, widened = f"block.norm1({context})", f"block.norm2({widened})"
+    if in_turn:
+        after = place == "after"
+        end = [f"x = x + {context}", "if block is model.blocks[-1]:", "    x = x[:, -1]"]
+        end += ["x = block.norm1(x)"] if after else []
+        end += [f"x = x + {widened}", *(["x = block.norm2(x)"] if after else [])]
+    else:
+        end = [f"found = {context}", "if block is model.blocks[-1]:"]
+        end += ["    x, found = x[:, -1], found[:, -1]", f"x = x + found + {widened}"]
+    return [
+        *(["x = x + block.recall(first)"] if design["memory"] else []),
+        "heads = len(block.query)",
+        "width = x.shape[-1] // heads",
+        "weights = [layer.weight for layer in (*block.query, *block.key, *block.value)]",
+        f"found = F.linear({x1}, proflab.cat(weights))",
+        *_all_heads(design),
+        *end,
+    ]
+
+
+def _all_heads(design: Mapping) -> list[str]:
+    more = "" if design["scale"] == "root" else ", scale=1 / width"
+    if design["groups"] == SIZES["HEADS"]:
+        return [
+            "parts = found.reshape(texts, length, 3, heads, width).permute(2, 0, 3, 1, 4)",
+            f"found = F.scaled_dot_product_attention(*parts.unbind(0), is_causal=True{more})",
+            "found = found.transpose(1, 2).reshape(texts, length, heads * width)",
+        ]
+    return [
+        "groups = len(block.key)",
+        "parts = found.reshape(texts, length, heads + 2 * groups, width).transpose(1, 2)",
+        "query = parts[:, :heads].reshape(texts, groups, heads // groups, length, width)",
+        "key, value = parts[:, heads:-groups, None], parts[:, -groups:, None]",
+        f"found = F.scaled_dot_product_attention(query, key, value, is_causal=True{more})",
+        "found = found.reshape(texts, heads, length, width).transpose(1, 2)",
+        "found = found.reshape(texts, length, heads * width)",
+    ]

@@ -39,28 +39,29 @@ def write_students(course: Course, name: str, students: list[str], secret: bytes
     Raises CourseError where the lesson's solution does not win a race that was drawn.
     """
     place = course.module(name).parent
-    files = {student: draw.drawn(place, secret, student).files for student in students}
-    races = _races_of(course, name, list(files.values()))
-    for student, own in files.items():
+    found = {student: draw.drawn(place, secret, student) for student in students}
+    races = _races_of(course, name, list(found.values()))
+    for student, own in found.items():
         path = place_of(course.root, name, student)
-        write_own(path, own, races[tuple(own.items())])
+        write_own(path, own.files, races[tuple(own.files.items())])
         given = path.parent / name
         shutil.rmtree(given, ignore_errors=True)
         shutil.copytree(course.root / "release" / name, given)
-        draw.write(draw.Drawn(own, {}), given)
+        draw.write(own, given)
 
 
-def _races_of(course: Course, name: str, drawn: list) -> dict[tuple, list[list[str]]]:
+def _races_of(course: Course, name: str, drawn: list[draw.Drawn]) -> dict[tuple, list[list[str]]]:
     """Return the given programs' tapes for each set of files, once each has been tried."""
     source = course.source(name)
-    lesson = read_notebook(source, name)
-    different = {tuple(files.items()): files for files in drawn}
+    different = {tuple(each.files.items()): each for each in drawn}
     with tempfile.TemporaryDirectory() as scratch:
         runs = []
-        for number, files in enumerate(different.values()):
+        for number, each in enumerate(different.values()):
             folder = Path(scratch) / str(number)
             shutil.copytree(source.parent, folder)
-            draw.write(draw.Drawn(files, {}), folder)
+            draw.write(each, folder)
+            lesson = read_notebook(source, name)
+            draw.put_solutions(lesson, each)
             runs.append(solved_run(lesson, folder))
         done = list(execute(runs, default_jobs()))
     found = {}

@@ -2,18 +2,21 @@
 
 A lesson's folder may hold `draw.py`, which the build runs and copies nowhere. Its function
 `drawn(number, shuffled, student)` returns the files to write beside the notebook, as text by name,
-and by a hidden race's label the shapes of its inputs. number(low, high, *words) and
+by a hidden race's label the shapes of its inputs, and by an exercise's name the body that solves
+it, where the lesson's own does not solve what is drawn. number(low, high, *words) and
 shuffled(items, *words) are decided by the seed, or the course's secret, and the words. What full
-marks cost follows from the lesson's own solution.
+marks cost follows from the solution.
 """
 
 from __future__ import annotations
 
 import ast
 import hashlib
+import re
 import runpy
+import textwrap
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +27,24 @@ from proflab_course.course.secret import course_secret, draw, shuffled
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 
 FILE = "draw.py"
-_ABOVE = 1.02  # full marks, by the cost of the solution
+_ABOVE = (
+    1.045  # full marks, by the cost of the class's solution; a student's may cost 1.035 times it
+)
+_SOLUTION = re.compile(
+    r"(?<=### BEGIN SOLUTION\n).*?(?=^ *### END SOLUTION)", re.DOTALL | re.MULTILINE
+)
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """Hold what is drawn: files by name, and by a race's label the shape of each input."""
+    """Hold what is drawn: files by name, by a race's label the shape of each input, and solutions.
+
+    solutions: by the exercise's name the body of its function
+    """
 
     files: Mapping[str, str]
-    shapes: Mapping[str, Mapping[str, Any]]
+    shapes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    solutions: Mapping[str, str] = field(default_factory=dict)
 
 
 def secret_of(root: Path, seed: int | None) -> bytes:
@@ -52,7 +64,7 @@ def drawn(folder: Path, secret: bytes, student: str = "") -> Drawn:
     mixed = lambda items, *words: shuffled(secret, lesson, *words, items=items)  # noqa: E731
     try:
         found = runpy.run_path(str(folder / FILE))["drawn"](number, mixed, student)
-        return Drawn(dict(found["files"]), dict(found.get("shapes", {})))
+        return Drawn(*(dict(found.get(part, {})) for part in ("files", "shapes", "solutions")))
     except Exception as error:
         where = f"modules/{lesson}/{FILE}"
         raise CourseError(f"{where} draws nothing: {type(error).__name__}: {error}") from None
@@ -66,6 +78,7 @@ def draw_lesson(lesson: Lesson, folder: Path, target: Path, secret: bytes) -> in
     """
     found = drawn(folder, secret)
     write(found, target)
+    put_solutions(lesson, found)
     changed = 0
     for cell in lesson.named("test"):
         for label, shapes in found.shapes.items():
@@ -78,6 +91,14 @@ def write(found: Drawn, target: Path) -> None:
     """Write the drawn files into a folder."""
     for name, text in found.files.items():
         (target / name).write_text(text, encoding="utf-8")
+
+
+def put_solutions(lesson: Lesson, found: Drawn) -> None:
+    """Put the drawn bodies in the place of the lesson's own solutions."""
+    for cell in lesson.named("exercise"):
+        if body := found.solutions.get(cell.name):
+            inner = textwrap.indent(body.rstrip("\n") + "\n", "    ")
+            cell.node.source = _SOLUTION.sub(lambda _: inner, cell.source, count=1)  # noqa: B023
 
 
 def set_full_marks(lesson: Lesson, folder: Path) -> None:

@@ -69,7 +69,7 @@ class Limits:
     time_factor: float = 50.0
     idle_seconds: float = 5.0
     stuck_seconds: float = 25.0
-    processes: int = 256
+    processes: int = 64
     descriptors: int = 256
     queued_signals: int = 1024
     scratch: int = 256 * MB

@@ -136,6 +136,11 @@ def test_arguments_decide(name, place, allowed, refused):
     assert all(said(value | 1 << 40) > 0 for value in refused)
 
 
+@pytest.mark.parametrize("name", ["setsid", "sched_setaffinity"])
+def test_a_share_of_the_processors_cannot_be_widened(name):
+    assert answer(number(name), 0, 8) == -1
+
+
 def test_locks_are_claimed_and_not_taken():
     assert answer(number("flock"), 3, 2) == -1
     assert {answer(number("fcntl"), 3, command) for command in (6, 7, 37, 38)} == {-1}

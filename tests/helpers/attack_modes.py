@@ -163,6 +163,7 @@ def through_dask(names: list[str]) -> Findings:
 
 
 WITHOUT_SECCOMP = (
+    "a larger share of the processors",
     "a namespace by clone",
     "asking about mounts, modules and other processes",
     "asking which pages are in memory",
@@ -181,7 +182,9 @@ MODES = {
     "without nesting": Mode(
         without_nesting, "nested namespaces", ("counts of the whole machine", "inodes")
     ),
-    "without Landlock": Mode(without_landlock, "Landlock"),
+    "without Landlock": Mode(
+        without_landlock, "Landlock", ("another process first when memory runs out",)
+    ),
     "without seccomp": Mode(without_seccomp, "seccomp", WITHOUT_SECCOMP),
     "without cgroups": Mode(without_cgroups, "memory cgroups (not root, or only version 1)"),
     "as an ordinary user": Mode(ordinary_user),

@@ -1,9 +1,11 @@
 """Lesson 13: the capstone's program, its eight faults, what is drawn of them, and forgeries."""
 
 import copy
+import itertools
 import math
 import random
 import runpy
+import textwrap
 from functools import cache, partial
 from pathlib import Path
 
@@ -127,6 +129,92 @@ def test_a_student_has_faults_of_their_own_and_the_sizes_of_the_class():
     assert len(first_lines) == 1 and all(each.shapes == found[0].shapes for each in found)
     assert len({each.files["program.py"] for each in found}) > 8
     assert drawn(FOLDER, secret, names[3]) == found[3]
+
+
+# ── a classmate's file ──
+
+SMALL_SHAPE = (2, 9)
+CLASS, STUDENT = DRAW["OF_THE_CLASS"], DRAW["OF_A_STUDENT"]
+
+
+def solved_for(scope, body):
+    """The drawn program's scope with a `faster` of this body in it."""
+    helpers = {name: solved("lesson_13").scope[name] for name in ("proflab", "F")}
+    scope = dict(scope) | helpers
+    exec("def faster(model, tokens):\n" + textwrap.indent(body, "    "), scope)
+    return scope
+
+
+def right(given, scope, name="faster"):
+    """Whether a program answers as the given one, at a small shape."""
+    try:
+        found = judge(list(tape(scope, name, SMALL_SHAPE)), given, None, "DESK", draws=DRAWS)
+    except Exception:  # it asks the model for what only another one has
+        return False
+    return found.get("wrong") == ""
+
+
+def designs():
+    choices = {**CLASS, **STUDENT}
+    for values in itertools.product(*choices.values()):
+        design = dict(zip(choices, values, strict=True))
+        if (design["parts"], design["place"]) != ("side by side", "after"):
+            yield design
+
+
+def tried(design):
+    """Whether the program without faults, and the solution, answer as the one with all faults."""
+    slow, quick = (run(DRAW["program"](f, DRAW["SIZES"], design)) for f in (FAULTS, ()))
+    given = list(tape(slow, shape=SMALL_SHAPE))
+    return right(given, quick, "slow"), right(given, solved_for(slow, DRAW["solution"](design)))
+
+
+def test_each_choice_of_the_design_can_be_solved():
+    usual = DRAW["DESIGN"]
+    singles = [usual | {name: v} for name, values in {**CLASS, **STUDENT}.items() for v in values]
+    assert [design for design in singles if tried(design) != (True, True)] == []
+
+
+@pytest.mark.soak
+def test_every_design_can_be_solved():
+    assert [design for design in designs() if tried(design) != (True, True)] == []
+
+
+def test_the_lesson_s_own_solution_is_the_one_without_a_seed():
+    text = (FOLDER / "13_faster.py").read_text(encoding="utf-8")
+    assert textwrap.indent(DRAW["solution"](DRAW["DESIGN"]), "    ") in text
+
+
+def matrix(count):
+    """Which draw's solution is right for which draw's program, and each draw's design."""
+    found = [drawn(FOLDER, seed.to_bytes(32, "big")) for seed in range(count)]
+    scopes = [run(each.files["program.py"]) for each in found]
+    given = [list(tape(scope, shape=SMALL_SHAPE)) for scope in scopes]
+    bodies = [each.solutions["faster"] for each in found]
+    rows = [
+        [right(tape_of, solved_for(scope, body)) for body in bodies]
+        for tape_of, scope in zip(given, scopes, strict=True)
+    ]
+    return rows, bodies
+
+
+@pytest.mark.parametrize("count", [6, pytest.param(24, marks=pytest.mark.soak)])
+def test_a_solution_is_right_for_its_own_design_alone(count):
+    rows, bodies = matrix(count)
+    assert len(set(bodies)) > 0.8 * count
+    assert rows == [[body == other for body in bodies] for other in bodies]
+
+
+def test_students_of_a_class_pay_alike_and_answer_differently():
+    secret = random.Random(2).randbytes(32)
+    found = [drawn(FOLDER, secret, f"student {n}") for n in range(30)]
+    bodies = {each.solutions["faster"]: each for each in found}
+    assert len(bodies) > 15
+    op_facts, costs = solved("lesson_13").scope["op_facts"], []
+    for body, each in bodies.items():
+        scope = solved_for(run(each.files["program.py"]), body)
+        costs.append(cost(list(tape(scope, "faster")), MACHINES["DESK"], op_facts).ms)
+    assert max(costs) < 1.04 * min(costs)  # less than what full marks leave (build/draw.py)
 
 
 # ── what a hand-in may try ──

@@ -2,7 +2,7 @@
 
 `make test` runs every lesson already, without a kernel: `proflab build --check` executes the solved
 and the empty release, and compares what the source shows. So nbval runs the first lesson solved,
-with something changed, and one empty, another each day; `make soak` runs all.
+with something changed, and one empty; `make soak` runs all.
 """
 
 import os
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from cohort.graded import part_of_today
+from cohort.graded import chosen_part
 
 from proflab.lesson import guesses
 from proflab.lesson.names import bound_names, used_names
@@ -27,9 +27,9 @@ ROOT = Path(__file__).resolve().parents[2]
 COURSE = Course(ROOT)
 LESSONS = without_halves(COURSE.lessons("source"))
 SHOWN_TAG = "nbval-check-output"
-TODAY = LESSONS[1 + part_of_today() % (len(LESSONS) - 1)]
+CHOSEN = LESSONS[1 + chosen_part() % (len(LESSONS) - 1)]
 each_lesson = pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=() if n == TODAY else pytest.mark.soak) for n in LESSONS]
+    "name", [pytest.param(n, marks=() if n == CHOSEN else pytest.mark.soak) for n in LESSONS]
 )
 
 

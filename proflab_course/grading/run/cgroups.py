@@ -1,7 +1,8 @@
-"""Create an optional memory cgroup (version 2) for a job; this needs root.
+"""Create an optional cgroup (version 2) for a job; this needs root.
 
-The kernel enforces its limit at once and also counts tmpfs; without it only the polling monitor
-limits memory.
+The kernel enforces its limit of memory at once and also counts tmpfs; without it only the polling
+monitor limits memory. Where the root hands processors on, too, each job's group weighs as much as
+any other, however many processes it has.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 
 ROOT = Path("/sys/fs/cgroup")
 PREFIX = "proflab-"
+MAX_TASKS = 512  # of a job: its zygote, and the tasks of one session
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,8 @@ class Group:
         except OSError:
             group.remove()
             return None
+        with contextlib.suppress(OSError):  # not handed on: the kernel's user limit is left
+            (group.path / "pids.max").write_text(str(MAX_TASKS))
         return group
 
     @property

@@ -30,11 +30,11 @@ _FILES = """
 _MEMORY = "brk mmap mmap2 munmap mremap mprotect get_mempolicy membarrier"
 _PROCESSES = """
     fork vfork execve execveat exit exit_group wait4 waitid waitpid getpid getppid gettid getpgid
-    getpgrp getsid setpgid setsid getuid geteuid getgid getegid getresuid getresgid getgroups capget
+    getpgrp getsid setpgid getuid geteuid getgid getegid getresuid getresgid getgroups capget
     capset getrlimit ugetrlimit setrlimit prlimit64 getrusage times sysinfo uname arch_prctl
     set_tid_address set_robust_list get_robust_list rseq getcpu getpriority setpriority sched_yield
-    sched_getaffinity sched_setaffinity sched_getparam sched_setparam sched_getscheduler
-    sched_setscheduler sched_getattr sched_get_priority_max sched_get_priority_min
+    sched_getaffinity sched_getparam sched_setparam sched_getscheduler sched_setscheduler
+    sched_getattr sched_get_priority_max sched_get_priority_min
     sched_rr_get_interval riscv_flush_icache riscv_hwprobe
 """
 _SIGNALS_AND_TIME = """
@@ -89,6 +89,9 @@ _ANSWERED: tuple[tuple[str, int], ...] = (
     ("fsync fdatasync msync", 0),
     # As on a network file system without locks: SQLite works, and no other submission notices.
     ("flock", 0),
+    # A session of the kernel is a scheduling group, with as much of a core as any other: a bomb
+    # that makes hundreds of them, or moves to other jobs' cores, would slow down everybody.
+    ("setsid sched_setaffinity", 0),
 )  # fmt: skip
 
 

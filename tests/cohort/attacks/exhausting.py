@@ -158,7 +158,7 @@ try:
             os._exit(0)
         count += 1
 except OSError as error:
-    print("stopped", count < 1000)
+    print("stopped", count < 64)
 print("tried")
 """,
     ZERO,
@@ -173,6 +173,39 @@ attack(
     ends=(*SLOW, *FULL, "ended", "not asked"),
     raises=("BlockingIOError", "OSError", "KeyboardInterrupt"),
     runner="wall",
+)
+attack(
+    "a larger share of the processors",
+    """
+import os, subprocess
+def session():
+    return int(open("/proc/self/stat").read().rpartition(")")[2].split()[3])
+cores, own = os.sched_getaffinity(0), session()
+os.sched_setaffinity(0, range(os.cpu_count()))
+child = subprocess.run(["cut", "-d", " ", "-f", "6", "/proc/self/stat"], start_new_session=True,
+                       stdout=subprocess.PIPE, text=True)
+if os.sched_getaffinity(0) != cores:
+    print("it moved to other cores")
+if int(child.stdout) != own:
+    print("it has a second session")
+print("tried")
+""",
+    never=("it moved", "it has"),
+)
+attack(
+    "another process first when memory runs out",
+    """
+import ctypes
+ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)  # else its files in /proc are not its own
+print("tried")
+try:
+    with open("/proc/self/oom_score_adj", "w") as file:
+        file.write("0")
+    print("it is not the first")
+except PermissionError:
+    pass
+""",
+    never=("it is not",),
 )
 attack(
     "threads",
