@@ -33,10 +33,19 @@ _BRIGHTSPACE_KIND = re.compile(r"\s*\w+ Grade <[^<>]*>$")
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is exported. lesson: its name, or `TERM`; part: one of `PARTS`, or "" for the grades."""
+    """What is exported. lesson: its name, or `TERM`; part: one of `PARTS`, or "" for the grades.
+
+    lessons: all of the course, whose grades have columns, too.
+    """
 
     lesson: str
     part: str = ""
+    lessons: tuple[str, ...] = ()
+
+    @property
+    def is_grades(self) -> bool:
+        """Return True for a lesson's grades."""
+        return self.lesson != TERM and not self.part
 
     @property
     def called(self) -> str:
@@ -65,32 +74,31 @@ def find_column(
 
     header: the columns' names, Moodle's in English. chosen: a column's name or a part of it. Raises
     CourseError, with the names that the file has, if there is no such column, or several, or if the
-    chosen one is that of the lesson's grades and something else is exported.
+    chosen one is that of a lesson's grades and something else is exported.
     """
     if platform == "moodle":
         return _moodle_column(path, rows[0], header, wanted, chosen)
     there = _assignments(platform, rows)
-    grades = _columns_of(there, Wanted(wanted.lesson)) if wanted.part else []
+    grades = {} if wanted.is_grades else _columns_of_grades(there, wanted.lessons)
     if chosen is None:
         found = _columns_of(there, wanted)
     else:
         found = [name for name in there if name == chosen]
         found = found or [name for name in there if _is_named(name, chosen)]
-    if len(found) == 1 and found == grades:
+    if len(found) == 1 and found[0] in grades:
         raise CourseError(
-            f"{path}: {found[0]!r} is the column of the grades of {wanted.lesson}, not of "
+            f"{path}: {found[0]!r} is the column of the grades of {grades[found[0]]}, not of "
             f"{wanted.called}: choose another one with --column"
         )
     if len(found) > 1 and len(set(found)) == 1:
         raise CourseError(f"{path} has {len(found)} columns called {found[0]!r}: rename one there")
     if len(found) != 1:
         many = "several columns" if found else "no column"
-        others = found or [name for name in there if [name] != grades]
-        choice = few([repr(name) for name in others]) or "none"
-        raise CourseError(
-            f"{path} has {many} for {chosen or wanted.called}: choose one with --column ({choice})"
-            f"{'' if found else ', or add one on the platform and export its file again'}"
-        )
+        others = found or [name for name in there if name not in grades]
+        choice = f"choose one with --column ({few([repr(name) for name in others])})"
+        add = "add one on the platform and export its file again"
+        todo = choice if found else f"{choice}, or {add}" if others else add
+        raise CourseError(f"{path} has {many} for {chosen or wanted.called}: {todo}")
     return list(header).index(found[0])
 
 
@@ -106,7 +114,7 @@ def _moodle_column(
     name = own_header[place].strip()
     if chosen is not None and chosen not in (name, "Grade"):
         raise CourseError(f"{path} has no column for {chosen}: its only one is {name!r}")
-    if chosen is None and (wanted.part or wanted.lesson == TERM):
+    if chosen is None and not wanted.is_grades:
         raise CourseError(
             f"{path} has only the column {name!r}, of one assignment: download the worksheet of an "
             f"assignment for {wanted.called}, and add --column {name}"
@@ -125,6 +133,12 @@ def _assignments(platform: str, rows: Sequence[Sequence[str]]) -> list[str]:
         return there
     there = [name for name in there if not _SUMS.fullmatch(name)]
     return [name for name in there if _NUMBERED.fullmatch(name)] or there
+
+
+def _columns_of_grades(there: Sequence[str], lessons: Sequence[str]) -> dict[str, str]:
+    """Return the columns that are clearly those of a lesson's grades, each with its lesson."""
+    columns = {lesson: _columns_of(there, Wanted(lesson)) for lesson in lessons}
+    return {found[0]: lesson for lesson, found in columns.items() if len(found) == 1}
 
 
 def _columns_of(there: Sequence[str], wanted: Wanted) -> list[str]:

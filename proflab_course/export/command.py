@@ -125,7 +125,7 @@ def _export_grades(
 ) -> int:
     """Fill the platform's file and say what was filled."""
     essay, percent = not arguments.without_essay, arguments.percent
-    wanted = Wanted(lesson, _part(arguments))
+    wanted = Wanted(lesson, _part(arguments), tuple(course.lessons("source")))
     if wanted.part == "concepts":
         grades = _concept_grades(course, lesson, percent)
     elif wanted.part == "viva":

@@ -59,7 +59,8 @@ ASIDE = {
 
 # What each command changes: a path, or "said" for what it prints, and a pattern.
 EFFECTS = {
-    "proflab check --policy tutor": ("said", "a question that brings them one step further"),
+    "proflab check 01": ("said", "So far 0 of 100 points by the visible checks"),
+    "proflab check --policy tutor": ("said", "Nothing enforces this file"),
     "proflab collect ~/Downloads/lesson-01.zip 01 --roster class.csv --timezone Europe/Zurich": (
         "submitted/ann/01_parameters/timestamp.txt",
         "2026-11-20 17:00:00",
@@ -119,7 +120,7 @@ EFFECTS = {
         "grades_term_filled.csv",
         r"Section,Term \(4\)\n(.*\n)*eva,5,S5,eva,A,\d",
     ),
-    "proflab export term --csv term.csv": ("term.csv", "^ann,,100,100,100,102,402,"),
+    "proflab export term --csv term.csv": ("term.csv", "^ann,Ann A,100,100,100,102,402,"),
     "proflab export LESSON --code FOLDER": ("FOLDER/ann.py", "def linear_parameters"),
     "proflab collect downloaded/07.zip 07": (
         "submitted/cyd/07_scaling/07_scaling.ipynb",

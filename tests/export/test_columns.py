@@ -93,6 +93,10 @@ def test_the_sum_of_the_term_takes_no_lessons_and_no_midterms_column(export, cap
         status, files = export(columns, lesson="term")
         assert (status, files) == (2, {})
         assert "no column for the term: choose one with --column" in capsys.readouterr().err
+    status, files = export(["Lesson 01"], "--column", "Lesson 01", lesson="term")
+    assert (status, files) == (2, {})
+    said = "'Lesson 01 (55)' is the column of the grades of 01_parameters, not of the term"
+    assert said in capsys.readouterr().err
     status, files = export(["Lesson 01", "Term total"], lesson="term")
     assert status == 0 and files["grades_term_filled.csv"]["Term total (55)"] == "100"
 
