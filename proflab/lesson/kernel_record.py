@@ -78,6 +78,16 @@ class Record:
         locked = self.outline.cell
         return [text if locked(text) else code for text, code in self.cells.items()]
 
+    def own_codes(self) -> list[str]:
+        """Return the student's own cells that were run, those above the lesson's imports, too."""
+        from IPython import get_ipython
+
+        if self.outline is None:
+            return []
+        history = getattr(get_ipython(), "history_manager", None)
+        texts = dict.fromkeys([*(history.input_hist_raw if history else ()), *self.cells])
+        return [self.cells.get(text, text) for text in texts if not self.outline.cell(text)]
+
     def state(self, exercise: Exercise) -> TestRun:
         """Return how an exercise stands: as its worst test cell does, "not run" before all ran."""
         runs = [self.tests.get(test) for test in exercise.tests]

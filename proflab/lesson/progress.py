@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field
 
 from proflab.lesson import guesses, mine
 from proflab.lesson.concepts import answered_line
+from proflab.lesson.imports import imports_sentence
 from proflab.lesson.kernel_record import Record, current_record
 from proflab.lesson.outline import Exercise, Outline, place_of
 
@@ -48,6 +49,7 @@ class Progress:
     track: str = ""
     milestone: list[str] = field(default_factory=list)
     concepts: str = ""
+    imports: str = ""
 
     def text(self) -> str:
         """Return the table as text."""
@@ -62,7 +64,7 @@ class Progress:
             sum(getattr(row, name) for row in self.rows) for name in ("earned", "points")
         )
         lines += ["", f"So far {earned:g} of {points:g} points by the visible checks."]
-        lines += [self.concepts] if self.concepts else []
+        lines += [said for said in (self.concepts, self.imports) if said]
         lines += [self.track, self.next] if self.track else [self.next]
         if self.guesses:
             lines += ["", "Your guesses:", *(f"  {sentence}" for sentence in self.guesses)]
@@ -133,6 +135,7 @@ def measure(record: Record) -> Progress:
         track=_track(outline),
         milestone=reached,
         concepts=answered_line(record).replace("concept", "Concept", 1),
+        imports=imports_sentence(record.own_codes(), record.folder),
     )
 
 

@@ -33,7 +33,7 @@ from proflab_course.course.notebook import (
     Role,
     regions,
 )
-from proflab_course.course.test_cells import GrammarError, split
+from proflab_course.course.test_cells import GrammarError, split_cell
 
 _PLACES: dict[tuple[str, str], tuple[Role, ...]] = {
     SOLUTION: ("exercise", "answer", "manual"),
@@ -48,10 +48,10 @@ def lesson_mistakes(lesson: Lesson, folder: Path, built: Iterable[str] = ()) -> 
     mistakes = [*_metadata(lesson), *delimiter_mistakes(lesson)]
     if mistakes:  # what follows reads cells that these rules hold for
         return mistakes
-    mistakes += [*_python(lesson), *_grammar(lesson), *_exercise_names(lesson)]
+    mistakes += [*_python(lesson), *grammar_mistakes(lesson), *_exercise_names(lesson)]
     mistakes += [*_test_names(lesson), *_points(lesson), *_demos(lesson)]
     mistakes += _pictures(lesson, folder)
-    if not any(_python(lesson)) and not any(_grammar(lesson)):
+    if not any(_python(lesson)) and not any(grammar_mistakes(lesson)):
         mistakes += evidence_mistakes(lesson)
     if not any(_python(lesson)):
         mistakes += [*_borrowed_names(lesson), *_built_imports(lesson, set(built))]
@@ -188,12 +188,13 @@ def _python(lesson: Lesson) -> Iterator[str]:
             yield str(error)
 
 
-def _grammar(lesson: Lesson) -> Iterator[str]:
+def grammar_mistakes(lesson: Lesson) -> Iterator[str]:
+    """Yield a sentence for each test cell that cannot be split."""
     for cell in lesson.named("test"):
         try:
-            split(cell.source, cell.name, cell.points)
+            split_cell(cell)
         except GrammarError as error:
-            yield f"{lesson.place}, {error}"
+            yield str(error)
 
 
 def _exercise_names(lesson: Lesson) -> Iterator[str]:

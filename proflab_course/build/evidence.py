@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from proflab.lesson.names import bound_names, used_names
 from proflab_course.course.notebook import Lesson
-from proflab_course.course.test_cells import Answer, TestCell, split
+from proflab_course.course.test_cells import Answer, TestCell, split_cell
 from proflab_course.grading.verdict import judge_value
 
 LEAST = 2  # hidden cases of a cell with a value that no visible case shows
@@ -76,9 +76,7 @@ def copied(lesson: Lesson) -> dict[str, list[tuple[bool, Answer, bool]]]:
 
 def _tested(lesson: Lesson) -> Iterator[tuple[str, str, list[_Case], list[_Case]]]:
     """Yield for each test cell: place, name, its cases, and the visible ones of its exercise."""
-    cells = {
-        cell.name: list(_cases(split(cell.source, cell.name))) for cell in lesson.named("test")
-    }
+    cells = {cell.name: list(_cases(split_cell(cell))) for cell in lesson.named("test")}
     for name, cases in cells.items():
         exercise = re.sub(r"_\d+$", "", name)
         shown = [

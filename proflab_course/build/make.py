@@ -30,6 +30,7 @@ from proflab_course.build import draw
 from proflab_course.build.audit import (
     course_mistakes,
     delimiter_mistakes,
+    grammar_mistakes,
     lesson_mistakes,
     release_mistakes,
 )
@@ -166,6 +167,8 @@ class Plan:
             lessons.append(read_module(path, name, f"modules/{name}/{name}.py"))
             milestones[name] = take_milestone(lessons[-1])
             apply_overlay(lessons[-1], overlay_path(course.root, name))
+        # Of all lessons, whole: what follows splits test cells that the track leaves out, too.
+        _raise([mistake for lesson in lessons for mistake in grammar_mistakes(lesson)])
         concepts = {name: read_concepts(course, name) for name in names}
         tracks = read_tracks(course.root, lessons)
         if tracks is None and track is not None:

@@ -29,10 +29,9 @@ from proflab_course.course.notebook import (
 )
 from proflab_course.course.test_cells import (
     CALLS,
-    GrammarError,
     exception_name,
     hidden_source_removed,
-    split,
+    split_cell,
 )
 
 ERRORS_APART_FROM, ERRORS_EARN = 8, 2  # points of an exercise, and of its cell for errors
@@ -63,8 +62,8 @@ def measured(lesson: Lesson, folder: Path) -> list[Measured]:
         for cell in lesson.cells:
             _statements(_visible(cell))
         for cell in lesson.named("test"):
-            split(cell.source, cell.name)
-    except (SyntaxError, CourseError, GrammarError):
+            split_cell(cell)
+    except (SyntaxError, CourseError):
         return []  # told by the audit
     found = [*_of_lesson(lesson, folder), *_of_exercises(lesson)]
     for cell in lesson.cells:
@@ -139,7 +138,7 @@ def _examples(texts: Iterable[str]) -> list[str]:
 
 def _asked_first(tests: list[Cell]) -> str:
     """Return what the first visible case of an exercise's test cells asks."""
-    cells = (split(test.source, test.name) for test in tests)
+    cells = (split_cell(test) for test in tests)
     for block in (block for cell in cells for block in cell.blocks if not block.hidden):
         for step, answer in zip(block.steps, block.answers, strict=True):
             if answer is not None:

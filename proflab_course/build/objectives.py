@@ -6,7 +6,6 @@ demo cells and essay items serve each of them stands in tracks.toml, and nowhere
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,10 +15,10 @@ from proflab_course.build.tracks import Taken
 from proflab_course.course.concepts import Concept
 from proflab_course.course.exercises import exercise_of
 from proflab_course.course.lesson_times import LessonTimes
-from proflab_course.course.notebook import Lesson
+from proflab_course.course.notebook import Cell, Lesson
 from proflab_course.course.prose import paragraphs
 from proflab_course.course.rubric import rubric_of
-from proflab_course.course.test_cells import GrammarError, split
+from proflab_course.course.test_cells import GrammarError, split_cell
 from proflab_course.course.tracks import PUBLIC
 
 GOALS = "**You will be able to**"
@@ -108,7 +107,7 @@ def objectives(
         if (objective := home.get(name)) is None:
             continue
         objective.exercises[name] += cell.points
-        visible, hidden = _count_cases(cell.source, cell.name)
+        visible, hidden = _count_cases(cell)
         objective.visible += visible
         objective.hidden += hidden
     for concept in concepts:
@@ -130,10 +129,9 @@ def _as_stated(text: str, times: LessonTimes, stated: Iterable[str]) -> str:
     return next((each for each in stated if each.startswith(words)), text)
 
 
-@functools.lru_cache(maxsize=1024)  # of a page that shows each lesson in each track
-def _count_cases(source: str, name: str) -> tuple[int, int]:
+def _count_cases(cell: Cell) -> tuple[int, int]:
     """Return how many visible and how many hidden cases a test cell has."""
-    hidden = [is_hidden for is_hidden, _ in split(source, name).answers]
+    hidden = [is_hidden for is_hidden, _ in split_cell(cell).answers]
     return len(hidden) - sum(hidden), sum(hidden)
 
 

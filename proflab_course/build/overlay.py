@@ -12,6 +12,7 @@ The lesson's own file stays as it is, so that merging the public course never me
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from proflab_course.course.layout import CourseError
@@ -23,6 +24,7 @@ from proflab_course.course.notebook import (
     regions,
     replace_regions,
 )
+from proflab_course.course.test_cells import GrammarError, split, split_cell
 
 EXTEND = "extend"
 _REGION = {"test": HIDDEN, "manual": MARK_SCHEME}
@@ -36,8 +38,9 @@ def overlay_path(root: Path, lesson: str) -> Path:
 def apply_overlay(lesson: Lesson, path: Path) -> None:
     """Change the lesson's cells by its overlay; do nothing where there is none.
 
-    Raises CourseError for a cell that the lesson does not have, one that may not be overlaid, one
-    that is there twice, one with another tag than `extend`, and one that is not just one region.
+    Raises CourseError, which names the private file, for a cell that the lesson does not have, one
+    that may not be overlaid, one that is there twice, one with another tag than `extend`, one that
+    is not just one region, and one with cases that do not follow the grammar of test cells.
     """
     if not path.exists():
         return
@@ -60,7 +63,10 @@ def apply_overlay(lesson: Lesson, path: Path) -> None:
                 f'tags=["{EXTEND}"] to keep the public cases, or no tag to replace them'
             )
         own = _only_region(private, _REGION[public.role])
-        public.node.source = _changed(public, own, extend=EXTEND in private.tags)
+        changed = _changed(public, own, extend=EXTEND in private.tags)
+        if public.role == "test":
+            _check_cases(private, public, changed)
+        public.node.source = changed
 
 
 def _read(path: Path, lesson: str, place: str) -> list[Cell]:
@@ -78,6 +84,21 @@ def _read(path: Path, lesson: str, place: str) -> list[Cell]:
         if cell.node.cell_type == "code" and not cell.name and cell.source.strip():
             raise CourseError(f'{cell.where}: a code cell needs nbgrader={{"grade_id": "…"}}')
     return [cell for cell in cells if cell.name]
+
+
+def _check_cases(private: Cell, public: Cell, together: str) -> None:
+    """Raise GrammarError for a mistake that only the private cases make, alone or beside others."""
+    split_cell(private)
+    try:
+        split(public.source, public.name)
+    except GrammarError:
+        return  # told of the public file
+    try:
+        split(together, private.name)
+    except GrammarError as error:
+        # A line of both cells together is a line of neither file.
+        problem = re.sub(r"^cell [^ ,:]+(, line \d+)?: ", "", str(error))
+        raise GrammarError(f"{private.where}: with the public cases, {problem}") from None
 
 
 def _only_region(cell: Cell, delimiters: tuple[str, str]) -> list[str]:

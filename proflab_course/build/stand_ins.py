@@ -34,7 +34,7 @@ from proflab_course.build.in_process import ask, made, run_cell
 from proflab_course.course.hidden_doubles import DoubleSpec
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import Lesson, read_notebook
-from proflab_course.course.test_cells import Step, TestCell, split
+from proflab_course.course.test_cells import Step, TestCell, split_cell
 
 _PACKAGE = "proflab.lesson"
 _CPU_SECONDS = 0.1  # of a stand-in in the first case, at least, or
@@ -83,7 +83,7 @@ def search(lesson: Lesson, folder: Path) -> list[Found]:
     helpers = list(_helpers(folder))
     found: list[Found] = []
     for cell in lesson.named("test"):
-        test, exercise = split(cell.source, cell.name, cell.points), _exercise(lesson, cell.name)
+        test, exercise = split_cell(cell), _exercise(lesson, cell.name)
         if exercise and any(hidden for hidden, _ in test.answers):
             trial = _Trial(test, exercise, vars(notebook), _dependents(statements, exercise))
             found += [(cell.name, name) for name in _passing(trial, helpers)]

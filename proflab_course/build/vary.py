@@ -11,7 +11,7 @@ from pathlib import Path
 
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import Cell, Lesson
-from proflab_course.course.test_cells import split
+from proflab_course.course.test_cells import split_cell
 from proflab_course.course.variants import Edits, VaryError, Varying, varying
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.solved_values import solved_values
@@ -68,7 +68,7 @@ def _drawn(cell: Cell, found: Varying, key: bytes) -> Edits:
 
 def count_varying(lesson: Lesson) -> tuple[int, int, int]:
     """Return how many hidden cases may vary, how many have a value, and how many have none."""
-    tests = [split(cell.source, cell.name) for cell in lesson.named("test")]
+    tests = [split_cell(cell) for cell in lesson.named("test")]
     answers = [answer for test in tests for hidden, answer in test.answers if hidden]
     values = sum(answer.call == "expect" for answer in answers)
     vary = sum(len(found.expected) for _, found in varying_cells(lesson).values())

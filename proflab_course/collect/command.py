@@ -15,8 +15,14 @@ from tqdm import tqdm
 from proflab_course.collect.attempts import Attempt, Sorted
 from proflab_course.collect.entries import Source
 from proflab_course.collect.lesson_stamps import refuse_other_lesson
-from proflab_course.collect.platforms import PLATFORMS, is_group_name, sort_entries
-from proflab_course.collect.roster import Roster, Student, is_student_id, student_without_roster
+from proflab_course.collect.platforms import FORMS, PLATFORMS, is_group_name, sort_entries
+from proflab_course.collect.roster import (
+    NOT_THERE,
+    Roster,
+    Student,
+    is_student_id,
+    student_without_roster,
+)
 from proflab_course.collect.store import Stored, entry_paths, last_attempts, remove_incoming, store
 from proflab_course.collect.times import Clock, read_platform_time, unclear_time
 from proflab_course.course.csv_table import harmless
@@ -103,14 +109,18 @@ class _Collecting:
         remove_incoming(self.course, self.lesson)
         students: dict[str, Student] = {}
         theirs: dict[str, list[Attempt]] = {}
+        unknown: list[str] = []
         for attempt in self.found.attempts:
             found, reason = self._students_of(attempt)
             if not found:
+                unknown += [attempt.name] if reason.endswith(NOT_THERE) else []
                 self._refuse(attempt, reason)
             for student in found:
                 key = student.id.casefold()  # one folder on file systems without case
                 students[key] = student
                 theirs.setdefault(key, []).append(replace(attempt))
+        if len(unknown) == len(self.found.attempts) > 1:
+            self._refuse_all(unknown)
         for key, attempts in list(theirs.items()):
             if len({attempt.owner for attempt in attempts}) > 1:
                 self._refuse_namesakes(students[key], theirs.pop(key))
@@ -122,6 +132,13 @@ class _Collecting:
         _write_names(self.course, [student for student in known if is_student_id(student.id)])
         self._print()
         return 0 if self.all_taken and not self.untimed else 1
+
+    def _refuse_all(self, names: list[str]) -> None:
+        """Raise CourseError where the roster knows nobody: the form of the names, or the roster."""
+        raise CourseError(
+            f"none of the {len(names)} names in the archive ({few(sorted(names))}) is on the "
+            f"roster: give that of this class, or name what was handed in {FORMS}"
+        )
 
     def _refuse_namesakes(self, student: Student, attempts: list[Attempt]) -> None:
         """Refuse attempts of several names or numbers for one student, because one is another's."""
@@ -284,5 +301,5 @@ def _write_names(course: Course, students: list[Student]) -> None:
         for student in students:
             known = {"first_name": student.first, "last_name": student.last}
             known |= {"email": student.email, "lms_user_id": student.number}
-            filled = {key: harmless(value, is_text=True) for key, value in known.items() if value}
+            filled = {key: harmless(value) for key, value in known.items() if value}
             gradebook.update_or_create_student(student.id, **filled)

@@ -40,4 +40,4 @@ def _student_in(name: str, lesson: str) -> str:
     """Return the student in a file's name: the rest of it without the lesson's name."""
     stem = re.sub(r"(\.(ipynb|txt|json|zip|pdf|html|csv))+$", "", name, flags=re.IGNORECASE)
     stem = re.sub(r"\s*\(\d+\)$", "", stem)
-    return re.sub(rf"[-_ ]*{re.escape(lesson)}[-_ ]*", "", stem).strip()
+    return re.sub(rf"[-_ ]*{re.escape(lesson)}[-_ ]*", " ", stem).strip()

@@ -36,6 +36,11 @@ from proflab_course.collect.times import are_times_of_download, read_american_ti
 from proflab_course.course.layout import CourseError
 from proflab_course.course.words import few
 
+# The forms that are known, for a message.
+FORMS = (
+    "as Moodle, Canvas, Brightspace, Blackboard or Gradescope does, or by STUDENT/FILE or "
+    "STUDENT_LESSON.ipynb, where STUDENT is or contains an id, an address or a name of the roster"
+)
 PLATFORMS = ("moodle", "canvas", "brightspace", "blackboard", "gradescope", "folder")
 
 _MOODLE = re.compile(

@@ -53,6 +53,7 @@ _ROUNDED = re.compile(r"\d[.,]?\d*[Ee]\+\d+", re.ASCII)
 _ALSO = " ._-@+,'’·()"  # allowed in a student's id, besides letters and digits
 _LONGEST_ID = 128  # bytes
 _LARGEST = 16 * MB
+NOT_THERE = "is not on the roster"
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,8 @@ class Roster:
         wanted = dict(_COLUMNS)
         if "student" in names:  # in Canvas's own file ID is Canvas's number
             wanted["number"] += ("id",)
+        if "username" in names:  # in Brightspace's own file, whose ids are the usernames
+            wanted["number"] += ("orgdefinedid",)
         places = {what: _place(path, names, columns) for what, columns in wanted.items()}
         of_moodle = "identifier" in names
         if not of_moodle and all(places[k] is None for k in ("full", "first", "last", "email")):
@@ -126,8 +129,9 @@ class Roster:
             return [self._timed(same[0], attempt, platform)], ""
         if same:
             alike = " and ".join(f"{s.called} ({s.id})" for s in same)
-            reason = f"{attempt.name} may be {alike}: give the number in the roster"
-        return [], reason or f"{attempt.name} is not on the roster"
+            number = f"number {attempt.number}" if attempt.number else "number"
+            reason = f"{attempt.name} may be {alike}: give the {number} in the roster"
+        return [], reason or f"{attempt.name} {NOT_THERE}"
 
     def _members(self, attempt: Attempt) -> list[Student]:
         """Return the members of the group with this name; Canvas adds the number of one of them."""
@@ -138,7 +142,10 @@ class Roster:
         """Return the student with this number, login, address or name; number and name agree."""
         if attempt.number and self.of_moodle == (platform == "Moodle"):
             same = [s for s in self.students if attempt.number == s.number]
-            if len(same) == 1 and not _may_be_called(same[0], attempt.name):
+            fits = len(same) == 1 and _may_be_called(same[0], attempt.name)
+            if platform == "Brightspace" and not fits:
+                same = []  # its own number, which is not the OrgDefinedId of its gradebook
+            elif same and not fits and len(same) == 1:
                 other = f"{same[0].called} ({same[0].id})"
                 return [], (
                     f"{attempt.name} has the number of {other}: for a group, give a roster with a "
@@ -151,6 +158,8 @@ class Roster:
         if not same:
             names = {_letters(attempt.name), _in_order(attempt.name)}
             same = [s for s in self.students if names & _names_of(s)]
+        if not same and platform == "folder":
+            same = [s for s in self.students if _is_named_in(attempt.name, s)]
         return same, ""
 
     def _timed(self, student: Student, attempt: Attempt, platform: str) -> Student:
@@ -172,6 +181,29 @@ def _may_be_called(student: Student, name: str) -> bool:
     words = [_letters(word) for word in re.split(r"[\s,-]+", f"{student.first} {student.last}")]
     telling = [word for word in words if len(word) > 2] or [word for word in words if word]
     return not telling or given in BLIND_NAMES or any(word in given for word in telling)
+
+
+def _is_named_in(name: str, student: Student) -> bool:
+    """Return True if a part of a longer name is a student's id, address or name: Lee_Ann_alee_47.
+
+    Not for an id that could be any number, such as an attempt's or a year.
+    """
+    parts = _parts(name)
+    given = [each for each in (student.id.casefold(), student.email) if each]
+    telling = [each for each in given if len(each) >= (5 if each.isdecimal() else 3)]
+    if any(f"_{each}_" in parts or f"_{each}@" in parts for each in telling):
+        return True
+    both = (f"{student.first} {student.last}", f"{student.last} {student.first}")
+    return bool(student.first and student.last) and any(_parts(each) in parts for each in both)
+
+
+def _parts(name: str) -> str:
+    """Return the words of a name between underscores.
+
+    >>> _parts("Copy of x - Ann Lee")
+    '_copy_of_x_ann_lee_'
+    """
+    return re.sub(r"[\s,;()_]+(-[\s_]+)?", "_", f"_{name.casefold()}_")
 
 
 def student_without_roster(attempt: Attempt, platform: str) -> Student:
@@ -254,7 +286,7 @@ def _student(cell: dict[str, str], of_moodle: bool) -> Student:
         if not comma:
             first, _, last = cell["full"].rpartition(" ")
     # Brightspace writes # before names, so that spreadsheets do not convert them.
-    own, number = cell["id"].lstrip("#"), cell["number"]
+    own, number = cell["id"].lstrip("#"), cell["number"].lstrip("#")
     if of_moodle:  # "Participant 4711", new in each assignment: an id only without another
         own = own or cell["email"].partition("@")[0] or safe_id(number)
         number = re.sub(r"\D", "", number)

@@ -1,4 +1,9 @@
-"""Read a CSV as platforms and spreadsheets write it: any delimiter, line end and byte order."""
+"""Read and write CSV: any delimiter, line end and byte order; no cell becomes a formula.
+
+All tables of the course are written by `csv_text`. A spreadsheet whose list separator is another
+one splits a line inside its cells, too, so a formula is made text wherever a cell could begin.
+Our own readers take back what was put before it (`CsvTable.records`).
+"""
 
 from __future__ import annotations
 
@@ -13,7 +18,23 @@ from pathlib import Path
 from proflab_course.course.layout import CourseError
 
 _DELIMITERS = ",;\t|"
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# What a spreadsheet passes over where a cell begins, and what begins a formula there; some take the
+# full-width forms for the others.
+_SKIPPED = r"[ \"\x00-\x08\x0b\x0c\x0e-\x1f\xa0\u200b\u3000\ufeff]*"
+_FORMULA = r"[=+\-@\uff1d\uff0b\uff0d\uff20]"
+_NUMBER = r"-[\d., ]*(?:e[+-]?\d+)?"
+# Where a cell can begin, which numbers are no formula there, and what makes a formula text. Inside
+# a cell they are those after which a bracket closes that has not been opened, as in x[:, -1], and
+# the mark is not the apostrophe of keyboards, which may be the writer's own: ('+', '-').
+_PLACES = (("^", rf"{_NUMBER}(?![\s\S])", "'"), (r"[,;\t|\r\n]", rf"{_NUMBER}[)\]}}]", "\u02bc"))
+# Patterns that a browser understands, too: the page for phones writes a table.
+LIVE = [
+    (rf"({start}{_SKIPPED})(?!{number})(?={mark}*{_FORMULA})", mark)
+    for start, number, mark in _PLACES
+]
+_MARKED = [
+    re.compile(rf"({start}{_SKIPPED}){mark}(?={mark}*{_FORMULA})") for start, _, mark in _PLACES
+]
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -31,9 +52,10 @@ class CsvTable:
         return [name.strip().lower() for name in self.rows[0]] if self.rows else []
 
     def records(self) -> Iterator[tuple[int, dict[str, str]]]:
-        """Yield each further row's line, and its cells by the header's names."""
+        """Yield each further row's line, and its cells as typed, by the header's names."""
         for line, row in zip(self.lines[1:], self.rows[1:], strict=True):
-            yield line, dict(zip(self.header, row, strict=False))
+            texts = (as_typed(cell).strip() for cell in row)
+            yield line, dict(zip(self.header, texts, strict=False))
 
 
 def read_csv(path: Path, most_bytes: int | None = None) -> CsvTable:
@@ -58,35 +80,46 @@ def read_csv(path: Path, most_bytes: int | None = None) -> CsvTable:
     return CsvTable([row for _, row in kept], [line for line, _ in kept], delimiter)
 
 
-def harmless(cell: str, is_text: bool = False) -> str:
-    """Return the cell so that no spreadsheet runs it as a formula; is_text: or reads a number.
+class Foreign(str):
+    """A cell that another program has written, which stays as it is."""
+
+
+def harmless(text: str) -> str:
+    """Return the text so that no spreadsheet runs it, or a part of it, as a formula.
 
     >>> harmless("=HYPERLINK(0)"), harmless("-3.5")
     ("'=HYPERLINK(0)", '-3.5')
     """
-    number = re.fullmatch(r"[+-]?[\d.,]+|-", cell) and not is_text
-    return f"'{cell}" if cell.startswith(_FORMULA) and not number else cell
+    for live, mark in LIVE:
+        text = re.sub(live, rf"\1{mark}", text)
+    return text
 
 
 def csv_text(rows: Iterable[Iterable[object]], line_end: str = "\r\n", delimiter: str = ",") -> str:
-    """Return rows as a CSV; its cells are as they are given, see `harmless`.
+    """Return rows as a CSV; texts that are not `Foreign` are made `harmless`, and numbers stay.
 
-    >>> csv_text([["a", 1], ["b, c", ""]], line_end="\\n")
-    'a,1\\n"b, c",\\n'
+    >>> csv_text([["a", 1], ["=b, c", ""]], line_end="\\n")
+    'a,1\\n"\\'=b, c",\\n'
     """
     text = io.StringIO()
-    csv.writer(text, delimiter=delimiter, lineterminator=line_end).writerows(rows)
+    writer = csv.writer(text, delimiter=delimiter, lineterminator=line_end)
+    writer.writerows(map(_written, row) for row in rows)
     return text.getvalue()
 
 
+def _written(cell: object) -> object:
+    return harmless(cell) if isinstance(cell, str) and not isinstance(cell, Foreign) else cell
+
+
 def as_typed(cell: str) -> str:
-    """Return a cell's text without the apostrophe that `harmless` put before it.
+    """Return the text from which `harmless` made this cell.
 
     >>> as_typed("'=3"), as_typed("'tis")
     ('=3', "'tis")
     """
-    text = cell.strip()
-    return text[1:] if text[:1] == "'" and text[1:2] in _FORMULA else text
+    for marked in _MARKED:
+        cell = marked.sub(r"\1", cell)
+    return cell
 
 
 def _text(path: Path, most_bytes: int | None) -> str:

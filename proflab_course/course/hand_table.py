@@ -77,7 +77,7 @@ class HandTable:
         """
         seen: dict[tuple[str, ...], int] = {}
         for line, cells in zip(self.table.lines[1:], self.table.rows[1:], strict=True):
-            typed = [as_typed(cell) for cell in cells]
+            typed = [as_typed(cell).strip() for cell in cells]
             if [cell.lower() for cell in typed] == self.header:
                 continue
             where = f"{self.place}, line {line}"

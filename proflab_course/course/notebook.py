@@ -58,10 +58,11 @@ _statements = functools.lru_cache(maxsize=2048)(parsed)
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of a lesson. `where` names it in messages: file and cell."""
+    """One cell of a lesson. `where` names it in messages: file and cell; `place` is the file."""
 
     node: NotebookNode
     where: str
+    place: str = ""
 
     @property
     def source(self) -> str:
@@ -85,8 +86,12 @@ class Cell:
 
     @property
     def points(self) -> float:
-        """The points of a graded cell, 0 for another."""
-        return float(self.nbgrader.get("points", 0))
+        """The points of a graded cell, 0 for another; CourseError if they are no number."""
+        points = self.nbgrader.get("points", 0)
+        try:
+            return float(points)
+        except (TypeError, ValueError):
+            raise CourseError(f"{self.where}: its points are a number, not {points!r}") from None
 
     @property
     def role(self) -> Role:
@@ -140,7 +145,7 @@ class Lesson:
     def cells(self) -> list[Cell]:
         """The cells in order, each with its place for messages."""
         return [
-            Cell(node, f"{self.place}, {_cell_title(node, number)}")
+            Cell(node, f"{self.place}, {_cell_title(node, number)}", self.place)
             for number, node in enumerate(self.notebook.cells, start=1)
         ]
 

@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import groupby
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -45,6 +45,10 @@ from proflab_course.course.hidden_doubles import (
     is_declaration,
     is_lookup,
 )
+from proflab_course.course.layout import CourseError
+
+if TYPE_CHECKING:
+    from proflab_course.course.notebook import Cell
 
 BEGIN_HIDDEN = "### BEGIN HIDDEN TESTS"
 _END_HIDDEN = "### END HIDDEN TESTS"
@@ -63,7 +67,7 @@ CALLS = (
 _RACE_OPTIONS = {"within", "floor", "draws", "state", "fast", "memory"}
 
 
-class GrammarError(ValueError):
+class GrammarError(CourseError):
     """A graded cell that does not follow the grammar; the sentence names the cell and the line."""
 
 
@@ -188,6 +192,14 @@ class TestCell:
     def is_race(self) -> bool:
         """True if its cases are races, which earn shares."""
         return any(answer.race or answer.plan for _, answer in self.answers)
+
+
+def split_cell(cell: Cell) -> TestCell:
+    """Split a lesson's graded cell; a GrammarError names the lesson's file, too."""
+    try:
+        return split(cell.source, cell.name, cell.points)
+    except GrammarError as error:
+        raise GrammarError(f"{cell.place}, {error}") from None
 
 
 @lru_cache(maxsize=1024)  # build and grader ask for each cell many times
@@ -353,7 +365,7 @@ def _race(call: ast.Call, name: str) -> tuple[Step, Answer]:
     given = _given(made, said.pop("like"), name)
     options = {key: _literal(value, name) for key, value in said.items()}
     machine, full = options.pop("machine"), options.pop("full")
-    if machine not in MACHINES or not isinstance(full, (int, float)) or full <= 0:
+    if machine not in [*MACHINES] or not isinstance(full, (int, float)) or full <= 0:
         known_machines = ", ".join(MACHINES)
         problem = f"machine is one of {known_machines}, and full a positive number of ms"
         raise GrammarError(_at(name, call, problem))
@@ -424,7 +436,7 @@ def _plan_race(call: ast.Call, name: str) -> tuple[Step, Answer]:
     if any(keyword.arg is None for keyword in call.keywords):
         raise GrammarError(_at(name, call, "expect_cheaper takes no argument **"))
     said = {keyword.arg: _literal(keyword.value, name) for keyword in call.keywords}
-    if (rule := said.pop("rule", None)) not in RULES:
+    if (rule := said.pop("rule", None)) not in [*RULES]:
         raise GrammarError(_at(name, call, f"rule is one of {', '.join(RULES)}"))
     needed = {*RULES[rule].parameters, "given", "full"}
     _refuse_unknown(call, needed | {"rule"}, name)

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from proflab_course.course.csv_table import CsvTable, as_typed, csv_text, harmless, read_csv
+from proflab_course.course.csv_table import CsvTable, csv_text, read_csv
 from proflab_course.course.files import replace_file
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.rubric import Rubric
@@ -65,12 +65,12 @@ def read_sheet(path: Path, rubric: Rubric, known: Collection[str], calibrated: b
     columns = _item_columns(path, table, len(rubric.items))
     found, anchors = Sheet(), set(rubric.anchor_marks)
     for line, cells in table.records():
-        who, where = as_typed(cells.get(WHO, "")), f"{path.name}, line {line}"
+        who, where = cells.get(WHO, ""), f"{path.name}, line {line}"
         if who not in known and who not in anchors:
             found.refused[where] = f"there is no essay of {readable(who)[:60]!r}"
             found.lost.append(where)
             continue
-        values = {n: cells.get(name, "").strip().casefold() for n, name in columns.items()}
+        values = {n: cells.get(name, "").casefold() for n, name in columns.items()}
         comment = _comment(cells.get("comment", ""))
         if who in found.typed:
             found.refused[where] = f"{who} is there twice: keep one of the lines"
@@ -253,12 +253,11 @@ def _item_columns(path: Path, table: CsvTable, count: int) -> dict[int, str]:
 
 
 def _comment(text: str) -> str:
-    text = as_typed(readable(text).replace("\x1b", ""))
+    text = readable(text).replace("\x1b", "")
     return text if len(text) <= _MOST_COMMENT else f"{text[:_MOST_COMMENT]} … (cut)"
 
 
 def _write(path: Path, header: list[str], rows: list[list[str]]) -> None:
-    cells = [[harmless(cell, is_text=not cell.isdecimal()) for cell in row] for row in rows]
-    text = csv_text([header, *cells])
+    text = csv_text([header, *rows])
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_file(path, b"\xef\xbb\xbf" + text.encode("utf-8", "replace"))

@@ -14,6 +14,7 @@ from proflab_course.course.inventory import HALVES, NAME
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.settings import SETTINGS, read_settings
 from proflab_course.course.words import few
+from proflab_course.export.columns import PARTS, TERM, Wanted
 from proflab_course.export.inventory import anonymised
 from proflab_course.export.platform_files import Points, fill
 from proflab_course.export.student_code import write_code
@@ -21,7 +22,6 @@ from proflab_course.export.student_code import write_code
 if TYPE_CHECKING:
     from proflab_course.grading.records.gradebook import Book
 
-TERM = "term"
 PLATFORMS = ("canvas", "moodle", "brightspace")
 
 
@@ -44,17 +44,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--ids", action="store_true", help="with --csv: leave out names")
     parser.add_argument(
-        "--column", metavar="NAME", help="the lesson's column in the platform's file"
+        "--column",
+        metavar="NAME",
+        help="the column in the platform's file (default: the one that names what is exported)",
     )
-    parser.add_argument(
-        "--without-essay", action="store_true", help="write only the points for code"
-    )
-    parser.add_argument(
+    part = parser.add_mutually_exclusive_group()
+    part.add_argument("--without-essay", action="store_true", help="write only the points for code")
+    part.add_argument(
         "--viva",
         action="store_true",
         help="write the points of the questions about own functions (proflab viva --marks)",
     )
-    parser.add_argument(
+    part.add_argument(
         "--concepts",
         action="store_true",
         help="write the points of the concept questions (concept_points = 1 in your settings)",
@@ -67,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         metavar="FILE",
         type=Path,
-        help=f"the file to write (default: FILE_filled.csv, {NAME}.csv)",
+        help=f"the file to write (default: FILE_filled.csv, FILE_01_viva_filled.csv, {NAME}.csv)",
     )
     parser.add_argument(
         "--label", default="", metavar="TEXT", help=f"with {NAME}: what the class is called there"
@@ -89,40 +90,57 @@ def run(arguments: argparse.Namespace) -> int:
     lesson = TERM if term else course.lesson(arguments.lesson, "source")
     if lesson in HALVES:
         raise CourseError(f"the inventory has no marks: `proflab export {NAME}` writes its answers")
-    if arguments.code and term:
-        raise CourseError("--code DIR writes the code of one lesson: name it")
+    _refuse_what_does_not_apply(arguments, term)
     if arguments.code:
         return _export_code(course, lesson, arguments.code)
     if arguments.csv:
         return _export_table(course, lesson, arguments)
     [platform] = chosen
-    path = getattr(arguments, platform)
-    essay, percent = not arguments.without_essay, arguments.percent
-    if arguments.viva and term:
-        raise CourseError("--viva writes the points of one lesson: name it")
-    if arguments.concepts and (term or arguments.viva):
-        raise CourseError("--concepts writes the concept points of one lesson: name it alone")
-    if arguments.concepts:
-        grades = _concept_grades(course, lesson, percent)
-        return _write(platform, path, grades, lesson, arguments)
-    find = _term_grades if term else _viva_grades if arguments.viva else _lesson_grades
-    return _write(platform, path, find(course, lesson, essay, percent), lesson, arguments)
+    return _export_grades(course, platform, lesson, arguments)
 
 
-def _write(
-    platform: str,
-    path: Path,
-    grades: dict[str, Points],
-    lesson: str,
-    arguments: argparse.Namespace,
+def _part(arguments: argparse.Namespace) -> str:
+    """Return which of `PARTS` is asked for; "" for grades."""
+    return next((part for part in PARTS if getattr(arguments, part)), "")
+
+
+def _refuse_what_does_not_apply(arguments: argparse.Namespace, term: bool) -> None:
+    """Raise CourseError for options that would be ignored."""
+    part = _part(arguments)
+    if arguments.code and term:
+        raise CourseError("--code DIR writes the code of one lesson: name it")
+    if part and term:
+        raise CourseError(f"--{part} writes the {PARTS[part][0]} of one lesson: name it")
+    table = "--code" if arguments.code else "--csv" if arguments.csv else ""
+    given = [f"--{part}"] if part else []
+    given += ["--column"] if arguments.column else []
+    given += ["--percent"] if arguments.percent else []
+    given += ["-o"] if arguments.output else []
+    if table and given:
+        raise CourseError(f"{given[0]} is about a platform's file: leave it out with {table}")
+
+
+def _export_grades(
+    course: Course, platform: str, lesson: str, arguments: argparse.Namespace
 ) -> int:
     """Fill the platform's file and say what was filled."""
-    filled = fill(platform, path, grades, lesson, arguments.column)
-    output = arguments.output or path.with_name(f"{path.stem}_filled.csv")
+    essay, percent = not arguments.without_essay, arguments.percent
+    wanted = Wanted(lesson, _part(arguments), tuple(course.lessons("source")))
+    if wanted.part == "concepts":
+        grades = _concept_grades(course, lesson, percent)
+    elif wanted.part == "viva":
+        grades = _viva_grades(course, lesson, percent)
+    elif lesson == TERM:
+        grades = _term_grades(course, essay, percent)
+    else:
+        grades = _lesson_grades(course, lesson, essay, percent)
+    path = getattr(arguments, platform)
+    filled = fill(platform, path, grades, wanted, arguments.column)
+    output = arguments.output or path.with_name(f"{path.stem}{wanted.ending}.csv")
     if output.resolve() == path.resolve():
         raise CourseError(f"{output} is the platform's own file: choose another with -o")
     replace_file(output, filled.text.encode("utf-8"))
-    print(f"{output}: {filled.filled} grades of {'all lessons' if lesson == TERM else lesson}")
+    print(f"{output}: {filled.filled} {_told(wanted)}")
     if filled.unmarked:
         print("left blank because the essay has no mark yet (--without-essay leaves it out):")
         print("".join(f"  {student}\n" for student in filled.unmarked), end="")
@@ -133,6 +151,12 @@ def _write(
         print("without a grade, left as they were:")
         print("".join(f"  {name}\n" for name in filled.without), end="")
     return 0
+
+
+def _told(wanted: Wanted) -> str:
+    if wanted.part:
+        return f"students' {PARTS[wanted.part][0]} of {wanted.lesson}"
+    return f"grades of {'all lessons' if wanted.lesson == TERM else wanted.lesson}"
 
 
 def _export_table(course: Course, lesson: str, arguments: argparse.Namespace) -> int:
@@ -214,7 +238,7 @@ def _concept_grades(course: Course, lesson: str, percent: bool) -> dict[str, Poi
     }
 
 
-def _viva_grades(course: Course, lesson: str, _: bool, percent: bool) -> dict[str, Points]:
+def _viva_grades(course: Course, lesson: str, percent: bool) -> dict[str, Points]:
     """Return the points of each student who was asked about own functions."""
     from proflab_course.grading.records.gradebook import Book
     from proflab_course.viva.marks import kept_marks
@@ -236,7 +260,7 @@ def _viva_grades(course: Course, lesson: str, _: bool, percent: bool) -> dict[st
     }
 
 
-def _term_grades(course: Course, _: str, essay: bool, percent: bool) -> dict[str, Points]:
+def _term_grades(course: Course, essay: bool, percent: bool) -> dict[str, Points]:
     """Return each student's points of all graded lessons; None while an essay has no mark."""
     from proflab_course.grading.records.gradebook import Book
     from proflab_course.report.term_page import read_term

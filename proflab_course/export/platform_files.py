@@ -20,15 +20,11 @@ from pathlib import Path
 
 from proflab_course.collect.moodle_worksheet import english_header, refuse_unknown_language
 from proflab_course.collect.roster import safe_id
-from proflab_course.course.csv_table import csv_text, harmless, read_csv
+from proflab_course.course.csv_table import Foreign, csv_text, read_csv
 from proflab_course.course.layout import CourseError
 from proflab_course.course.words import few
+from proflab_course.export.columns import END, IDENTITY, Wanted, find_column
 
-_IDENTITY = {
-    "canvas": ("Student", "ID", "SIS User ID", "SIS Login ID", "Root Account", "Section"),
-    "moodle": (),
-    "brightspace": ("OrgDefinedId", "Username", "Last Name", "First Name", "Email"),
-}
 _IDS = {
     "canvas": ("SIS Login ID", "SIS User ID", "ID"),
     "moodle": ("ID number", "Username", "Email address", "Identifier"),
@@ -43,11 +39,6 @@ _MOODLE_COLUMNS = (
     "Grade",
     "Maximum Grade",
 )
-_END = "End-of-Line Indicator"
-# Canvas's sums, which it does not import, and the number that it adds to an assignment's name.
-_SUMS = re.compile(r"(.*\b)?(Current|Final|Override) (Score|Grade|Points|Status)")
-_NUMBERED = re.compile(r"(?P<name>.*\S)\s*\(\d+\)")
-_BRIGHTSPACE_KIND = re.compile(r"\s*\w+ Grade <[^<>]*>$")
 
 
 @dataclass(frozen=True)
@@ -76,18 +67,19 @@ class Filled:
 
 
 def fill(
-    platform: str, path: Path, grades: Mapping[str, Points], lesson: str, column: str | None = None
+    platform: str, path: Path, grades: Mapping[str, Points], wanted: Wanted, column: str | None
 ) -> Filled:
-    """Return the platform's file with the students' grades in the lesson's column.
+    """Return the platform's file with the students' grades in the column of what is exported.
 
-    column: its name or a part of it; by default the column that names the lesson. Raises
+    column: its name or a part of it; None for the column that says what is exported. Raises
     CourseError if the file is not the platform's, has no such column or several, if a grade is
     above the platform's maximum, or if no student with a grade is in it.
     """
     rows, header, delimiter = _read(platform, path)
-    target = _find_column(platform, path, rows, header, lesson, column)
+    target = find_column(platform, path, rows, header, wanted, column)
     kept = [i for i, name in enumerate(header) if _is_kept(platform, name, i == target)]
-    result, left = [[rows[0][i] for i in kept]], dict(grades)
+    head: list[str] = [Foreign(rows[0][i]) for i in kept]
+    result, left = [head], dict(grades)
     filled, without, unmarked = 0, [], []
     names = Counter(name for row in rows[1:] for name in _names(header, row))
     for row in rows[1:]:
@@ -105,7 +97,7 @@ def fill(
                 _check_maximum(platform, path, header, row, target, student, points.grade)
                 row[target] = f"{points.grade:g}"
                 filled += 1
-        result.append([harmless(row[i]) for i in kept])
+        result.append([_kept_cell(platform, row[i]) for i in kept])
     if left and len(left) == len(grades):
         raise CourseError(
             f"{path} has no line for {few(sorted(left))}: export it again, or correct the ids"
@@ -122,7 +114,7 @@ def _read(platform: str, path: Path) -> tuple[list[list[str]], list[str], str]:
     if platform == "moodle":
         english = {name.lower(): name for name in _MOODLE_COLUMNS}
         header = [english.get(name, name) for name in english_header(header)]
-    wanted = _IDENTITY[platform][:2] or ("Identifier", "Grade")
+    wanted = IDENTITY[platform][:2] or ("Identifier", "Grade")
     if not set(wanted) <= set(header):
         if platform == "moodle":
             refuse_unknown_language(path, rows)
@@ -131,71 +123,16 @@ def _read(platform: str, path: Path) -> tuple[list[list[str]], list[str], str]:
     return rows, header, table.delimiter
 
 
-def _find_column(
-    platform: str,
-    path: Path,
-    rows: list[list[str]],
-    header: list[str],
-    lesson: str,
-    column: str | None,
-) -> int:
-    if platform == "moodle":
-        return header.index("Grade")
-    there = _assignments(platform, rows)
-    found = [name for name in there if column == name]
-    found = found or [name for name in there if _is_named(name, column or lesson)]
-    if not found and column is None:
-        found = [name for name in there if _has_number(name, lesson)]
-    if len(found) > 1 and len(set(found)) == 1:
-        raise CourseError(f"{path} has {len(found)} columns called {found[0]!r}: rename one there")
-    if len(found) != 1:
-        many = "several columns" if found else "no column"
-        choice = few([repr(name) for name in found or there]) or "none"
-        raise CourseError(
-            f"{path} has {many} for {column or lesson}: choose one with --column ({choice})"
-        )
-    return header.index(found[0])
-
-
-def _assignments(platform: str, rows: list[list[str]]) -> list[str]:
-    """Return the columns of assignments that the platform imports."""
-    own = [*_IDENTITY[platform], _END, "Integration ID"]
-    below = [*(rows[1] if len(rows) > 1 else []), *[""] * len(rows[0])]
-    columns = zip(rows[0], below, strict=False)
-    there = [name for name, first in columns if "(read only)" not in f"{name} {first}"]
-    there = [name for name in there if name not in own]
-    if platform != "canvas":
-        return there
-    there = [name for name in there if not _SUMS.fullmatch(name)]
-    return [name for name in there if _NUMBERED.fullmatch(name)] or there
-
-
-def _own_name(column: str) -> str:
-    """Return an assignment's name without the platform's additions."""
-    numbered = _NUMBERED.fullmatch(column)
-    return numbered["name"] if numbered else _BRIGHTSPACE_KIND.sub("", column)
-
-
-def _is_named(column: str, wanted: str) -> bool:
-    return wanted in column or _squeezed(wanted) in _squeezed(_own_name(column))
-
-
-def _has_number(column: str, lesson: str) -> bool:
-    """Return True for "Lesson 01", the word and the number; a number alone may be a quiz's."""
-    words = re.findall(r"[^\W\d_]+|\d+", _own_name(column).casefold())
-    numbers = [int(word) for word in words if word.isdecimal()]
-    return "lesson" in words and numbers == [int(lesson[:2])]
-
-
-def _squeezed(name: str) -> str:
-    return "".join(letter for letter in name.casefold() if letter.isalnum())
-
-
 def _is_kept(platform: str, name: str, is_target: bool) -> bool:
     """Return True for a column that the platform needs for the import; others are left out."""
     if platform == "moodle":
         return True
-    return is_target or name in _IDENTITY[platform] or name == _END
+    return is_target or name in IDENTITY[platform] or name == END
+
+
+def _kept_cell(platform: str, cell: str) -> str:
+    """Return a cell that others wrote: Moodle stores its comments, so there it stays as it is."""
+    return Foreign(cell) if platform == "moodle" else cell
 
 
 def _is_student(platform: str, header: list[str], row: list[str]) -> bool:

@@ -28,7 +28,7 @@ from proflab_course.course.notebook import (
     replace_regions,
 )
 from proflab_course.course.secret import seeded_key, shuffled
-from proflab_course.course.test_cells import split
+from proflab_course.course.test_cells import split_cell
 from proflab_course.course.tracks import Tracks
 from proflab_course.questions.concepts import Asked
 from proflab_course.questions.pages import Files, page_title, render_page
@@ -169,12 +169,12 @@ def _calls(
 
 
 def _codes(cell: Cell) -> set[str]:
-    return {step.code for block in split(cell.source, cell.name).blocks for step in block.steps}
+    return {step.code for block in split_cell(cell).blocks for step in block.steps}
 
 
 def _plain_calls(cell: Cell, name: str, hidden: bool) -> Iterator[tuple[str, Any]]:
     """Yield the cases that call the exercise with literals: the call, and what it returns."""
-    for block in split(cell.source, cell.name).blocks:
+    for block in split_cell(cell).blocks:
         for step, answer in zip(block.steps, block.answers, strict=True):
             if block.hidden is hidden and answer is not None and answer.call == "expect":
                 if _is_plain(step.code, name):

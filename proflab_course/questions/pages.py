@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,7 +19,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from proflab_course.course.concepts import LETTERS
-from proflab_course.course.csv_table import csv_text
+from proflab_course.course.csv_table import LIVE, csv_text
 from proflab_course.grading.pages.markup import Piece, to_html
 from proflab_course.grading.pages.templates import template_loader
 from proflab_course.questions.concepts import Asked, inline
@@ -57,7 +58,8 @@ def guess_pages(lesson: str, questions: Sequence[Question]) -> Files:
     """Yield the files about a lesson's guesses: for phones, for paper, and a table to fill in."""
     start = f"{lesson[:2]}-guesses"
     values = {"lesson": lesson, "title": page_title(lesson), "questions": questions}
-    yield f"{start}.html", "Page for phones", render_page("phone", values, script="phone")
+    on_phones = values | {"live": json.dumps(LIVE)}
+    yield f"{start}.html", "Page for phones", render_page("phone", on_phones, script="phone")
     yield f"{start}-paper.html", "Sheet to print", render_page("paper", values)
     rows = [(question.name, "", "") for question in questions for _ in range(2)]
     yield f"{start}.csv", "Table to fill in", csv_text([COLUMNS, *rows]).encode()

@@ -74,31 +74,26 @@ def _votes(path: Path, questions: Collection[str]) -> Iterator[Vote]:
         )
     for row in table.rows[1:]:
         for at, name in columns:
-            if at < len(row) and (guess := _cut(row[at])):
+            if at < len(row) and (guess := as_typed(row[at]).strip()[:_MOST_TEXT]):
                 yield Vote(name, guess)
 
 
 def _rows(table: HandTable, questions: Collection[str]) -> Iterator[Vote]:
     for row in table.rows():
-        question, guess = row["question"], _cut(row["guess"])
+        question, guess = row["question"], row["guess"][:_MOST_TEXT]
         if question.lower() == "question":  # several tables, one below the other
             continue
         if question not in questions:
             raise CourseError(f"{row.where}: there is no question {question[:_MOST_TEXT]!r}")
         count = _count(row.where, row["count"] or "1")
         if guess and count:
-            yield Vote(question, guess, count, _cut(row[_ANSWER]))
+            yield Vote(question, guess, count, row[_ANSWER][:_MOST_TEXT])
 
 
 def _count(where: str, cell: str) -> int:
     if not re.fullmatch(r"\d{1,6}", cell, re.ASCII):
         raise CourseError(f"{where}: the count {cell[:_MOST_TEXT]!r} is no number of votes")
     return int(cell)
-
-
-def _cut(cell: str) -> str:
-    """Return a cell's text, not too long."""
-    return as_typed(cell)[:_MOST_TEXT]
 
 
 # ── votes by letter, in two rounds ───────────────────────────────────────────────────────────

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from proflab_course.collect.roster import is_student_id
 from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.words import few
 from proflab_course.regrade.log import FILE, FOLDER, Log, Request
 from proflab_course.regrade.requests import Requests
 from proflab_course.regrade.sheets import dealt, read_answers, write_sheets
@@ -145,8 +146,15 @@ def _line(request: Request) -> str:
 
 
 def _print_refused(refused: dict[str, str]) -> None:
+    """Print a line for each table: why its first line was not taken, and which others were not."""
+    tables: dict[str, list[tuple[str, str]]] = {}
     for where, reason in refused.items():
-        print(f"not taken: {where}: {reason}")
+        table, _, line = where.rpartition(", line ")
+        tables.setdefault(table or where, []).append((line, f"{where}: {reason}"))
+    for lines in tables.values():
+        (_, told), *others = lines
+        more = f"; nor {_count(len(others), 'more line')} of it: {few([n for n, _ in others])}"
+        print(f"not taken: {told}{more if others else ''}")
 
 
 def _count(count: int, what: str) -> str:

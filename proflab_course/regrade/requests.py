@@ -18,7 +18,7 @@ from proflab_course.collect.attempts import Attempt
 from proflab_course.collect.entries import Entry, Source, UnreadableFile
 from proflab_course.collect.platforms import sort_entries
 from proflab_course.collect.roster import Roster, is_student_id, student_without_roster
-from proflab_course.course.csv_table import as_typed, read_csv
+from proflab_course.course.csv_table import read_csv
 from proflab_course.course.exercises import exercise_of
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import read_notebook
@@ -190,4 +190,4 @@ def _names_of_exercises(notebook: Path) -> Iterator[tuple[str, str]]:
 
 def _clean(cell: str) -> str:
     """Return a cell's text without control characters."""
-    return as_typed(readable(cell).replace("\x1b", "\ufffd"))
+    return readable(cell).replace("\x1b", "\ufffd")

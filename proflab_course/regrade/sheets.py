@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from proflab_course.course.csv_table import csv_text, harmless
+from proflab_course.course.csv_table import csv_text
 from proflab_course.course.exercises import exercise_of
 from proflab_course.course.files import replace_file
 from proflab_course.course.hand_table import HandTable
@@ -64,8 +64,7 @@ def write_sheets(
         typed = _typed(path, requests)
         theirs = [r for r in requests if (r.to == name and not r.answers) or r.id in typed]
         rows = [[*_row(r, failed), typed.get(r.id, "")] for r in theirs]
-        cells = [[harmless(cell, is_text=True) for cell in row] for row in rows]
-        text = csv_text([COLUMNS, *cells])
+        text = csv_text([COLUMNS, *rows])
         replace_file(path, b"\xef\xbb\xbf" + text.encode("utf-8", "replace"))
         written[path] = len(rows)
     return written

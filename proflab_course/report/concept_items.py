@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from proflab_course.course.csv_table import csv_text, harmless
+from proflab_course.course.csv_table import csv_text
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.words import figure
 from proflab_course.grading.records.concepts import read_answers
@@ -95,6 +95,6 @@ def answers_csv(course: Course, lesson: str, public: bool = False) -> str:
     for number, student in enumerate(order, start=1):
         theirs = answers[student]
         letters = [each.shown(theirs[each.id]) if each.id in theirs else "" for each in asked]
-        name = f"submission {number}" if public else harmless(student, is_text=True)
+        name = f"submission {number}" if public else student
         rows.append([name, f"{points[student]:g}", *letters])
     return csv_text(rows)

@@ -62,6 +62,10 @@ def minutes_patch(course: Course) -> tuple[str, list[str]]:
             if len(taken) < LEAST or not estimate:
                 told.append(f"{name}: {len(taken)} of {len(outcomes)} students say their minutes")
                 continue
+            if tracks.times[name].measured == len(taken):
+                # The headings in source/ may still say the minutes before the correction.
+                told.append(f"{name}: corrected already by {len(taken)} students")
+                continue
             factor = statistics.median(taken) / estimate
             after = scaled(after, tracks.track(), name, factor, len(taken))
             what = f"a median of {statistics.median(taken):.0f} minutes, {estimate} estimated"

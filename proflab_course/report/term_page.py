@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from proflab_course.course.csv_table import csv_text, harmless
+from proflab_course.course.csv_table import csv_text
 from proflab_course.course.dates import Dates
 from proflab_course.course.inventory import without_halves
 from proflab_course.course.layout import Course, CourseError
@@ -214,7 +214,7 @@ def term_csv(term: Term) -> str:
         points = ["" if each is None else f"{each:g}" for each in student.points]
         both = ["", ""] if student.absent else [f"{student.sum:g}", f"{student.percent:.2f}"]
         state = "nothing handed in" if student.absent else _essays(waits[student.name])
-        names = [harmless(student.name, is_text=True), harmless(term.people.get(student.name, ""))]
+        names = [student.name, term.people.get(student.name, "")]
         rows.append([*names, *points, *both, state])
     return csv_text(rows)
 

@@ -75,7 +75,7 @@ def kept_marks(course: Course, lesson: str) -> dict[str, Mark]:
     path = kept_path(course, lesson)
     if not path.exists():
         return {}
-    names = {row[0].strip() for row in read_csv(path).rows[1:]}
+    names = {cells.get("student", "") for _, cells in read_csv(path).records()}
     return read_marks(path, names)
 
 

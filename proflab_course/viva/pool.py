@@ -15,7 +15,7 @@ import zipfile
 from collections.abc import Iterable, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
-from proflab_course.course.csv_table import csv_text, harmless
+from proflab_course.course.csv_table import csv_text
 from proflab_course.viva.questions import LETTERS, Question
 from proflab_course.viva.sheet import Sheet
 
@@ -30,8 +30,7 @@ def as_csv(sheets: Iterable[Sheet]) -> str:
         for number, q in enumerate(sheet.questions, 1):
             stem = "\n".join(filter(None, (q.stem, q.text)))
             options = [*q.options, *[""] * (_OPTIONS - len(q.options))]
-            cells = [sheet.student, str(number), stem, *options]
-            rows.append([harmless(cell) for cell in cells])
+            rows.append([sheet.student, str(number), stem, *options])
     return csv_text(rows)
 
 
@@ -87,6 +86,8 @@ def _option(q: Question, option: str) -> str:
 
 # ── QTI ──────────────────────────────────────────────────────────────────────────────────────
 
+# What no XML may hold, such as a control character of a student's own text.
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _QTI = "http://www.imsglobal.org/xsd/ims_qtiasiv1p2"
 _PACKAGE = "http://www.imsglobal.org/xsd/imsccv1p1/imscp_v1p1"
 _ITEM = """\
@@ -184,7 +185,7 @@ def as_qti(lesson: str, questions: Sequence[Question], kind: str = "viva") -> by
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as package:
         for name, text in files.items():
-            package.writestr(zipfile.ZipInfo(name), text.encode())
+            package.writestr(zipfile.ZipInfo(name), _NO_XML.sub("\ufffd", text).encode())
     return out.getvalue()
 
 

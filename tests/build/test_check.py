@@ -4,6 +4,7 @@ import importlib
 import re
 import shutil
 import sys
+import tomllib
 from pathlib import Path
 
 import nbformat
@@ -11,7 +12,10 @@ import pytest
 import yaml
 from run_all import NAME, SOLUTIONS, filled, released, run_all
 
+from proflab.lesson.imports import MODULES
 from proflab_course.cli import main
+
+ROOT = Path(__file__).parents[2]
 
 LEFT_OUT = {name: text for name, text in SOLUTIONS.items() if name != "area"}
 
@@ -149,6 +153,31 @@ def test_an_import_that_fails_is_named(course, monkeypatch, capsys):
     assert "So far 0 of 100 points" in said
     what = "the cell that begins with `import no_such_module` raises ModuleNotFoundError: No mod"
     assert f"First of all: {what}" in said
+
+
+def test_what_the_grader_may_not_have_is_named_before_handing_in(tmp_path, monkeypatch, capfd):
+    """It is there now, as torch is on a student's machine; one in a `try` is prepared for."""
+    folder = released(tmp_path) / NAME
+    notebook = filled(folder, **SOLUTIONS)
+    own = "import nbformat\nfrom os import path\nimport numpy.linalg, helper\n"
+    own += "def f():\n    from traitlets.config import Config\n"
+    own += "try:\n    import yaml\nexcept ImportError:\n    pass"
+    notebook.cells.insert(2, nbformat.v4.new_code_cell(own))
+    nbformat.write(notebook, folder / f"{NAME}.ipynb")
+    (folder / "helper.py").write_text("")
+    monkeypatch.chdir(tmp_path)
+    assert main(["check"]) == 0
+    out = capfd.readouterr().out
+    assert "Perhaps not there when your work is graded: nbformat, traitlets. The grader has" in out
+    page = (ROOT / "docs/students.md").read_text("utf-8")
+    for name in MODULES:
+        assert name in out.partition("The grader has")[2] and name in page
+
+
+def test_students_install_what_the_grader_is_said_to_have():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    installed = {re.match(r"[\w-]+", each)[0] for each in project["dependencies"]}
+    assert {name.lower() for name in MODULES} == installed
 
 
 def test_the_same_table_as_in_the_notebook(course, monkeypatch, capsys):

@@ -30,12 +30,12 @@ PAGES = (
     "docs/students.md", "docs/teaching.md", "docs/torch.md", "docs/write-a-lesson.md",
 )  # fmt: skip
 LESSON, *LATER = Course(ROOT).lessons()
-# After ```sh: nothing (run here), by-sandbox (run here where there is one), by-hand (not run:
-# the network, a browser, an account, or minutes).
+# After ```sh: nothing (run here), by-sandbox (run here where there is one), by-class (run by
+# test_printed_commands.py), by-hand (not run: the network, a browser, an account, or minutes).
 BLOCK = re.compile(r"^( *)```sh(?: (by-\w+))?\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 
 # What the shell has nothing to do in.
-WARM = re.compile(r"(?:proflab|nbgrader) [^|&<>;#*$`\\]*")
+WARM = re.compile(r"(?:proflab|nbgrader) [^|&<>;#*$`\\~]*")
 
 
 def blocks(page: str) -> list[tuple[str, str]]:

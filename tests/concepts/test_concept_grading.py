@@ -160,7 +160,7 @@ def test_points_are_exported_into_a_column_of_their_own(graded, tmp_path, monkey
     monkeypatch.chdir(graded.root)
     words = ["export", "01", "--concepts", "--canvas", str(tmp_path / "canvas.csv")]
     assert main([*words, "--column", "Concepts (1)"]) == 0
-    with (tmp_path / "canvas_filled.csv").open() as file:
+    with (tmp_path / "canvas_01_concepts_filled.csv").open() as file:
         filled = {row[0]: row[-1] for row in csv.reader(file)}
     assert [float(filled[name]) for name in ("right", "slip", "old")] == [3, 0, 0]
 

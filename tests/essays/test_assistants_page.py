@@ -22,7 +22,7 @@ LESS = {"viva": ["--student", ODD, "--student", ASKS], "generate_feedback": ["--
 
 def commands():
     """The page's commands, of lesson 01 in place of 07."""
-    for block in re.findall(r"^```sh by-hand\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL):
+    for block in re.findall(r"^```sh by-class\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL):
         for line in block.splitlines():
             yield line.replace("07_scaling", LESSON).replace("07", "01")
 

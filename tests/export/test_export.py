@@ -191,6 +191,7 @@ def test_at_most_ten_names_in_a_sentence(graded, monkeypatch, tmp_path, capsys):
             "has no line for complete, empty, half_done, lost_metadata, not_json: export it again",
         ),
         (CANVAS.replace("01 Parameters", "Lesson one"), [], "no column for 01_parameters"),
+        (CANVAS, ["--column", "other lab"], "no column for other lab: choose one with --column ("),
         (CANVAS, ["--column", "er"], "several columns for er: choose one with --column"),
         ("a,b\n1,2\n", [], "is not a grade file of Canvas: it lacks Student and ID"),
     ],

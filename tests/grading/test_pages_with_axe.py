@@ -148,16 +148,16 @@ def test_a_phone_saves_what_was_guessed(browser, pages, tmp_path):
     order = {"behavior": "allow", "downloadPath": str(tmp_path)}
     browser.execute_cdp_cmd("Browser.setDownloadBehavior", order)
     browser.find_element("id", "guess_linear").send_keys("2,000")
-    browser.find_element("id", "guess_decimal").send_keys("=1")
+    browser.find_element("id", "guess_decimal").send_keys("=1; \uff1d2")
     browser.execute_script("document.getElementById('save').click()")
     file = tmp_path / "01-my-guesses.csv"
     WebDriverWait(browser, WAIT).until(lambda _: file.exists())
     names = {"guess_linear", "guess_decimal"}
     assert [(vote.question, vote.guess) for vote in read_votes([file], names)] == [
         ("guess_linear", "2,000"),
-        ("guess_decimal", "=1"),
+        ("guess_decimal", "=1; \uff1d2"),
     ]
-    assert "'=1" in file.read_text(encoding="utf-8")  # no formula in a spreadsheet
+    assert "'=1; \u02bc\uff1d2" in file.read_text("utf-8")  # no formula in a spreadsheet
 
 
 KEYS = {Keys.ARROW_RIGHT: 1, Keys.PAGE_DOWN: 1, " ": 1, Keys.ARROW_LEFT: -1, Keys.PAGE_UP: -1}

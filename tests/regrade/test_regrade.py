@@ -179,6 +179,17 @@ def test_a_platforms_archive_holds_students_own_tables(course, capsys):
     assert "questions.xlsx: is no CSV" in said and "no student is known as 'cyd'" in said
 
 
+def test_a_table_that_is_wrong_throughout_is_one_line(course, capsys):
+    rows = [(f"who{n}", "01", "linear_parameters", "Why?") for n in range(450)]
+    assert collect(course, *rows, ("amy", "01", "linear_parameters", "Why?")) == 1
+    said = capsys.readouterr().out.splitlines()
+    [told] = [line for line in said if line.startswith("not taken")]
+    assert (
+        "class.csv, line 2: no student is known as 'who0'; nor 449 more lines of it: 3, 4" in told
+    )
+    assert len(said) == 3 and len(requests(course)) == 1
+
+
 HOSTILE = {
     "a formula": ("amy", "01", "linear_parameters", "=cmd|' /C calc'!A0"),
     "a path for a student": ("../../etc", "01", "linear_parameters", "Why?"),
@@ -209,7 +220,8 @@ def test_hostile_rows(course, capsys, name):
 def test_a_flood_of_questions_is_cut_and_told(course, capsys):
     assert collect(course, *(("amy", "01", "", f"Why {n}?") for n in range(60))) == 1
     assert len(requests(course)) == 50
-    assert capsys.readouterr().out.count("amy asks more than 50 questions") == 10
+    said = capsys.readouterr().out
+    assert "line 52: amy asks more than 50 questions; nor 9 more lines of it: 53, 54" in said
 
 
 @pytest.mark.parametrize(

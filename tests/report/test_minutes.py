@@ -53,6 +53,9 @@ def test_a_patch_scales_what_the_track_counts(course, monkeypatch, capsys):
     times = Tracks.read(course.root).times["01_shop"]
     assert dict(times.minutes) == {"tax": 17, "total": 26, "mean": 5, "discount": 5}
     assert (times.essay, times.measured) == (17, 5)
+    assert main(["report", "--minutes"]) == 0  # before the lesson is built anew
+    again = capsys.readouterr()
+    assert again.out == "" and "01_shop: corrected already by 5 students" in again.err
 
 
 @pytest.mark.parametrize(

@@ -42,9 +42,9 @@ def test_marks_come_back_into_report_and_export(course, monkeypatch, capsys):
     assert "half_done" not in public
 
     (course.root / "grades.csv").write_text(CANVAS)
-    words = ["export", "01", "--canvas", "grades.csv", "--viva", "--column", "01 viva"]
+    words = ["export", "01", "--canvas", "grades.csv", "--viva"]
     assert main(words) == 0
-    rows = list(csv.reader((course.root / "grades_filled.csv").read_text().splitlines()))
+    rows = list(csv.reader((course.root / "grades_01_viva_filled.csv").read_text().splitlines()))
     found = {row[3]: row[-1] for row in rows[1:]}
     assert float(found["complete"]) == 3
     assert float(found["half_done"]) == 1

@@ -2,6 +2,7 @@
 
 import re
 import zipfile
+from dataclasses import replace
 from io import BytesIO
 from xml.etree import ElementTree
 
@@ -97,6 +98,14 @@ def test_qti_is_a_package_of_items_with_one_key_each(questions):
         assert labels.index(right) == question.key
         (score,) = item.findall(".//{*}setvar")
         assert score.text == "100"
+
+
+def test_a_control_character_leaves_qti_well_formed():
+    """A student's own string may hold what no XML may."""
+    odd = replace(NASTY, stem="\x00 \x0b\ufffe \ud800", options=("'\x1b'", "'\x07'", "'ok'"))
+    with zipfile.ZipFile(BytesIO(as_qti(LESSON, [odd]))) as package:
+        for name in package.namelist():
+            ElementTree.fromstring(package.read(name))
 
 
 def test_a_pool_asks_only_which_input_tells_and_each_key_holds(questions):

@@ -28,7 +28,7 @@ class Weights:
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = False
     ) -> Iterator[tuple[str, Any]]:
-        """Yield (name, tensor) for every name, also where two share a tensor, unless told not to."""
+        """Yield (name, tensor) for every name, also where two share one, unless told not to."""
         seen: set[int] = set()
         for name, tensor in self._named.items():
             if not (remove_duplicate and id(tensor) in seen):

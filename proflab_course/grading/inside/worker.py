@@ -14,8 +14,10 @@ its log stay there.
 
 from __future__ import annotations
 
+import ast
 import builtins
 import contextlib
+import importlib.util
 import os
 import re
 import signal
@@ -110,6 +112,7 @@ def _make_shell(recorder: OutputCapture) -> Any:
     config.HistoryAccessor.enabled = False
     shell = RecordingShell.instance(config=config)
     shell.input_transformer_manager = make_transformer()
+    shell.ast_transformers.append(LateImports())
     shell.system = lambda command: _run_command(shell, command)
     return shell
 
@@ -132,6 +135,48 @@ def make_transformer() -> Any:
             return super().transform_cell(cell)
 
     return QuickTransformer()
+
+
+class LateImports(ast.NodeTransformer):
+    """Let a cell go on after an import of what is not here, and raise its error at the end.
+
+    What does not use the module is defined then, and keeps its points.
+    """
+
+    def visit_Module(self, node: ast.Module) -> ast.Module:  # noqa: N802 (ast's name)
+        """Put each such import at a cell's top level into a `try`."""
+        found = [statement for statement in node.body if _is_import_of_what_is_missing(statement)]
+        for statement in found:
+            attempt = ast.parse(_ATTEMPT).body[0]
+            attempt.body = [statement]
+            node.body[node.body.index(statement)] = ast.copy_location(attempt, statement)
+        node.body += ast.parse(_RAISED_AT_LAST).body if found else []
+        return ast.fix_missing_locations(node)
+
+
+_ATTEMPT = """
+try:
+    pass
+except ImportError as _missing_now:
+    globals().setdefault("_missing_import", _missing_now)
+"""
+_RAISED_AT_LAST = """
+if "_missing_import" in globals():
+    raise globals().pop("_missing_import")
+"""
+
+
+def _is_import_of_what_is_missing(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Import):
+        names = [alias.name for alias in statement.names]
+    elif isinstance(statement, ast.ImportFrom) and statement.module and not statement.level:
+        names = [statement.module]
+    else:
+        return False
+    try:
+        return any(importlib.util.find_spec(name.partition(".")[0]) is None for name in names)
+    except (ImportError, ValueError):
+        return False  # a module without a spec is here
 
 
 def is_plain_python(code: str) -> bool:

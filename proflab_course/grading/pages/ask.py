@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
-from proflab_course.course.csv_table import csv_text, harmless
+from proflab_course.course.csv_table import csv_text
 from proflab_course.course.settings import read_settings
 from proflab_course.grading.pages.inert import readable
 from proflab_course.regrade.log import Log
@@ -51,7 +51,7 @@ def ask(root: Path, student: str, lesson: str, exercises: Iterable[str]) -> Ask:
     asked = [Asked(r.exercise, readable(r.question), readable(r.answer)) for r in theirs]
     if chosen is False:
         return Ask(asked=asked)
-    rows = [(harmless(student, is_text=True), lesson, name, "") for name in exercises]
+    rows = [(student, lesson, name, "") for name in exercises]
     text = csv_text([("student", "lesson", "exercise", "question"), *rows])
     table = f"data:text/csv;charset=utf-8,{quote(text)}"
     return Ask(table, f"questions-{lesson}.csv", WHERE if chosen is True else chosen, asked)

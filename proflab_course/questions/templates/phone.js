@@ -1,8 +1,9 @@
 "use strict";
 const fields = [...document.querySelectorAll("input[data-question]")];
 const said = document.getElementById("said");
-// An apostrophe keeps a spreadsheet from taking a guess for a formula; it is not read back.
-const harmless = (text) => (/^[=+@-]/.test(text) ? `'${text}` : text);
+// What keeps a spreadsheet from taking a guess for a formula, as course/csv_table.py has it.
+const live = JSON.parse(document.body.dataset.live).map(([text, mark]) => [new RegExp(text, "g"), mark]);
+const harmless = (text) => live.reduce((cell, [start, mark]) => cell.replace(start, `$1${mark}`), text);
 const quoted = (text) => `"${harmless(text).replaceAll('"', '""')}"`;
 function rows() {
   return fields.filter((f) => f.value.trim()).map((f) =>
