@@ -20,7 +20,8 @@
 #
 # One provider asks two dollars for a million tokens, another one twenty cents.
 # You can work out without a GPU what such a token costs.
-# It costs *bytes*: the weights, which all users of a batch share, and the keys and values, which they do not share (until section 4).
+# It costs *bytes*: the weights, which all users of a batch share, and the keys and values, which they do not share (until section 4). <!-- with shared_pages -->
+# It costs *bytes*: the weights, which all users of a batch share, and the keys and values, which they do not share. <!-- without shared_pages -->
 # Grouped heads, batches, pages, drafts, experts and numbers of 4 bits each change one of the two.
 #
 # **You will be able to**
@@ -250,7 +251,7 @@ plot.bars(kb, unit="KB", title=title, show="{:.3f}".format)
 # **A race.** The program below extends one text after another to the end of the model's context, and reads the whole text again for each token.
 # Write one that returns the same and costs less on `DESK`, counted as in lesson 06.
 # A pass for each of the 16 new tokens reads the weights, 0.47 MB: 16 × 47 µs = 0.75 ms.
-# (The floor in the picture reads them once. Fewer passes, as in section 5, would need a program that looks at its tokens, which a traced one may not.)
+# (The floor in the picture reads them once. Fewer passes would need a program that looks at its tokens, which a traced one may not.)
 #
 # <details><summary>Hint 1: what is computed again?</summary>
 #
