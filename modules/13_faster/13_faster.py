@@ -358,22 +358,50 @@ interaction(*costs)
 print(race.measure(slow, faster, "DESK", draws={"tokens": 192}, model=make_model, **counting.TEXTS))
 
 # %% [markdown]
-# **Report** (20 points, read by a person; 250 to 400 words in the next cell, with numbers from your own tables).
+# **Essay** (20 points, read by a person; a report of 250 to 400 words in the next cell, with numbers from your own tables).
 #
-# 1. What did you change first, and which number told you to?
-# 2. Which idea did you reject, and why?
-# 3. On the `T4` (8.1 TFLOP/s, 320 GB/s, 5 µs), what would you have done in another order? `counting.table_of(slow, make_model, "T4")` counts it.
-# 4. Counted and measured speed-up differ. Name two reasons, and say how you would test one of them.
+# 1. What did you change first? Give the line with its share, its wall with the count behind it, and what you expected to save beside what you saved.
+# 2. Which idea did you reject? Say what it should have gained, which count or result spoke against it and why, and where it would pay after all.
+# 3. On the `T4` (8.1 TFLOP/s, 320 GB/s, 5 µs), what would you have done in another order? `counting.table_of(slow, make_model, "T4")` counts it. Compare the two ridges, and the shares of overhead.
+# 4. Counted and measured speed-up differ. Give both, the measured one with its interval. Name two reasons, and a measurement whose result could refute one of them.
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_faster", "locked": false, "points": 20, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** Four times five points; the figures must be the student's own.
-# Which faults a program has is drawn, so no list of changes is expected here.
+# **Mark scheme.** Twenty statements; each earns its point if all of it is there, and 0 if not.
+# Which faults a program has is drawn, so no list of changes is expected here; the figures must be the student's own.
 #
-# - *5 points, a diagnosis that rests on a number:* the line and its share of the cost (2), its wall, with the count of ops, bytes or FLOPs that shows it (2), and what the change was expected to save beside what it saved (1).
-# - *5 points, one rejected idea:* what it was and what it should have gained (2), the count or the result that spoke against it (2), and when it would pay after all (1).
-# - *5 points, the T4:* its ridge is higher and a byte or FLOP costs less, while an op costs 5 µs as before, so that overhead is a larger share (2), with a number from the T4's table (2), and a change that moves up or down in the order (1).
-# - *5 points, counted against measured:* both figures, the measured one with its interval (2), two reasons that are not the same one: caches, threads, an overhead that is not 5 µs, temporary arrays of an op that counts as one, a loaded machine (2), and a measurement that would tell them apart (1).
+# - *1 point:* The line or function that was changed first is named, with its share of the cost in a printed table.
+# - *1 point:* Its wall is named, and it is the one in the table's column.
+# - *1 point:* The count behind this wall is given: ops, bytes or FLOPs.
+# - *1 point:* What the change was expected to save, or to cost afterwards, is given as a number.
+# - *1 point:* What it saved, or cost afterwards, is given beside that, as the count says (`demo_log`).
+# - *1 point:* An idea that was not kept is named, with the line or the op that it was about.
+# - *1 point:* What it should have gained is given as a number.
+# - *1 point:* The count or the result that spoke against it is given.
+# - *1 point:* One cause is named why the idea did not gain that.
+# - *1 point:* A machine, a size or a program is named for which it would pay.
+# - *1 point:* The cost of the given program on the T4 is given, as `counting.table_of` prints it.
+# - *1 point:* The ridges are compared: 25 FLOPs a byte on the T4, and 10 on DESK.
+# - *1 point:* Overhead is said to be a larger share on the T4, because an op takes 5 µs there, too.
+# - *1 point:* The share of overhead is given for both machines, from the student's own counts.
+# - *1 point:* A change that moves up or down in the order is named, with a number from the T4's count.
+# - *1 point:* The counted speed-up is given.
+# - *1 point:* The measured speed-up is given with its interval, as `demo_measured` prints them.
+# - *1 point:* One reason for the difference is named: caches, threads, an overhead that is not 5 µs, temporary arrays of an op that counts as one, functions that take more than one FLOP, or a loaded machine.
+# - *1 point:* A second reason is named that is not the same one.
+# - *1 point:* A measurement is named for one of the reasons, with the result that would refute it.
+#
+# **A good answer (20).** `attend` came first: its line `shares = …` was the largest of the given 14.87 ms, with 14 %.
+# Its wall is bytes: 15.97 MB, which take 1.60 of its 2.08 ms.
+# One op for all of attention should have saved 5.5 ms, and saved 6.66.
+# Rejected was half of the texts at a time, for smaller operands of `linear`: 2.0 ms were expected in place of 2.35, and counted were 2.63, because 43 ops became 87 and DESK has no cache; with a cache that holds half of the operands it may pay.
+# On the T4 the given program costs 4.56 ms. Its ridge is 25 FLOPs a byte, that of DESK 10, but an op takes 5 µs on both, so the 849 ops are 93 % of the cost there and 29 % on DESK.
+# So all texts at once would come first: alone it leaves 0.82 ms on the T4, and `attend` alone 2.72; on DESK they leave 10.86 and 8.20.
+# The counted speed-up is 6.3, and the measured one 9.0 (8.3 to 9.8).
+# One reason is an op of this engine that takes more than 5 µs; another is `exp`, which counts as one FLOP and takes longer.
+# A thousand additions of four numbers, timed, would refute the first if they took 5 ms or less.
+#
+# **A poor answer (4: items 1, 6, 16 and 18).** “I began with the attention, 14 % of the table, because a softmax is always slow, and it became much faster. GELU from the library helped, too. Half of the texts at a time was a bad idea for `linear`, so I left it. A T4 is faster than DESK, so there I would do the same and it would take less time. In the end the program is 6.3 times as fast by the count; my laptop said something else, because it has caches.”
 # ### END SOLUTION
 
 # %% tags=["milestone"]

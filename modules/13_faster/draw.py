@@ -5,14 +5,16 @@ norms stand and of which kind they are, whether a block's two parts follow each 
 heads share keys and values, how scores are scaled. What a class shares (`OF_THE_CLASS`) may change
 what the best program costs; what each student has alone does not.
 
-This file stays with the instructor: the build runs it (build/draw.py) and copies it nowhere.
-Without a seed the program is the one that lies beside this file, `program.py`.
+This file stays with the instructor, as does draw_solutions.py beside it, which writes what solves
+the drawn program: the build runs both (build/draw.py) and copies them nowhere. Without a seed the
+program is the one that lies beside this file, `program.py`.
 """
 
 from __future__ import annotations
 
-import re
+import runpy
 from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
 
 LARGE = ("samples", "attention", "heads")  # most of the cost is theirs
 SMALL = ("gelu", "norm", "last", "onehot", "lowrank")  # one of the first two is always there
@@ -67,7 +69,7 @@ def drawn(number: Callable, shuffled: Callable, student: str = "") -> dict:
     few = (number(2, 4, "few texts"), number(81, 96, "long"))
     return {
         "files": {"program.py": program(faults, sizes, design, names)},
-        "solutions": {"faster": solution(design), "work_log": work_log(faults, design, names)},
+        "solutions": solutions(faults, design, names),
         "shapes": {
             "many short texts": {"tokens": ("int64", many)},
             "a few long texts": {"tokens": ("int64", few)},
@@ -85,7 +87,7 @@ def program(
     text = "\n\n".join([_model(design), *filter(None, _parts(faults, design))])
     for name, value in sizes.items():
         text = text.replace(f"{{{name}}}", str(value))
-    called = {name: name for name in NAMES} | dict(names or {})
+    called = _called(names)
     called["top"] = called["logits"] if "samples" in faults else "slow"
     for name, word in called.items():
         text = text.replace(f"<{name}>", word)
@@ -93,6 +95,19 @@ def program(
         if used not in text:
             text = text.replace(line, "")
     return text
+
+
+def solutions(
+    faults: Collection[str], design: Mapping = DESIGN, names: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Return the bodies of `faster` and `work_log` for the program that `program` writes."""
+    beside = runpy.run_path(str(Path(__file__).with_name("draw_solutions.py")))
+    log = beside["work_log"](faults, _parts((), design), _called(names))
+    return {"faster": beside["faster"](design, SIZES["HEADS"]), "work_log": log}
+
+
+def _called(names: Mapping[str, str] | None) -> dict[str, str]:
+    return {name: name for name in NAMES} | dict(names or {})
 
 
 _MODEL = '''\
@@ -186,26 +201,22 @@ def _parts(faults: Collection[str], design: Mapping) -> list[str]:
     ]
 
 
-_EMBED = {
-    True: '''\
+_EMBED = '''\
 def <embed>(model, tokens):
     """Return a vector for each token and its place, (texts, tokens, WIDTH)."""
+{chosen} + model.places.weight[{places}]
+'''
+_CHOSEN = {
+    True: """\
     chosen = (tokens[:, :, None] == proflab.arange(WORDS)).to(np.float32)
-    return chosen @ model.words.weight + model.places.weight[{places}]
-''',
-    False: '''\
-def <embed>(model, tokens):
-    """Return a vector for each token and its place, (texts, tokens, WIDTH)."""
-    return model.words(tokens) + model.places.weight[{places}]
-''',
+    return chosen @ model.words.weight""",
+    False: "    return model.words(tokens)",
 }
 
 
 def _embed(faulty: bool, design: Mapping) -> str:
-    at_the_start = design["counted"] == "from the start"
-    return _EMBED[faulty].replace(
-        "{places}", ": tokens.shape[1]" if at_the_start else "-tokens.shape[1] :"
-    )
+    places = ": tokens.shape[1]" if design["counted"] == "from the start" else "-tokens.shape[1] :"
+    return _EMBED.replace("{chosen}", _CHOSEN[faulty]).replace("{places}", places)
 
 
 _NORMALIZED = {
@@ -385,154 +396,3 @@ def <top>(model, tokens):
 {first}    for block in model.blocks:
 {lines}    return model.head(<normalized>(x, model.norm)){last}{shrunk}
 '''
-
-
-def solution(design: Mapping) -> str:
-    """Return the body of `faster` for a design; the lesson's own is that of DESIGN."""
-    places = ":length" if design["counted"] == "from the start" else "-length:"
-    shrunk = " / model.words.weight.shape[1] ** 0.5" if design["shrunk"] else ""
-    lines = [
-        "texts, length = tokens.shape",
-        f"x = model.words(tokens) + model.places.weight[{places}]",
-        *(["first = x"] if design["memory"] else []),
-        "for block in model.blocks:",
-        *(f"    {line}" for line in _solved_block(design)),
-        f"return model.head(model.norm(x)){shrunk}",
-    ]
-    return "\n".join(lines)
-
-
-def _solved_block(design: Mapping) -> list[str]:
-    """Return the lines of a block; the last one goes on with the last token alone."""
-    place, in_turn = design["place"], design["parts"] == "in turn"
-    x1, x2 = (f"block.norm{n}(x)" if place == "before" else "x" for n in (1, 2))
-    context = "block.up(block.down(found))"
-    widened = f'block.narrow(F.gelu(block.wide({x2}), approximate="tanh"))'
-    if place == "inside":
-        context, widened = f"block.norm1({context})", f"block.norm2({widened})"
-    if in_turn:
-        after = place == "after"
-        end = [f"x = x + {context}", "if block is model.blocks[-1]:", "    x = x[:, -1]"]
-        end += ["x = block.norm1(x)"] if after else []
-        end += [f"x = x + {widened}", *(["x = block.norm2(x)"] if after else [])]
-    else:
-        end = [f"found = {context}", "if block is model.blocks[-1]:"]
-        end += ["    x, found = x[:, -1], found[:, -1]", f"x = x + found + {widened}"]
-    return [
-        *(["x = x + block.recall(first)"] if design["memory"] else []),
-        "heads = len(block.query)",
-        "width = x.shape[-1] // heads",
-        "weights = [layer.weight for layer in (*block.query, *block.key, *block.value)]",
-        f"found = F.linear({x1}, proflab.cat(weights))",
-        *_all_heads(design),
-        *end,
-    ]
-
-
-def _all_heads(design: Mapping) -> list[str]:
-    more = "" if design["scale"] == "root" else ", scale=1 / width"
-    if design["groups"] == SIZES["HEADS"]:
-        return [
-            "parts = found.reshape(texts, length, 3, heads, width).permute(2, 0, 3, 1, 4)",
-            f"found = F.scaled_dot_product_attention(*parts.unbind(0), is_causal=True{more})",
-            "found = found.transpose(1, 2).reshape(texts, length, heads * width)",
-        ]
-    return [
-        "groups = len(block.key)",
-        "parts = found.reshape(texts, length, heads + 2 * groups, width).transpose(1, 2)",
-        "query = parts[:, :heads].reshape(texts, groups, heads // groups, length, width)",
-        "key, value = parts[:, heads:-groups, None], parts[:, -groups:, None]",
-        f"found = F.scaled_dot_product_attention(query, key, value, is_causal=True{more})",
-        "found = found.reshape(texts, heads, length, width).transpose(1, 2)",
-        "found = found.reshape(texts, length, heads * width)",
-    ]
-
-
-def work_log(
-    faults: Collection[str], design: Mapping = DESIGN, names: Mapping[str, str] | None = None
-) -> str:
-    """Return the body of `work_log`: one fault mended after the other, and `faster` at the end.
-
-    What `faster` mends is the last fault that a function in another one's place can mend, and all
-    that none can.
-    """
-    called = {name: name for name in NAMES} | dict(names or {})
-    parts = {
-        "attention": ("attend", _attend(False, design)),
-        "heads": ("heads_of", _heads_of(False, design)),
-        "gelu": ("gelu", _GELU[False]),
-        "norm": ("normalized", _normalized(False, design)),
-        "onehot": ("embed", _embed(False, design)),
-    }
-    mended = [parts[fault] for fault in parts if fault in faults][:-1]
-    steps = ['with_parts("all_texts")'] if "samples" in faults else []
-    for count, (name, _) in enumerate(mended, start=1):
-        given = ", ".join(f"{called[n]}={called[n]}" for n, _ in mended[:count])
-        steps.append(f'with_parts("with_{called[name]}", {given})')
-    first = f"program.{called['logits']}" if "samples" in faults else "slow"
-    text = _WORK_LOG.replace("{first}", first)
-    text = text.replace("{parts}", "".join(f"{_inside(part, called)}\n" for _, part in mended))
-    return text.replace("{steps}", "".join(f"    {step},\n" for step in steps)).rstrip("\n")
-
-
-def _inside(part: str, called: Mapping[str, str]) -> str:
-    """Return a function of program.py as the notebook writes it: without its docstring."""
-    part = re.sub(r'    """.*?"""\n', "", part, flags=re.DOTALL)
-    part = re.sub(r"\b(HEADS|WIDTH|WORDS)\b", r"program.\1", part)
-    part = re.sub(r"(?<!def )<(\w+)>", lambda found: f"program.{called[found[1]]}", part)
-    return re.sub(r"<(\w+)>", lambda found: called[found[1]], part)
-
-
-_WORK_LOG = """\
-def with_parts(name, **parts):
-    def mended(model, tokens):
-        own = {part: vars(program)[part] for part in parts}
-        vars(program).update(parts)
-        try:
-            return {first}(model, tokens)
-        finally:
-            vars(program).update(own)
-
-    mended.__name__ = name
-    return mended
-
-def by_op(each):
-    found = {}
-    for row in race.counted(race.traced(each, model=make_model, **counting.TEXTS), "DESK").rows:
-        found[row["op"]] = found.get(row["op"], 0) + row["ms"]
-    return found
-
-def lowered(before, after):
-    old, new = by_op(before), by_op(after)
-    largest = sorted(old, key=old.get, reverse=True)[:5]
-    return " and ".join(op for op in largest if new.get(op, 0) < 0.9 * old[op])
-
-def by_halves(model, tokens):
-    return proflab.cat([faster(model, tokens[:4]), faster(model, tokens[4:])])
-
-{parts}kept = slow
-for step in (
-{steps}    faster,
-):
-    costs = lowered(kept, step)
-    log.step(
-        program=step,
-        change=f"a cheaper {costs}",
-        guess_ms=counting.counted_ms(kept, make_model) / 2,
-        because=f"{costs}: among the five largest costs of the table",
-        instead="" if costs else "what it lowers is small, and nothing larger can fall",
-    )
-    kept = step
-left = by_op(faster)
-largest = max(left, key=left.get)
-log.step(
-    program=by_halves,
-    change="half of the texts at a time",
-    guess_ms=2.0,
-    because=f"smaller operands of {largest} might stay in a cache",
-    rejected="DESK has no cache, and twice as many ops cost twice the overhead",
-)
-floor = floor_of(log.given, race.MACHINES["DESK"])
-times = counting.counted_ms(faster, make_model) / floor
-log.stop(f"{largest} is the largest; the cost is {times:.2f} times the floor")
-"""

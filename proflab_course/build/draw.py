@@ -1,9 +1,10 @@
 """Draw a lesson's files and the shapes of its hidden races, for a class or for each student.
 
-A lesson's folder may hold `draw.py`, which the build runs and copies nowhere. Its function
-`drawn(number, shuffled, student)` returns the files to write beside the notebook, as text by name,
-by a hidden race's label the shapes of its inputs, and by an exercise's name the body that solves
-it, where the lesson's own does not solve what is drawn. number(low, high, *words) and
+A lesson's folder may hold `draw.py`, which the build runs and copies nowhere. Nor does it copy
+files `draw_*.py`, which draw.py may run (`runpy.run_path`, by their place beside its `__file__`).
+Its function `drawn(number, shuffled, student)` returns the files to write beside the notebook, as
+text by name, by a hidden race's label the shapes of its inputs, and by an exercise's name the body
+that solves it, where the lesson's own does not solve what is drawn. number(low, high, *words) and
 shuffled(items, *words) are decided by the course's secret, the seed where there is one, and the
 words. What full marks cost follows from the solution.
 """
@@ -25,6 +26,7 @@ from proflab_course.course.notebook import Cell, Lesson
 from proflab_course.course.secret import draw, shuffled
 
 FILE = "draw.py"
+BESIDE = "draw_*.py"  # what draw.py runs, and students see no more than that file
 _ABOVE = (
     1.045  # full marks, by the cost of the class's solution; a student's may cost 1.035 times it
 )

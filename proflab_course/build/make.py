@@ -443,6 +443,7 @@ def _copy_support_files(plan: Plan, name: str, target: Path) -> None:
 def support_files(folder: Path) -> Iterator[Path]:
     """Yield the files of a lesson's folder but what the build alone reads, and caches."""
     left_out = [folder / name for name in (f"{folder.name}.py", draw.FILE, CONCEPTS)]
+    left_out += folder.glob(draw.BESIDE)
     for path in sorted(folder.rglob("*")):
         parts = path.relative_to(folder).parts
         hidden = any(part.startswith(".") or part in IGNORED for part in parts)

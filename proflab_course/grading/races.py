@@ -52,6 +52,10 @@ Name = tuple[str, str]  # of a case: its test cell and its label
 Raced = Mapping[Name, Mapping[str, Any]]
 
 
+class NotTraced(CourseError):
+    """A lesson was built without being executed: its races lack the given programs' tapes."""
+
+
 def simulated(aligned: Aligned, key: Key, result: Result, places: list[int]) -> Raced:
     """Return what each plan that a notebook's replies hold is worth, as `judge_plan` says it.
 
@@ -101,12 +105,12 @@ def _cases(key: Key) -> Iterator[tuple[Name, Answer]]:
 def given_tapes(key: Key) -> dict[Name, Any]:
     """Return the tapes of the given programs, which the build has put into the source notebook.
 
-    Raises CourseError where one is missing, for its lesson was built without being executed.
+    Raises NotTraced where one is missing.
     """
     if "races" not in key.derived:
         found = {(cell, label): text for cell, label, text in key.metadata.get(METADATA, ())}
         if missing := races_of(key).keys() - found.keys():
-            raise CourseError(
+            raise NotTraced(
                 f"{key.name}: the given program of {min(missing)[1]!r} has not been traced: run "
                 f"`proflab build {key.name}`"
             )

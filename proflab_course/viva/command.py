@@ -27,9 +27,10 @@ from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.secret import course_secret
 from proflab_course.grading.answer_key import Key, read_key
 from proflab_course.grading.command import positive
-from proflab_course.grading.grader_errors import cause_of
+from proflab_course.grading.grader_errors import GraderFailed, cause_of, log_error
 from proflab_course.grading.match_cells import Aligned
 from proflab_course.grading.plan import Submission
+from proflab_course.grading.races import NotTraced
 from proflab_course.grading.reader import Reader
 from proflab_course.grading.run.student_files import beside_support
 from proflab_course.grading.submissions.find import find_work
@@ -96,10 +97,13 @@ def run(arguments: argparse.Namespace) -> int:
     jobs = arguments.jobs or default_jobs()
     lesson = Lesson(course, read_key(course.source(name)), arguments.after_deadline)
     lesson.variants  # noqa: B018  (before a sandbox starts: there may be none)
-    with Sandbox(isolation, jobs) as sandbox:
-        if arguments.gift or arguments.qti:
-            return _write_pool(lesson, sandbox, folder, arguments)
-        sheets = list(make_sheets(lesson, sandbox, arguments, jobs))
+    try:
+        with Sandbox(isolation, jobs) as sandbox:
+            if arguments.gift or arguments.qti:
+                return _write_pool(lesson, sandbox, folder, arguments)
+            sheets = list(make_sheets(lesson, sandbox, arguments, jobs))
+    except GraderFailed as error:  # at the lesson's own solutions
+        raise CourseError(f"{name}: {error}; that is no student's fault: run it again") from None
     return _write(lesson, sheets, folder, arguments)
 
 
@@ -218,6 +222,7 @@ def make_sheets(
             except CourseError:
                 raise
             except Exception as error:  # no hand-in may stop the others
+                log_error(course, lesson.key.name, work.student, error)
                 sheet.problem = f"it cannot be asked about ({cause_of(error)}): run this again"
                 sheet.failed = True
             return sheet
@@ -250,18 +255,25 @@ def fill(
     """Choose a sheet's questions, and the functions that it prints."""
     candidates = Candidates(sandbox, notebook, cells, known, draws)
     candidates.run_own()
-    sheet.questions = choose(
-        candidates,
-        lesson.points,
-        sheet.lost,
-        number,
-        lambda: rows(lesson.course, lesson.key.name, sheet.student, draws, own_rows()),
-    )
+    untraced: list[str] = []
+
+    def other_questions() -> list[Question]:
+        own: Sequence[Row] = ()
+        try:
+            own = own_rows()
+        except NotTraced:
+            untraced.append(
+                f"No question about the race could be made, for {lesson.key.name} was built "
+                f"without being executed: run `proflab build {lesson.key.name}`."
+            )
+        return rows(lesson.course, lesson.key.name, sheet.student, draws, own)
+
+    sheet.questions = choose(candidates, lesson.points, sheet.lost, number, other_questions)
     asked = {q.exercise for q in sheet.questions if q.about_own_code}
     sheet.functions = [printed(name, code) for name, code in cells.items() if name in asked]
     own = sum(q.about_own_code for q in sheet.questions)
     few = f"Only {own} of {number} questions could be made from this hand-in."
-    told = [few if own < number else "", missing_kinds(sheet.questions, number)]
+    told = [few if own < number else "", missing_kinds(sheet.questions, number), *untraced]
     sheet.problem = " ".join(filter(None, told))
 
 

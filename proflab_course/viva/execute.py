@@ -1,7 +1,8 @@
 """Execute calls in the grader's sandbox, each in the notebook as it was, and collect outcomes.
 
 Code of students and of variants is executed nowhere else. What does not end, is too large, is no
-plain data, or comes back broken has no outcome, and no question is asked about it.
+plain data, or comes back broken has no outcome, and no question is asked about it. A failure of the
+sandbox itself is none of these: it is the grader's, and is said.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from typing import Literal
 from proflab_course.course.test_cells import Step
 from proflab_course.grading.answer_key import Key
 from proflab_course.grading.grade_notebook import is_executed
+from proflab_course.grading.grader_errors import GraderFailed
 from proflab_course.grading.limits import Limits
 from proflab_course.grading.match_cells import Aligned
 from proflab_course.grading.plan import Reply, RunBlock, RunCell, Runner, Submission
-from proflab_course.grading.run.sandbox_runner import make_runner
+from proflab_course.grading.run.sandbox_runner import SandboxError, make_runner
 from proflab_course.viva.inputs import Input
 from proflab_course.viva.seen import Outcome, agree
 
@@ -101,16 +103,15 @@ class Sandbox:
     ) -> list[Outcome | None]:
         """Return the outcome of each run, None where there is none.
 
-        turn: which of the two runners; apart: each run in a process of its own.
+        turn: which of the two runners; apart: each run in a process of its own. Raises GraderFailed
+        where the sandbox fails.
         """
         before = [RunCell(text) for text in notebook.cells] + [RunCell(_RESET)]
         blocks = [_block(run, apart) for run in runs]
         try:
             result = self._runners[turn].run(notebook.submission, (*before, *blocks))
-        except Exception as error:
-            if type(error).__name__ == "SandboxError":  # this hand-in alone
-                return [None] * len(runs)
-            raise
+        except SandboxError as error:
+            raise GraderFailed(f"the sandbox failed: {error}") from None
         return [_outcome(replies) for replies in result.replies[len(before) :]] or [None] * len(
             runs
         )

@@ -18,6 +18,7 @@ from proflab_course.course.test_cells import LogCase, Race, Step
 from proflab_course.grading.answer_key import Key
 from proflab_course.grading.apart import run_apart
 from proflab_course.grading.grade_notebook import make_plan, solved_slots
+from proflab_course.grading.grader_errors import GraderFailed
 from proflab_course.grading.limits import SOLVED_SECONDS
 from proflab_course.grading.match_cells import Aligned
 from proflab_course.grading.plan import RunBlock, Runner, Submission
@@ -43,21 +44,25 @@ def race_rows(aligned: Aligned, key: Key, runner: Runner, submission: Submission
     """Return rows on the lesson's race that has most points; none without a race.
 
     A question is left out where its answer cannot be computed or two options are too near. Raises
-    CourseError for a lesson that was built without being executed, and GraderFailed where counting
-    did not come to its end.
+    NotTraced for a lesson that was built without being executed, and GraderFailed where counting or
+    the lesson's own program did not come to its end.
     """
     asked = _asked(key)
     if asked is None:
         return []
     name, race, code, log = asked
+    given = given_tapes(key)[name]
     if "viva" not in key.derived:
         own = Submission("the solved notebook", None, submission.support, files=submission.files)
-        key.derived["viva"] = _values(Aligned(solved_slots(key)), key, [code], runner, own)[0]
+        best = _values(Aligned(solved_slots(key)), key, [code], runner, own)[0]
+        if best is None:
+            raise GraderFailed(f"the lesson's own program for {name[1]!r} did not come to its end")
+        key.derived["viva"] = best
     steps = [code, twice(code), log or "None"]
     tape, larger, written = _values(aligned, key, steps, runner, submission)
     options = race.options
     job = {
-        "given": given_tapes(key)[name], "tape": tape, "twice": larger, "log": written,
+        "given": given, "tape": tape, "twice": larger, "log": written,
         "best": key.derived["viva"], "machine": race.machine,
         "options": {each: options[each] for each in ("state", "fast") if each in options},
     }  # fmt: skip

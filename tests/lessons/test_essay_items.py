@@ -1,4 +1,4 @@
-"""The essays' mark schemes: ten items each, and numbers that the lessons' own functions give."""
+"""The essays' mark schemes: an item a point, and numbers that the lessons' own functions give."""
 
 import re
 
@@ -9,12 +9,14 @@ from lesson_demos import demos_of
 
 import proflab
 from proflab import models
+from proflab.lesson import race
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import read_module
 from proflab_course.course.rubric import rubric_of
 
 COURSE = Course(ROOT)
-LESSONS = [name for name in COURSE.lessons() if "01" <= name[:2] <= "12"]
+LESSONS = COURSE.lessons()
+POINTS = dict.fromkeys(LESSONS, 10) | {"13_faster": 20}
 
 # Per lesson: the item, what it says, and an expression in the solved lesson that gives it.
 NUMBERS = {
@@ -84,13 +86,14 @@ def cells(name):
 
 
 @pytest.mark.parametrize("name", LESSONS)
-def test_each_essay_has_ten_items_and_two_answers_to_calibrate_on(name):
-    found = rubric(name)
-    assert (found.points, len(found.items), len(set(found.items))) == (10, 10, 10)
+def test_each_essay_has_an_item_a_point_and_two_answers_to_calibrate_on(name):
+    found, points = rubric(name), POINTS[name]
+    assert (found.points, len(found.items), len(set(found.items))) == (points, points, points)
     assert not re.search(r"points? off|up to \d|half a point", " ".join(found.items))
     good, poor = found.anchors
     assert (good.kind, poor.kind) == ("good", "poor")
-    assert len(good.items) == 10 and 1 <= len(poor.items) <= 3 and good.text and poor.text
+    assert len(good.items) == points and 1 <= len(poor.items) <= 0.3 * points
+    assert good.text and poor.text
     assert f"({len(poor.items)}: item" in next(c for c in cells(name) if c.role == "manual").source
     assert len(found.question) > 100
 
@@ -141,6 +144,46 @@ def test_the_good_answer_of_lesson_12_has_the_numbers_of_its_functions():
     ]
     told += [f"{rates[0]:,.0f} a second", f"{rates[1]:,.0f} for twice", f"{2400 / rates[0]:.2f} of"]
     good, _ = rubric("12_serving").anchors
+    assert [each for each in told if each not in good.text] == []
+
+
+def test_the_good_answer_of_lesson_13_has_the_counts_of_the_program_without_a_seed(monkeypatch):
+    scope = solved("lesson_13").scope
+    slow, faster, program = (scope[name] for name in ("slow", "faster", "program"))
+
+    def attend(query, key, value):
+        return scope["F"].scaled_dot_product_attention(query, key, value, is_causal=True)
+
+    def alone(model, tokens):
+        with monkeypatch.context() as patch:
+            patch.setattr(program, "attend", attend)
+            return slow(model, tokens)
+
+    def by_halves(model, tokens):
+        return proflab.cat([faster(model, tokens[:4]), faster(model, tokens[4:])])
+
+    def counted(one, machine="DESK"):
+        made = race.traced(one, model=scope["make_model"], tokens=("int64", (8, 64)))
+        found = race.counted(made, machine)
+        ops = sum(row["ms"] > 0 for row in found.rows)
+        return found.ms, ops, 0.5 * ops / found.ms  # of overhead, in percent
+
+    given, ops, here = counted(slow)
+    there_ms, _, there = counted(slow, "T4")
+    best, few, _ = counted(faster)
+    halves, twice, _ = counted(by_halves)
+    left = [counted(p, m)[0] for m in ("T4", "DESK") for p in (program.logits, alone)]
+    told = [
+        f"the given {given:.2f} ms",
+        f"saved {given - left[3]:.2f}",
+        f"in place of {best:.2f}, and counted were {halves:.2f}, because {few} ops became {twice}",
+        f"costs {there_ms:.2f} ms",
+        f"the {ops} ops are {there:.0f} % of the cost there and {here:.0f} % on DESK",
+        f"leaves {left[0]:.2f} ms on the T4, and `attend` alone {left[1]:.2f}",
+        f"they leave {left[2]:.2f} and {left[3]:.2f}",
+        f"counted speed-up is {given / best:.1f}",
+    ]
+    good, _ = rubric("13_faster").anchors
     assert [each for each in told if each not in good.text] == []
 
 

@@ -16,6 +16,7 @@ from proflab.lesson.race import MACHINES, Refused, traced
 from proflab.lesson.race.cost import cost
 from proflab.lesson.race.judge import judge, share_of
 from proflab_course.build.draw import drawn
+from proflab_course.build.make import support_files
 
 FOLDER = Path(__file__).parents[2] / "modules" / "13_faster"
 DRAW = runpy.run_path(str(FOLDER / "draw.py"))
@@ -63,6 +64,16 @@ def test_the_program_that_lies_there_is_the_one_that_is_drawn_without_a_seed():
     text = (FOLDER / "program.py").read_text(encoding="utf-8")
     assert text == DRAW["program"](DRAW["CHOSEN"], DRAW["SIZES"])
     assert text.count("\n") < 120 and max(map(len, text.splitlines())) <= 100
+
+
+def test_students_get_the_program_and_its_counts_and_nothing_that_draws_or_solves():
+    shipped = {path.name for path in support_files(FOLDER)}
+    assert shipped == {"counting.py", "program.py"}
+    written = {path.name for path in FOLDER.glob("*.py")} - shipped
+    assert written == {"13_faster.py", "draw.py", "draw_solutions.py"}
+    for step in ("source", "release"):
+        there = {path.name for path in (FOLDER.parents[1] / step / FOLDER.name).rglob("*.py")}
+        assert there == {*shipped, "built.py"}
 
 
 def test_each_fault_has_its_place_in_the_table():
@@ -175,11 +186,15 @@ def designs():
             yield design
 
 
+def solutions(design):
+    return DRAW["solutions"](DRAW["CHOSEN"], design)
+
+
 def tried(design):
     """Whether the program without faults, and the solution, answer as the one with all faults."""
     slow, quick = (run(DRAW["program"](f, DRAW["SIZES"], design)) for f in (FAULTS, ()))
     given = list(tape(slow, shape=SMALL_SHAPE))
-    return right(given, quick, "slow"), right(given, solved_for(slow, DRAW["solution"](design)))
+    return right(given, quick, "slow"), right(given, solved_for(slow, solutions(design)["faster"]))
 
 
 def test_each_choice_of_the_design_can_be_solved():
@@ -195,8 +210,8 @@ def test_every_design_can_be_solved():
 
 def test_the_lesson_s_own_solution_is_the_one_without_a_seed():
     text = (FOLDER / "13_faster.py").read_text(encoding="utf-8")
-    assert textwrap.indent(DRAW["solution"](DRAW["DESIGN"]), "    ") in text
-    assert textwrap.indent(DRAW["work_log"](DRAW["CHOSEN"]), "    ") in text
+    for body in DRAW["solutions"](DRAW["CHOSEN"]).values():
+        assert textwrap.indent(body, "    ") in text
 
 
 def matrix(count):

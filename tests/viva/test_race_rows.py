@@ -1,13 +1,17 @@
 """Questions about a race: computed from the student's own tapes, one right option each."""
 
+from dataclasses import replace
+
 import pytest
 from grading_course import warm_runner
 from log_course import LESSON, handed, source, support
 
 from proflab_course.course.layout import Course
 from proflab_course.grading.answer_key import make_key
+from proflab_course.grading.grader_errors import GraderFailed
 from proflab_course.grading.match_cells import align
-from proflab_course.grading.plan import Submission
+from proflab_course.grading.plan import Result, Submission
+from proflab_course.grading.races import NotTraced
 from proflab_course.viva.questions import Draws
 from proflab_course.viva.race_rows import questions, race_rows, twice
 from proflab_course.viva.rows import rows
@@ -61,6 +65,23 @@ def test_what_is_left_is_named_with_its_worth(key):
 def test_a_program_that_cannot_be_traced_is_not_asked_about_twice_the_batch(key):
     only = "def rows(x, b):\n    assert x.shape[0] == 16\n    return x.relu() + b"
     assert "largest" not in asked(key, rows=only)
+
+
+def test_a_lesson_that_was_not_executed_has_no_tapes_and_nothing_is_run_for_it(key):
+    bare = replace(key, metadata={}, derived={})
+    with pytest.raises(NotTraced, match="has not been traced: run `proflab build 02_log`"):
+        race_rows(align(handed(), bare), bare, None, Submission("s", None, support()))
+
+
+def test_a_lesson_s_own_program_that_does_not_come_to_its_end_is_the_grader_s_failure(key):
+    class Ended:
+        def run(self, submission, plan):
+            return Result("process died", "The process was ended.")
+
+    fresh = replace(key, derived={})
+    with pytest.raises(GraderFailed, match="own program for '16 rows' did not come to its end"):
+        race_rows(align(handed(), fresh), fresh, Ended(), Submission("s", None, support()))
+    assert "viva" not in fresh.derived
 
 
 FOUND = {

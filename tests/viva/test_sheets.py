@@ -8,6 +8,9 @@ import pytest
 from viva_class import LESSON, make_course
 
 from proflab_course.cli import main
+from proflab_course.grading.run.sandbox_runner import SandboxError
+from proflab_course.grading.run.subprocess_runner import SubprocessRunner
+from proflab_course.viva import execute
 
 ENDLESS = "def fence(w, h):\n    while True:\n        pass"
 HUGE = "def box(w, h, d):\n    return [0] * 10**8"
@@ -112,6 +115,55 @@ def test_the_csv_has_a_row_for_each_question_and_no_key(course):
     rows = list(csv.DictReader(page(course, "questions.csv").splitlines(keepends=True)))
     assert set(rows[0]) == {"student", "question", "stem", "A", "B", "C", "D"}
     assert [row["question"] for row in rows if row["student"] == "ada"] == list("1234")
+
+
+@pytest.fixture
+def failing(monkeypatch):
+    """Return a function that lets the sandbox fail at the calls of a submission of this name."""
+
+    def at(name):
+        class Runner:
+            def __init__(self, isolation, jobs, limits):
+                self.inner = SubprocessRunner(limits)
+
+            def run(self, submission, plan):
+                if submission.name == name:
+                    raise SandboxError("its warm process ended")
+                return self.inner.run(submission, plan)
+
+            def close(self):
+                self.inner.close()
+
+        monkeypatch.setattr(execute, "make_runner", Runner)
+
+    return at
+
+
+def test_where_the_sandbox_fails_the_student_is_named_and_the_others_have_sheets(
+    course, failing, capsys
+):
+    failing("ben")
+    students = ["--student", "ada", "--student", "ben"]
+    assert main([*WORDS, *students, "-o", "broken"]) == 1
+    said = capsys.readouterr().out
+    assert (
+        "  ben: it cannot be asked about (the sandbox failed: its warm process ended): run" in said
+    )
+    assert index(course, "broken")["ben"]["exercises"] == ""
+    assert page(course, "ada.html", "broken") == page(course, "ada.html")
+    log = (course.root / "grading.log").read_text()
+    assert f"{LESSON} 'ben'" in log and "GraderFailed" in log
+
+
+def test_where_it_fails_at_the_lesson_s_own_solutions_no_sheet_is_written(course, failing, capsys):
+    for path in (course.root / ".cache" / "viva").iterdir():
+        path.unlink()
+    failing("the lesson")
+    for words in (["-o", "none"], ["-o", "none", "--gift"]):
+        assert main([*WORDS, *words]) == 2
+        said = capsys.readouterr().err
+        assert f"{LESSON}: the sandbox failed: its warm process ended; that is no student" in said
+    assert not (course.root / "none").exists()
 
 
 def test_without_known_wrong_solutions_it_says_what_is_missing(course, capsys):

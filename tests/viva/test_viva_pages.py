@@ -5,6 +5,7 @@ from viva_class import LESSON, Local, make_course
 
 from proflab_course.course.layout import CourseError
 from proflab_course.grading.answer_key import read_key
+from proflab_course.grading.races import NotTraced
 from proflab_course.viva import rows as rows_module
 from proflab_course.viva.command import Lesson, fill
 from proflab_course.viva.execute import Notebook
@@ -68,11 +69,13 @@ def lesson(tmp_path):
     return lesson
 
 
-def filled(lesson, written):
+def filled(lesson, written, own_rows=tuple):
     cells = {name: lesson.solutions[name] for name in written}
     notebook = Notebook(tuple(lesson.solved.cells), lesson.solved.submission)
     sheet = Sheet("ada", LESSON)
-    fill(sheet, lesson, Local(), notebook, cells, lesson.all_known(Local()), DRAWS)
+    fill(
+        sheet, lesson, Local(), notebook, cells, lesson.all_known(Local()), DRAWS, own_rows=own_rows
+    )
     return sheet
 
 
@@ -80,6 +83,18 @@ def write_concepts(lesson, text):
     path = lesson.course.module(LESSON).with_name("concepts.toml")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
+
+
+def test_what_a_static_build_lacks_is_a_sentence_on_a_sheet_that_has_the_other_questions(lesson):
+    def untraced():
+        raise NotTraced("the given program has not been traced")
+
+    write_concepts(lesson, CONCEPTS)
+    told = f"was built without being executed: run `proflab build {LESSON}`."
+    sheet = filled(lesson, ["fence"], untraced)
+    assert told in sheet.problem and told in render(sheet, "Ada (ada)")
+    assert {q.kind for q in sheet.questions} > {"row"}
+    assert told not in filled(lesson, list(lesson.solutions), untraced).problem  # it needs no more
 
 
 def test_with_few_functions_concept_questions_fill_the_sheet_and_it_says_so(lesson):
