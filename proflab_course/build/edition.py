@@ -79,7 +79,7 @@ def mark_mistakes(lesson: Lesson) -> Iterator[str]:
         if marked and cell.role != "text":
             yield f"{cell.where}: only text says what its lines rest on; take the comments out"
         for name in passages.names(marked):
-            if name not in known and not re.fullmatch(r"essay|lesson \d\d", name):
+            if name not in known and not re.fullmatch(r"essay|lesson \d\d( \w+)?", name):
                 what = f"a line of it rests on {name!r}, which the lesson does not have"
                 yield f"{cell.where}: {what}; name an exercise, a demo cell, a section or a lesson"
 

@@ -81,6 +81,7 @@ def test_the_first_line_tells_the_track(tmp_path):
     text = map_of(Plan.read(make_shop(tmp_path), track="hour"), "01_shop")
     assert text.startswith("This class takes the track *An hour*")
     assert "`tax`" not in text  # its section is gone
+    assert "Its sections keep the numbers of the whole lesson." in text
 
 
 def test_many_exercises_share_lines_by_their_sections(tmp_path):
