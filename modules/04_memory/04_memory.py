@@ -31,7 +31,8 @@
 # - add up what training takes: parameters, gradients, optimizer state, activations;
 # - trade work for memory by checkpointing, and measure both sides of the trade.
 #
-# **You need** lesson 01 (parameters, `requires_grad`) and lesson 02 (the meta device, what a backward pass computes).
+# **You need** lesson 01 (parameters, `requires_grad`) and lesson 02 (the meta device, what a backward pass computes). <!-- with lesson 02 gradient_flops -->
+# **You need** lesson 01 (parameters, `requires_grad`), lesson 02 (the meta device), and a first idea of gradients: `backward()` computes one for each parameter. <!-- without lesson 02 gradient_flops -->
 #
 # In all exercises, arguments stay as they are.
 
@@ -438,7 +439,7 @@ for name, (model, shape) in shown.items():
 #
 # ![Five operations and what each keeps: Linear its input; ReLU its result, which the next Linear keeps too; the addition nothing; softmax its result.](kept.png)
 #
-# `proflab.saved_tensors(pack, unpack)` calls `pack` with each tensor that is put on the shelf.
+# `proflab.saved_tensors(pack, unpack)` calls `pack` with each tensor that is kept.
 # Several of them may look at the same memory: one operation keeps what another one made, or a part of it.
 # The memory behind a tensor is its *storage*: `t.storage` is an object that is equal for all tensors that share it, and `t.storage.nbytes` is its size.
 
@@ -911,7 +912,7 @@ with MemoryTracker() as tracker, dispatch.hook(timeline.read):
         demos.training_step(model, x, optimizer, timeline.ends)
 total = training_memory(model, x, "adam")["total_mb"]
 print(f"sum of the parts: {total:.0f} MB; peak that was measured: {tracker.peak_mb:.0f} MB")
-del model, optimizer, x  # section 5 begins without them
+del model, optimizer, x  # so that their memory is free again
 demos.plot_timeline(timeline, "Two training steps of ResNet-18, operation by operation")
 
 # %% [markdown]
