@@ -899,7 +899,7 @@ demos.plot_training(rows)
 # In a small model on images nearly everything is activations, and the batch has to shrink.
 # In a large language model on few tokens nearly everything is the four copies of its parameters, 16 bytes for each, of which the weights are 4 (in *mixed precision*, which computes in 16 bits, it is 16 as well: 2 for weights, 2 for gradients, 12 for a float32 copy and the two averages); no batch is small enough.
 # A sum of parts is a claim, too.
-# So watch a real training: two steps of ResNet-18 with Adam, with a hook that reads the meter after each operation.
+# So watch a real training: two steps of ResNet-18 with Adam, with a hook that reads the `MemoryTracker` after each operation.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_timeline", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 # Draws the memory of two training steps, operation by operation.

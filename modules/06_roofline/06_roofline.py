@@ -34,7 +34,7 @@
 # - make a program faster by order, batches and fusion. <!-- with fewer_passes -->
 # - make a program faster by order and batches. <!-- without fewer_passes -->
 #
-# **You need** lesson 02 for FLOPs, lesson 03 for times, and lesson 05, section 1, for bytes and the recorder.
+# **You need** lesson 02 for FLOPs, lesson 03 for times, and lesson 05 for bytes and the recorder.
 # Arguments stay as they are.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}

@@ -2261,6 +2261,7 @@ guesses.compare("a million output tokens cost", guess_output_cost, round(cost, 2
 # Are these rates possible?
 # At 21 tokens a second a step takes 47.6 ms, and 88 users share a card; their caches (4,989 tokens each), 30.9 GB, take 9.2 ms to read.
 # On that page a card holds two experts of each layer and the shared parts: 21.3 GB in FP8, 6.4 ms, once for each of two micro-batches that overlap.
+# (An *expert* is one of many feed-forward layers, of which each token uses a few; FP8 is a number of 8 bits.) <!-- without moe_parameters -->
 # So memory is busy for 33 to 46 % of a step.
 # Attention needs 157 TFLOP/s in bfloat16, of 989, and the weights 135 in FP8, of 1,979 (an H800 computes like an H100): together 23 % of the time.
 # Both are below their roofs, and so is their sum: possible, and no miracle.
