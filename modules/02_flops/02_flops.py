@@ -952,6 +952,9 @@ for equation, shapes in equations.items():
 # %% [markdown]
 # ## 8 · Any model, by watching it
 #
+# A *FLOP* is one floating-point multiplication or addition. <!-- without section 1 -->
+# A *multiply-add*, one of each, is two FLOPs; this course counts those of matrix products and convolutions. <!-- without section 1 -->
+#
 # A formula for a whole model would have to know the model.
 # Instead, watch it run.
 # Every operation of proflab passes one point, whether a layer, a function or `@` started it.
@@ -1348,7 +1351,7 @@ for row in recorded():
 # %% [markdown]
 # Not one FLOP of difference.
 # Where are they all?
-# A hook can also sum them by op, and so draw the picture from the top by your own rules.
+# A hook can also sum them by op, and so draw the picture from the top by the rules of `op_flops`.
 # Then see what each tool printed for GPT-2 small, under names such as FLOPs and MACs.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_where", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]

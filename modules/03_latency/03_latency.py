@@ -511,6 +511,13 @@ demos.spans(samples, "25 samples", log="xy", guess=guess_additions, **look)
 # - **Some calls are disturbed,** and always in the same direction: much can make a call slower, nothing makes it faster than the machine. (One exception: for the first moment a processor runs faster, at a clock that it cannot hold. Warm-up calls leave that behind, too.) One such call moves the mean as far as it likes. It hardly moves the median.
 #
 # ![Twelve calls as bars: two tall grey ones to warm up, then ten timed ones, one of them five times as tall. The median lies at the ordinary bars, the mean above them.](warmup.png)
+#
+# <!-- without section 1 -->
+# **How these tests work.** No test waits for real time.
+# The test cells use *doubles*: objects that stand in for real ones and follow a script.
+# `doubles.Clock()` stands in for all of Python's clocks.
+# `doubles.Model(clock, ms=[4.0, 5.0])` is a model whose calls take exactly 4 and 5 ms on that clock, and `clock.run(f, x)` calls `f(x)` while the scripted clock replaces the real ones.
+# The right clock for times is `time.perf_counter`, which only goes forward; the `Timer` that is given reads it.
 
 
 # %% nbgrader={"grade": false, "grade_id": "measure_latency", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1809,7 +1816,8 @@ after = [59.2, 46.9, 47.2, 47.0, 46.8, 47.1, 47.3, 46.7, 71.5, 47.0]
 # |---|---|---|
 # | times of 0, or in steps | the clock's resolution | more calls in a sample: `calibrate` | <!-- with calibrate -->
 # | the first calls are slow | cold start | warm-up | <!-- with measure_latency -->
-# | the mean lies far above the median | a few disturbed calls | report the median, and the tail beside it | <!-- with measure_latency -->
+# | the mean lies far above the median | a few disturbed calls | report the median, and the tail beside it | <!-- with measure_latency, section 5 -->
+# | the mean lies far above the median | a few disturbed calls | report the median | <!-- with measure_latency, without section 5 -->
 # | `drift`; two runs disagree | calls that depend on each other | repeat runs, in fresh processes | <!-- with section 7 -->
 # | two runs disagree | calls that depend on each other | repeat runs, in fresh processes | <!-- with confidence_interval, without section 7 -->
 # | the intervals overlap | too few calls, or a rule that asks too much | more rounds in turns; pairs (lesson 08) | <!-- with confidence_interval, lesson 08 -->

@@ -31,7 +31,8 @@
 # - add up what training takes: parameters, gradients, optimizer state, activations;
 # - trade work for memory by checkpointing, and measure both sides of the trade.
 #
-# **You need** lesson 01 (parameters, `requires_grad`) and lesson 02 (the meta device, what a backward pass computes).
+# **You need** lesson 01 (parameters, `requires_grad`) and lesson 02 (the meta device, what a backward pass computes). <!-- with lesson 02 gradient_flops -->
+# **You need** lesson 01 (parameters, `requires_grad`), lesson 02 (the meta device), and a first idea of gradients: `backward()` computes one for each parameter. <!-- without lesson 02 gradient_flops -->
 #
 # In all exercises, arguments stay as they are.
 
@@ -438,7 +439,7 @@ for name, (model, shape) in shown.items():
 #
 # ![Five operations and what each keeps: Linear its input; ReLU its result, which the next Linear keeps too; the addition nothing; softmax its result.](kept.png)
 #
-# `proflab.saved_tensors(pack, unpack)` calls `pack` with each tensor that is put on the shelf.
+# `proflab.saved_tensors(pack, unpack)` calls `pack` with each tensor that is kept.
 # Several of them may look at the same memory: one operation keeps what another one made, or a part of it.
 # The memory behind a tensor is its *storage*: `t.storage` is an object that is equal for all tensors that share it, and `t.storage.nbytes` is its size.
 
@@ -898,7 +899,7 @@ demos.plot_training(rows)
 # In a small model on images nearly everything is activations, and the batch has to shrink.
 # In a large language model on few tokens nearly everything is the four copies of its parameters, 16 bytes for each, of which the weights are 4 (in *mixed precision*, which computes in 16 bits, it is 16 as well: 2 for weights, 2 for gradients, 12 for a float32 copy and the two averages); no batch is small enough.
 # A sum of parts is a claim, too.
-# So watch a real training: two steps of ResNet-18 with Adam, with a hook that reads the meter after each operation.
+# So watch a real training: two steps of ResNet-18 with Adam, with a hook that reads the `MemoryTracker` after each operation.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_timeline", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 # Draws the memory of two training steps, operation by operation.
@@ -911,7 +912,7 @@ with MemoryTracker() as tracker, dispatch.hook(timeline.read):
         demos.training_step(model, x, optimizer, timeline.ends)
 total = training_memory(model, x, "adam")["total_mb"]
 print(f"sum of the parts: {total:.0f} MB; peak that was measured: {tracker.peak_mb:.0f} MB")
-del model, optimizer, x  # section 5 begins without them
+del model, optimizer, x  # so that their memory is free again
 demos.plot_timeline(timeline, "Two training steps of ResNet-18, operation by operation")
 
 # %% [markdown]

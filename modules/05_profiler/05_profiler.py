@@ -610,10 +610,10 @@ expect("so are those that end together", self_times([(4, 5), (0, 5)]), [1.0, 4.0
 # And a profiler must still be right after an error: if an op raises, even by Ctrl-C, no row is added and the depth is as before.
 #
 # A recording's `rows` have a `depth`, the number of things that are running now, one inside the other.
-# The given `add_row` writes a row: the ten facts, `start_ms` (from the beginning of the recording), `ms` and `depth`.
+# The given `add_row` writes a row: the ten facts of `op_facts`, `start_ms` (from the beginning of the recording), `ms` and `depth`.
 # When the recording ends, `self_times` makes `self_ms` of the spans, each thread's apart.
 #
-# From here on, test cells replace what you wrote earlier by right answers, so that a slip costs its points once.
+# From here on, test cells replace what you wrote earlier by right answers, so that a slip costs its points once. <!-- with self_times -->
 # `profiled.recorded(record, function, pace)` returns the rows of what function() runs, each op taking the time that `pace` says; `profiled.Around` is a call that makes others.
 
 # %% nbgrader={"grade": false, "grade_id": "recording_tools", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -2401,6 +2401,9 @@ demos.attention_curves(predicted, measured, guess_attention)
 # | most time in ops with few FLOPs a byte | memory | larger batches, fused ops, a smaller dtype | <!-- with find_bottleneck -->
 # | white between thousands of short ops | Python | fewer and larger ops, a compiler | <!-- with record -->
 # | a wide region without ops | files or Python | `cProfile` to find it; load in advance, in another process | <!-- with section 7 -->
+#
+# **Next.** Which ops wait for memory, and which for the processor? <!-- with lesson 06, without essay -->
+# In lesson 06 you measure what your machine can do, and draw every row of your recorder below it. <!-- with lesson 06, without essay -->
 #
 # ## Reflect
 #

@@ -34,7 +34,7 @@
 # - make a program faster by order, batches and fusion. <!-- with fewer_passes -->
 # - make a program faster by order and batches. <!-- without fewer_passes -->
 #
-# **You need** lesson 02 for FLOPs, lesson 03 for times, and lesson 05, section 1, for bytes and the recorder.
+# **You need** lesson 02 for FLOPs, lesson 03 for times, and lesson 05 for bytes and the recorder.
 # Arguments stay as they are.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -1135,7 +1135,7 @@ expect("times are in ms, also long ones", roofline_points([long], machine)[0]["e
 
 # %% [markdown]
 # Now the real thing, on one thread, so that all operations stand under one roof.
-# `demos.measured_roofs` measures your machine with your two functions; the thin roofs are those of np.copyto and of all threads.
+# `demos.measured_roofs` measures this machine with `measure_peak_flops` and `measure_bandwidth`; the thin roofs are those of np.copyto and of all threads.
 # `demos.recorded_rows` runs a model a few times under your recorder and takes the median of each operation's time; operations that are the same in all blocks make one point.
 #
 # **Predict.** Which kind of operation takes most of GPT-2's time: linear, matmul (between tokens), softmax, gelu, layer_norm or add?
@@ -1922,7 +1922,8 @@ if len(took) > 1:
     print(f"By the law the whole should run at {law:.2f} times its speed; measured: {clock:.2f}.")
 
 # %% [markdown]
-# How long does a ReLU take, and what share of the peak is that?
+# How long does a ReLU take, and what share of the peak is that? <!-- with reflect_relu -->
+# The same for a ReLU: its least time, and its share of the peak. <!-- with essay, without reflect_relu -->
 
 
 # %% nbgrader={"grade": false, "grade_id": "reflect_relu", "locked": false, "schema_version": 3, "solution": true, "task": false}

@@ -969,7 +969,10 @@ diagonal(points)
 # *Tiles* change the order, too: cut all three loops into blocks of t, and finish one block of t × t × t before the next begins.
 # `matmul_addresses` lists the addresses of such a product, with tiles or without.
 #
-# **Predict.** Matrices of 32 × 32, a cache of 32 lines of 8 numbers.
+# **Predict.** Matrices of 32 × 32, a cache of 32 lines of 8 numbers. <!-- with section 6 -->
+# **Predict.** Three nested loops multiply two matrices of 32 × 32: for each i, j and k, they add A[i, k] · B[k, j] to C[i, j]. <!-- without section 6 -->
+# The loops can be nested in six orders, with the same FLOPs. <!-- without section 6 -->
+# Matrices are stored row by row, and memory is fetched in *cache lines* of 8 neighbouring numbers; the cache holds 32 of them. <!-- without section 6 -->
 # How many times as many lines does the worst of the six orders fetch as the best?
 
 # %% tags=["guess"]

@@ -21,7 +21,8 @@
 # Beside this notebook is a training script, `slow_training.py`: correct, and it wastes most of its time.
 # A list of quick wins does not know your program.
 # Your profiler does.
-# You find out where the script loses its time and what each fix can give at most, write the fast parts, and put them together: this picture, for your own machine. <!-- with section 7 -->
+# You find out where the script loses its time and what each fix can give at most, write the fast parts, and put them together: this picture, for your own machine. <!-- with accumulate -->
+# You find out where the script loses its time and what each fix can give at most, write its attention anew, and see what all fixes give together: this picture, for your own machine. <!-- with section 7, without accumulate -->
 #
 # **You will be able to**
 #
@@ -50,7 +51,8 @@ from proflab.lesson import doubles, expect, expect_table, guesses, noise
 # %% [markdown]
 # ## 1 · Where would it pay?
 #
-# Amdahl's law (lesson 06) says what the whole gains if a part becomes faster.
+# Amdahl's law (lesson 06) says what the whole gains if a part becomes faster. <!-- with lesson 06 amdahl -->
+# If a part becomes faster, the whole gains at most that part's share of the time: this is *Amdahl's law*. <!-- without lesson 06 amdahl -->
 # But how much faster *can* the part become?
 # No op beats its roof: it takes at least FLOPs/peak, and at least bytes/bandwidth.
 # Suppose that a step of 100 ms spends
@@ -1811,7 +1813,8 @@ expect(
 # Here a causal program may skip the tiles that its rows do not see; lessons 02 and 05 count all pairs.
 # A tensor lives from the operation that makes it to the last that reads it; in-place operations, such as `scores -= highest` or `scores.exp_()`, make no new tensor.
 #
-# **Predict.** Q, K, V and the output of one head, 256 × 32 each, are 32,768 numbers, and lesson 06 counted each once.
+# **Predict.** Q, K, V and the output of one head, 256 × 32 each, are 32,768 numbers, and lesson 06 counted each once. <!-- with lesson 06 attention_bytes -->
+# **Predict.** Q, K, V and the output of one head, 256 × 32 each, are 32,768 numbers. <!-- without lesson 06 attention_bytes -->
 # How many does `slow_tiles` move, with tiles of 16 rows?
 
 # %% tags=["guess"]
@@ -2054,8 +2057,8 @@ demos.waterfall(found, title="One training step, and what each fix gave")
 # Savings add up: fixes of 1.4× and 1.8× save 29 and 44 % of the time, together 73 %: 3.7×, more than their product.
 # On the cover, loading alone gives 1.50×, attention alone 3.03×, and both 7.70×.
 #
-# Lesson 08 called a cache of repeated inputs a trick; here each epoch needs the same images again. <!-- with lesson 08 -->
-# Each epoch needs the same images again. <!-- without lesson 08 -->
+# In lesson 08 a cache gained nothing on images that it had never seen; here each epoch needs the same images again. <!-- with lesson 08 pareto -->
+# Each epoch needs the same images again. <!-- without lesson 08 pareto -->
 # But the first epoch gains less (the last row), and the decoded images must fit: here 0.4 MB, ImageNet's 1.28 million, 224 × 224 in three colours, some 190 GB.
 #
 # **Quick wins, confronted.** A guide lists mixed precision (1.5 to 2× "in five minutes"), loader workers, `torch.compile` and *pinned memory*.

@@ -22,7 +22,8 @@
 # You can work out without a GPU what such a token costs.
 # It costs *bytes*: the weights, which all users of a batch share, and the keys and values, which they do not share (until section 4). <!-- with shared_pages -->
 # It costs *bytes*: the weights, which all users of a batch share, and the keys and values, which they do not share. <!-- without shared_pages -->
-# Grouped heads, batches, pages, drafts, experts and numbers of 4 bits each change one of the two.
+# Grouped heads, batches, pages, drafts, experts and numbers of 4 bits each change one of the two. <!-- with shared_pages -->
+# Grouped heads and batches each change one of the two. <!-- without shared_pages -->
 #
 # **You will be able to**
 #
@@ -807,7 +808,8 @@ for name, bits, *card in machines.PLACES:
         label = f"{name:<14}{hardware.name}" if context == 128 else ""
         print("{:<25}{:>7,}{:>9,.0f}{:>8,.0f}{:>8,}".format(label, context, *found))
 fitted = batch_cost([1, 2, 4], [pass_ms(LLAMA, [(8191, 1)] * n, H100) for n in (1, 2, 4)])
-print(f"lesson 07's half_batch, Llama-3-8B at 8,192 tokens: {fitted['half_batch']:.6f}")
+half = fitted["half_batch"]  # by the fit of lesson 07
+print(f"Llama-3-8B at 8,192 tokens reaches half of its best rate with {half:.6f} users")
 
 # %% [markdown]
 # Compute is the first limit up to 388 tokens a text for Llama-3-8B on an H100, 2,058 for the 70B and 1,724 for DeepSeek-V3.
@@ -2259,6 +2261,7 @@ guesses.compare("a million output tokens cost", guess_output_cost, round(cost, 2
 # Are these rates possible?
 # At 21 tokens a second a step takes 47.6 ms, and 88 users share a card; their caches (4,989 tokens each), 30.9 GB, take 9.2 ms to read.
 # On that page a card holds two experts of each layer and the shared parts: 21.3 GB in FP8, 6.4 ms, once for each of two micro-batches that overlap.
+# (An *expert* is one of many feed-forward layers, of which each token uses a few; FP8 is a number of 8 bits.) <!-- without moe_parameters -->
 # So memory is busy for 33 to 46 % of a step.
 # Attention needs 157 TFLOP/s in bfloat16, of 989, and the weights 135 in FP8, of 1,979 (an H800 computes like an H100): together 23 % of the time.
 # Both are below their roofs, and so is their sum: possible, and no miracle.
@@ -2309,7 +2312,8 @@ guesses.compare("a million output tokens cost", guess_output_cost, round(cost, 2
 # %% [markdown]
 # ## Summary
 #
-# - Users share weights, and caches only where their texts begin alike. <!-- with kv_bytes -->
+# - Users share weights, and caches only where their texts begin alike. <!-- with shared_pages -->
+# - Users share weights, not caches. <!-- with kv_bytes, without shared_pages -->
 # - A batch is free up to three limits; count them. <!-- with section 2 -->
 # - Throughput, TTFT, TPOT: a policy can win one of the three and lose its users. <!-- with simulate_serving -->
 # - Drafts, experts and block scales each move bytes; count them, then believe the factor. <!-- with best_draft, moe_parameters, block_scaled -->

@@ -20,7 +20,7 @@ from proflab_course.build.tracks import GIVEN_HERE, SUMMARY, Taken, apply_track,
 from proflab_course.course import passages
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import Cell, Lesson, read_module
-from proflab_course.course.prose import split_sentences
+from proflab_course.course.prose import paragraphs, split_sentences
 from proflab_course.course.tracks import PUBLIC, Track, Tracks
 
 NEXT = "**Next.**"
@@ -31,6 +31,8 @@ _PROMISE = re.compile(
 _ITEM = re.compile(r"[-*] |\|(?! *-)")
 _CODE = re.compile(r"`(\w+)(?:\([^`]*\))?`")
 _NUMBER = re.compile(r"[Ll]essons? (\d\d)")
+_ELSEWHERE = re.compile(r"lesson (\d\d) (\w+)")
+_OPTIONAL = "**Optional"
 _LEAST_WORDS = 3  # of a section's title that is looked for: shorter ones are ordinary words
 
 
@@ -46,8 +48,10 @@ def edition_mistakes(course: Course, wanted: Container[str]) -> Iterator[str]:
     if tracks is None:
         return
     listed = [each for each in whole if each.name in wanted and tracks.times[each.name].limited]
+    written = {(o.name[:2], cell.name) for o in whole for cell in o.named("exercise")}
     for lesson in listed:
         yield from _unmarked(lesson)
+        yield from _unknown_elsewhere(lesson, written)
     milestones = {lesson.name: take_milestone(lesson) for lesson in whole}
     for track in tracks.tracks.values():
         if track.whole or track.file != PUBLIC:
@@ -79,9 +83,22 @@ def mark_mistakes(lesson: Lesson) -> Iterator[str]:
         if marked and cell.role != "text":
             yield f"{cell.where}: only text says what its lines rest on; take the comments out"
         for name in passages.names(marked):
-            if name not in known and not re.fullmatch(r"essay|lesson \d\d", name):
+            if name not in known and not re.fullmatch(r"essay|lesson \d\d( \w+)?", name):
                 what = f"a line of it rests on {name!r}, which the lesson does not have"
                 yield f"{cell.where}: {what}; name an exercise, a demo cell, a section or a lesson"
+
+
+def _unknown_elsewhere(lesson: Lesson, written: Container[tuple[str, str]]) -> Iterator[str]:
+    """Yield a sentence for each line that rests on what another lesson does not have.
+
+    written: the number of a lesson and the name of an exercise, of all exercises.
+    """
+    for cell in lesson.cells:
+        for name in passages.names(cell.node.metadata.get(passages.KEY, "")):
+            match = _ELSEWHERE.fullmatch(name)
+            if match and match.groups() not in written:
+                what = f"a line of it rests on {name!r}; lesson {match[1]} has no such exercise"
+                yield f"{cell.where}: {what}"
 
 
 # ── lines that do not say what they rest on ──────────────────────────────────────────────────
@@ -149,6 +166,8 @@ class _Reads:
                 what = f"it names {name!r}, which is not there; end the line with <!-- with … -->"
                 yield self.at(cell.where, what)
             yield from self._next(cell)
+        yield from self._nothing_next()
+        yield from self._optional()
 
     def _gone_sections(self) -> Iterator[Section]:
         for section in sections(split_at_headings(self.whole)):
@@ -164,6 +183,25 @@ class _Reads:
         named = _NUMBER.findall(text)
         if names and names[0][:2] not in named:
             yield self.at(cell.where, f"Next does not name lesson {names[0][:2]}, which is next")
+
+    def _nothing_next(self) -> Iterator[str]:
+        """Yield a sentence if a lesson with a summary says nothing of the lesson that follows."""
+        names = [name for name in self.track.lessons if name > self.whole.name]
+        texts = [cell.source for cell in self.taken.lesson.named("text")]
+        has_summary = any(text.startswith(f"## {SUMMARY}") for text in texts)
+        if names and has_summary and not any(NEXT in text for text in texts):
+            what = f"it has no {NEXT} for lesson {names[0][:2]}, which is next"
+            yield self.at(self.taken.lesson.place, what)
+
+    def _optional(self) -> Iterator[str]:
+        """Yield a sentence for each optional passage whose exercise is not there."""
+        for section in sections(split_at_headings(self.taken.lesson)):
+            for number, cell in enumerate(section.cells):
+                below = section.cells[number + 1 :]
+                asks = any(p.startswith(_OPTIONAL) for p in paragraphs(cell.source))
+                if cell.role == "text" and asks and not any(c.role == "exercise" for c in below):
+                    what = "it has an optional passage without its exercise; end its lines with"
+                    yield self.at(cell.where, f"{what} <!-- with NAME -->")
 
     def ends_with_own(self) -> bool:
         """Return True if a demo cell below the last exercise uses what the student has written."""

@@ -221,7 +221,9 @@ def _time(lesson: Lesson) -> str:
 
 
 def _checks_arguments(lesson: Lesson) -> bool:
-    return any("ValueError" in cell.source for cell in lesson.named("test"))
+    """Return True if an exercise of the lesson raises ValueError, and a case asks for one."""
+    raising = (lesson.named("exercise"), lesson.named("test"))
+    return all(any("ValueError" in cell.source for cell in cells) for cells in raising)
 
 
 def first_heading(cell: NotebookNode) -> str:

@@ -38,9 +38,11 @@ def with_marks(lesson: Lesson) -> Lesson:
 
 def in_track(lesson: str, tracks: Tracks, track: Track, name: str) -> bool:
     """Return True if a track has what a line of the lesson names: all of it but other lessons."""
-    kind, _, number = name.partition(" ")
+    kind, *named = name.split(" ")
     if kind == "lesson":
-        return any(tracks.has(track, each) for each in tracks.times if each[:2] == number)
+        number, *exercise = named
+        there = [each for each in tracks.times if each[:2] == number and tracks.has(track, each)]
+        return any(set(exercise) <= {*track.exercises.get(each, ())} for each in there)
     return kind != "essay" or lesson in track.essays
 
 

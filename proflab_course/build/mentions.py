@@ -7,14 +7,16 @@ mistake, which names its cell.
 from __future__ import annotations
 
 import ast
+import io
 import re
+import tokenize
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from proflab.lesson.names import bound_names
 from proflab_course.build.stamp import Address
-from proflab_course.build.tracks import Taken
+from proflab_course.build.tracks import GIVEN_FROM, Taken
 from proflab_course.course.notebook import HIDDEN, SOLUTION, Cell, Lesson, replace_regions
 from proflab_course.course.tracks import Track, Tracks
 
@@ -65,7 +67,7 @@ class Tree:
                     cell.node.source = _MENTION.sub(missing.linked, cell.source)
 
     def mistakes(self) -> Iterator[str]:
-        """Yield a sentence for each string in code that mentions what the tree does not hold."""
+        """Yield a sentence for each string or comment in code that mentions what is not there."""
         for taken in self._incomplete():
             missing = _Missing(self, taken)
             for cell in taken.lesson.cells:
@@ -169,7 +171,8 @@ def track_line(taken: Taken, track: Track, address: Address, lacking: Iterable[s
     exercises = f"{written} of this lesson's {all_of_it} exercises"
     link = f"[The whole lesson]({address.whole_lesson(taken.lesson.name)})"
     first = "".join(f" Read first: {page}." for page in lacking)
-    return f"This class takes the track *{track.title}*: {exercises}. {link}.{first}"
+    numbers = " Its sections keep the numbers of the whole lesson." if taken.gone else ""
+    return f"This class takes the track *{track.title}*: {exercises}. {link}.{numbers}{first}"
 
 
 def lacking_ideas(
@@ -193,7 +196,10 @@ def _defined(lesson: Lesson) -> set[str]:
 
 
 def _shown_strings(cell: Cell) -> Iterator[str]:
-    """Yield the strings in a code cell that a student meets."""
+    """Yield the strings and comments in a code cell that a student meets.
+
+    A comment that says where given code is from is no mention.
+    """
     if cell.node.cell_type != "code" or cell.role == "answer":
         return
     text = cell.code
@@ -202,3 +208,6 @@ def _shown_strings(cell: Cell) -> Iterator[str]:
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT and not token.string.startswith(GIVEN_FROM):
+            yield token.string

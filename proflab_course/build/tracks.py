@@ -46,8 +46,9 @@ from proflab_course.course.tracks import PUBLIC, Track, Tracks
 
 SUMMARY = "Summary"
 GIVEN_HERE = "Given here, from "
+GIVEN_FROM = "# Given: lesson "
 _QUESTIONS = ("**Predict.**", "**Guess.**")
-_OPTIONAL = "**Optional.**"
+_OPTIONAL = ("**Optional.**", "**Optional: ")
 _HINT = re.compile(r"<details>\s*<summary>Hint.*?</details>\s*", re.DOTALL)
 _DEFINE = ("exercise", "given", "setup")
 
@@ -217,7 +218,8 @@ class _Work:
             cell = self.all[number]
             if cell.role == "text":
                 if passages.is_marked(cell.source):
-                    cell.node.source = join_sentences(passages.resolve(cell.source, self._holds))
+                    cell.node.source = passages.resolve(cell.source, self._holds)
+                cell.node.source = join_sentences(cell.source)  # as written, if a part was marked
                 if not self.track.whole:
                     kept = (p for p in paragraphs(cell.source) if not p.startswith(BREAK))
                     cell.node.source = "\n\n".join(kept)
@@ -272,14 +274,17 @@ class _Work:
     def _is_idle(self, number: int) -> bool:
         """Return True for an optional exercise that is not written and that no cell uses.
 
-        In a short track, demo cells go with it that show nothing else of the student's own.
+        In a short track, demo cells go with it that show nothing else of the student's own; and an
+        exercise with points goes, too, if no cell that stays uses it.
         """
         cell = self.all[number]
         if cell.role != "exercise" or cell.name in self.written:
             return False
         tests = (c for c in self.all if exercise_of(c.name, self.exercises) == cell.name)
         users = {n for n in self.kept if n != number and cell.name in self.used[n]}
-        return not any(test.points for test in tests) and users <= self._going_with(cell.name)
+        if any(test.points for test in tests):
+            return not (users or self.track.whole)
+        return users <= self._going_with(cell.name)
 
     def _going_with(self, name: str) -> set[int]:
         """Return the demo cells that go with an optional exercise; a whole track keeps them."""
@@ -318,7 +323,7 @@ class _Work:
         if cell.role == "demo":  # only what it imports for demo cells below it
             lines = list(map(ast.unparse, demos_imports(cell.statements())))
         place = place_of(self._section(number).name)
-        source = f"# Given: lesson {self.lesson.name[:2]}, {place}.\n" + "\n".join(lines).strip()
+        source = f"{GIVEN_FROM}{self.lesson.name[:2]}, {place}.\n" + "\n".join(lines).strip()
         tags = ["demo"] if cell.role == "demo" else [GIVEN_TAG]
         nbgrader = nbgrader_marks(cell.name, locked=True)
         metadata = {"cellView": "form", "jupyter": {"source_hidden": True}, "tags": tags}

@@ -9,8 +9,9 @@ heading, of the section:
     **Next.** Lesson 05 times each operation. <!-- with lesson 05, without lesson 04 -->
 
 What can be named: an exercise, which is there where it is written; a demo cell; `section 5`, or a
-section without a number by its title; `lesson 04`; `essay`. The whole lesson has all of them. Pages
-for students (`build/class_tree.py`) name lessons, `links` that open these, and `whole` lessons.
+section without a number by its title; `lesson 04`; `lesson 06 amdahl`, an exercise that is written
+in another lesson; `essay`. The whole lesson has all of them. Pages for students
+(`build/class_tree.py`) name lessons, `links` that open these, and `whole` lessons.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from proflab_course.build.make import Plan
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import Lesson
 from proflab_course.course.passages import KEY, in_whole, resolve
-from proflab_course.course.prose import split_sentences
+from proflab_course.course.prose import join_sentences, split_sentences
 from proflab_course.course.tracks import Tracks
 
 SHORT = ("evening", "week", "weeks3", "weeks3-serving")
@@ -76,6 +76,7 @@ LIMITED = f"limits = true\n{TRACKS}".replace("summary = false\n", "")
 COVER = "# 01 · A shop\n#\n# Prices, and in lesson 02 whole carts."
 PLAIN = "# 01 · A shop\n#\n# Prices."
 SUMMARY = "# Prices have taxes and discounts."
+FOLLOWS = "# **Next.** Lesson 02 has carts. <!-- with lesson 02 -->"
 MENTIONS = (
     "# What `tax` does, section 1 says, and section 3 more; `discount` is in lessons 01 and 02."
 )
@@ -84,6 +85,7 @@ MENTIONS = (
 def mistakes(root: Path, *changes: tuple[str, str]) -> list[str]:
     """Return what is said of lesson 01 after changes to a text in which nothing is promised."""
     lesson = SHOP.replace(COVER, PLAIN).replace(MENTIONS, "# Sums.")
+    lesson = lesson.replace(SUMMARY, f"{SUMMARY}\n#\n{FOLLOWS}")
     for old, new in changes:
         assert lesson.count(old) == 1, old
         lesson = lesson.replace(old, new)
@@ -116,8 +118,17 @@ PROMISES = {
         SUMMARY,
         "# Look at `demo_cheaper`.",
     ),
-    "in the track day, Next does not name lesson 02, which is next": (
+    "in the track day, it has an optional passage without its exercise": (
         SUMMARY,
+        "# **Optional: by weight.** What does a kilogram cost?",
+    ),
+    "a line of it rests on 'lesson 02 tax'; lesson 02 has no such exercise": (
+        SUMMARY,
+        f"{SUMMARY} <!-- with lesson 02 tax -->",
+    ),
+    "in the track day, it has no **Next.** for lesson 02, which is next": (FOLLOWS, "# Well done."),
+    "in the track day, Next does not name lesson 02, which is next": (
+        FOLLOWS,
         "# **Next.** You are done.",
     ),
     "in the track hour, it ends without anything of the student's own": (
@@ -139,7 +150,8 @@ def test_a_promise_that_does_not_say_what_it_rests_on_is_refused(tmp_path, sente
     [
         (PLAIN, f"{PLAIN}\n#\n# In this lesson you take discounts off. <!-- with discount -->"),
         (SUMMARY, "# - Discounts are in section 3. <!-- with section 3 -->"),
-        (SUMMARY, "# **Next.** Lesson 02 has carts. <!-- with lesson 02 -->"),
+        (FOLLOWS, "# **Next.** Lesson 02 has wagons. <!-- with lesson 02 -->"),
+        ("# Sums.", "# Carts hold them. <!-- with lesson 02 cart -->"),
         (SUMMARY, "# Look at `demo_cheaper`. <!-- with demo_cheaper -->"),
     ],
 )
@@ -165,9 +177,10 @@ def test_a_line_that_rests_on_nothing_that_there_is_is_refused(tmp_path):
         Plan.read(course)
 
 
-def test_an_optional_exercise_takes_its_demo_along(tmp_path):
+@pytest.mark.parametrize("begins", ["**Optional.** Whole prices.", "**Optional: whole prices.**"])
+def test_an_optional_exercise_takes_its_passage_and_its_demo_along(tmp_path, begins):
     rounded = [
-        markdown("**Optional.** Whole prices."),
+        markdown(begins),
         exercise(
             'def whole(price):\n    """Return it rounded."""\n'
             "    ### BEGIN SOLUTION\n    return round(price)\n    ### END SOLUTION\n",
@@ -186,6 +199,32 @@ def test_an_optional_exercise_takes_its_demo_along(tmp_path):
     )
     assert not {"whole", "demo_whole"} & short and "demo_sums" in short
     assert {"whole", "demo_whole"} <= whole
+    assert begins not in text_of(course.root, "hour") and begins in text_of(course.root, "term")
+
+
+def test_given_code_that_nothing_uses_is_not_shown(tmp_path):
+    shown = LIMITED.replace("01_shop =", 'show = { 01_shop = ["3"] }\n01_shop =', 1)
+    used = make_shop(tmp_path / "used", shown)
+    cheaper = given(
+        'guesses.compare("cheaper", guess_cheaper, discount(10))', "demo_cheaper", ("demo",)
+    )
+    assert cheaper in SHOP
+    idle = make_shop(tmp_path / "idle", shown, SHOP.replace(cheaper, ""))
+    for course, track, there in (
+        (used, "hour", True),
+        (idle, "hour", False),
+        (idle, "term", True),
+    ):
+        names = {cell.name for cell in taken_of(course.root, track).cells}
+        assert ("discount" in names) is there, (course.root, track)
+
+
+def test_a_section_beside_a_marked_line_has_its_paragraphs_on_one_line(tmp_path):
+    lesson = SHOP.replace("at the end of section 1.", "at the end. <!-- with tax -->")
+    lesson = lesson.replace(MENTIONS, "# First.\n# Second.")
+    assert "<!--" in lesson and "Second." in lesson
+    make_shop(tmp_path, lesson=lesson)
+    assert "First. Second." in text_of(tmp_path, "hour")
 
 
 def test_a_picture_goes_with_the_cell_that_shows_it(tmp_path):
@@ -243,6 +282,29 @@ def test_a_cover_shows_a_picture_only_where_the_lesson_says_that_it_is_drawn(pla
         cover = taken.lesson.cells[0].source
         if re.search(r"\b(picture above|this picture|opening picture)\b", cover):
             assert "](" in cover and ".png)" in cover, name
+
+
+def test_every_paragraph_of_a_track_is_on_one_line(plan):
+    for taken in plan.taken.values():
+        for cell in taken.lesson.named("text"):
+            assert join_sentences(cell.source) == cell.source, cell.where
+
+
+def test_the_minutes_of_a_lesson_are_those_of_its_headings(plan):
+    for name, taken in plan.taken.items():
+        text = "\n".join(cell.source for cell in taken.lesson.named("text"))
+        minutes = sum(int(each) for each in re.findall(r"^## .*· (\d+) min", text, re.MULTILINE))
+        hours, rest = re.search(r"\*\*Time\.\*\* About (?:(\d+) h)? ?(?:(\d+) min)?", text).groups()
+        assert 60 * int(hours or 0) + int(rest or 0) == minutes, name
+
+
+def test_what_rests_on_an_exercise_of_another_lesson_goes_with_it(plan):
+    if (taken := plan.taken.get("09_optimization")) is None:
+        return
+    text = "\n".join(cell.source for cell in taken.lesson.named("text"))
+    is_written = "amdahl" in plan.track.exercises["06_roofline"]
+    assert ("Amdahl's law (lesson 06) says" in text) is is_written
+    assert ("this is *Amdahl's law*" in text) is not is_written
 
 
 # ── pages of a class's tree ──────────────────────────────────────────────────────────────────

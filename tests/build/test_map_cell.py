@@ -81,6 +81,13 @@ def test_the_first_line_tells_the_track(tmp_path):
     text = map_of(Plan.read(make_shop(tmp_path), track="hour"), "01_shop")
     assert text.startswith("This class takes the track *An hour*")
     assert "`tax`" not in text  # its section is gone
+    assert "Its sections keep the numbers of the whole lesson." in text
+
+
+def test_a_lesson_says_what_wrong_arguments_raise_only_where_an_exercise_raises_it():
+    for track, asked in (("evening", False), ("week", True)):
+        text = map_of(Plan.read(Course(ROOT), track=track), "05_profiler")
+        assert ("raise ValueError with a sentence of yours" in text) is asked, track
 
 
 def test_many_exercises_share_lines_by_their_sections(tmp_path):

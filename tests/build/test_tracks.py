@@ -258,9 +258,16 @@ def test_what_is_not_there_is_linked_and_what_is_there_is_not(hour, shop):
     assert "](http" not in "".join(cell.source for cell in whole.cells[2:])
 
 
-def test_a_mention_in_code_cannot_be_linked_and_is_refused(tmp_path):
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('compare("two", guess_two', 'compare("two, as in lesson 02", guess_two'),
+        ("guesses.compare", "# as in lesson 02\nguesses.compare"),
+    ],
+)
+def test_a_mention_in_code_cannot_be_linked_and_is_refused(tmp_path, old, new):
     lesson = SHOP.replace('print("tax", tax(100))', 'print("tax")')
-    lesson = lesson.replace('compare("two", guess_two', 'compare("two, as in lesson 02", guess_two')
+    lesson = lesson.replace(old, new, 1)
     course = make_shop(tmp_path, lesson=lesson)
     assert Plan.read(course, track="day").lessons
     with pytest.raises(CourseError, match="cell demo_sums: `lesson 02` is not in this track"):
