@@ -1228,7 +1228,7 @@ expect_table(
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_parameters", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** Ten statements, each of which is there or not.
+# **Mark scheme.** Ten statements: one that is there as a whole earns its point, a part of it earns 0.
 #
 # - *1 point:* AlexNet in both units: 243.9 · 10⁶ bytes and 232.6 · 1024² bytes (`demo_megabytes`).
 # - *1 point:* So its 240 is most likely 10⁶ bytes: 1.6 % off, against 3.2 % in 1024².

@@ -1766,7 +1766,7 @@ after = [59.2, 46.9, 47.2, 47.0, 46.8, 47.1, 47.3, 46.7, 71.5, 47.0]
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_latency", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** Ten statements, each of which is there or not.
+# **Mark scheme.** Ten statements: one that is there as a whole earns its point, a part of it earns 0.
 #
 # - *1 point:* The first call of each is left out, because it is cold; or it is shown that the intervals overlap with it, 47.9 to 49.0 and 46.8 to 59.2.
 # - *1 point:* Before: median 48.2 ms, 47.9 to 48.5 (`confidence_interval(before[1:])`).

@@ -1617,7 +1617,7 @@ for way, how in ways.items():
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_memory", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** Ten statements, each of which is there or not.
+# **Mark scheme.** Ten statements: one that is there as a whole earns its point, a part of it earns 0.
 #
 # - *1 point:* 654.4 MB are kept (`saved_activations` of GPT-2 small, 8 × 128).
 # - *1 point:* Of a block's 51.0 MB the feed-forward part keeps 24.0 (27.0 with its input), attention 18.0 (21.0).

@@ -2416,7 +2416,7 @@ demos.attention_curves(predicted, measured, guess_attention)
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_profiler", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** Ten statements, each of which is there or not.
+# **Mark scheme.** Ten statements: one that is there as a whole earns its point, a part of it earns 0.
 # The numbers of items 7 and 8 are the student's own.
 #
 # - *1 point:* If all figures held: 20.5 % of 48 ms, 9.8 ms.

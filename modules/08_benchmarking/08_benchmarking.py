@@ -1820,8 +1820,8 @@ print("the bare weights of LLaMA-13B: {:.1f} and {:.1f} GB of 10⁹ bytes".forma
 # - *1 point:* Its false alarms or misses as a number, with the cell that printed it (`demo_alarms`, `demo_rules`, `demo_nights`); a number of the lesson that does not fit the rule does not count.
 # - *1 point:* A row of the table computed again by a named function, both numbers shown.
 # - *1 point:* The verdict respects rounding and names the unit.
-# - *1 point:* A measurement, with versions, order, and rounds or runs.
-# - *1 point:* An outcome of it that would change the writer's mind, and the difference below which nothing would be claimed.
+# - *1 point:* A measurement whose outcome would change the writer's mind, with versions, order, and rounds or runs.
+# - *1 point:* The difference below which nothing would be claimed.
 #
 # **A good answer (10).** A README's “1.3×”, one run each, in blocks: 28 to 52 % false alarms.
 #

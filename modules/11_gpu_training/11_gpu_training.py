@@ -2229,7 +2229,7 @@ anywhere.save()
 # - *1 point:* The document is named: constructed, or card and date.
 # - *1 point:* From 320 to 932 images/s, 2.91 times in all, with the batches (`demo_parts`).
 # - *1 point:* A step as a ratio with its interval: 1.375 (1.362 to 1.396) for the first (`demo_parts`).
-# - *1 point:* Each change's share of the way, in logarithms, 29, 42, 8, 11 and 10 % (`demo_report`), and the same loss.
+# - *1 point:* Each change's share of the way, in logarithms, 29, 42, 8, 11 and 10 % (`demo_report`).
 # - *1 point:* The first step's cause: of 51 ms idle in a step of 149 ms, 33 are data, on the V100 that was traced (`demo_causes`).
 # - *1 point:* Another step's cause, by op, bytes or frame; or that a step switches two things, as “compile, one shape” does (`demo_parts`).
 # - *1 point:* Checkpointing did not help, 0.880, and why: another forward pass.

@@ -2274,7 +2274,7 @@ guesses.compare("a million output tokens cost", guess_output_cost, round(cost, 2
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_service", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** Ten statements; each earns its point if all of it is there, and 0 if not.
+# **Mark scheme.** Ten statements: one that is there as a whole earns its point, a part of it earns 0.
 # A figure from memory, or a bound for another model, loses the points that rest on it and no others.
 #
 # - *1 point:* The figure stands on the page behind the link.
