@@ -361,7 +361,8 @@ expect(
     2_362_368,
     mistakes={"the output layer is missing": 1_771_776, "all biases are missing": 2_359_296},
 )
-expect("width 64, without bias", attention_parameters(64, bias=False), 16_384)
+both = [attention_parameters(64, bias=False), attention_parameters(64)]
+expect("width 64, without bias and with", both, [16_384, 16_640])
 expect("more than 2³² parameters", attention_parameters(50_000), 10_000_200_000)
 ### BEGIN HIDDEN TESTS
 # vary: 1600 in 70..3_000

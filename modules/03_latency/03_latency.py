@@ -309,15 +309,15 @@ expect(
     mistakes={"two readings that are the same are no step": 0.0},
 )
 expect("a single step", clock.run(timer_resolution_ms, 1), 1.0, rel=1e-4)
-clock = doubles.Clock(tick_ns=100, read_ns=270)
-clock.advance(0.00007)
-expect("300 ns, then 200 and 300", clock.run(timer_resolution_ms, samples=1), 0.0003, rel=1e-4)
+clock = doubles.Clock(tick_ns=130, read_ns=351)
+clock.advance(0.000065)
+expect("390 ns, then 260 and 390", clock.run(timer_resolution_ms, samples=1), 0.00039, rel=1e-4)
 expect(
-    "steps of 200 and 300 ns",
+    "steps of 260 and 390 ns",
     clock.run(timer_resolution_ms, samples=20),
-    0.0002,
+    0.00026,
     rel=1e-4,
-    mistakes={"the largest step, or the first": 0.0003},
+    mistakes={"the largest step, or the first": 0.00039},
 )
 expect_raises("no samples", lambda: timer_resolution_ms(0), ValueError)
 expect_raises("a negative number of samples", lambda: timer_resolution_ms(-1), ValueError)
@@ -805,6 +805,7 @@ expect("p95", said["p95"], 8.95, mistakes={"between two times it goes in proport
 expect("the list", times, [3.0, 1.0, 2.0, 10.0], mistakes={"it was sorted": [1.0, 2.0, 3.0, 10.0]})
 times.append(30.0)
 expect("the same list, with a fifth time", latency_statistics(times)["max"], 30.0)
+expect("forty times", latency_statistics([1.0] * 39 + [41.0])["mean"], 2.0)
 said = latency_statistics([3.0, 1.0, 2.015625, 10.015625])
 found = [said[key] for key in ("mean", "median", "p50", "min", "max", "p99")]
 expect(
@@ -1414,6 +1415,7 @@ expect_table(
         32_000 / 35,
         {"the batch is left out": 1000 / 35, "ms a sample, the other way round": 35 / 32},
     ),
+    ("32 again, in 70 s", (32, 70_000.0), 32 / 70),
     ("7 in a quarter of a ms", (7, 0.25), 28_000.0),
     ("no samples, a negative batch", [(0, 5.0), (-8, 2.0)], ValueError),
     ("a latency of 0, below 0", [(8, 0.0), (8, -2.0)], ValueError),
@@ -1590,6 +1592,7 @@ expect_table(
     ("sizes in any order, by throughput", (mixed, taken, "throughput"), 60),
     ("by latency", (mixed, taken, "latency"), 3),
     ("by efficiency", (mixed, taken, "efficiency"), 60),
+    ("twenty sizes", ([*range(1, 21)], [9.0] * 20, "throughput"), 20),
 )
 found = [best_batch(mixed, taken, "throughput"), mixed]
 expect("the sizes stay in their order", found[1], [60, 3, 120, 9, 30])

@@ -116,6 +116,11 @@ OTHERS = {
         "no check without a bias": """
             return solved_attention_parameters(d_model) if bias else 4 * d_model**2
         """,
+        "widths are known, whatever the bias": """
+            if d_model not in KEPT:
+                KEPT[d_model] = solved_attention_parameters(d_model, bias)
+            return KEPT[d_model]
+        """,
     },
     "count_parameters": {
         "models are known by their id": _kept("count_parameters"),

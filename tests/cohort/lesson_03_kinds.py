@@ -60,6 +60,7 @@ MUTANTS = {
     "timer_resolution_ms": _rounded("timer_resolution_ms")
     | {
         "whole µs": _result("timer_resolution_ms", "round(1000 * found) / 1000"),
+        "four decimals": _result("timer_resolution_ms", "rounded(found, 4)"),
         "kept from the first use": """
             if samples < 1:
                 raise ValueError("samples")
@@ -128,6 +129,7 @@ MUTANTS = {
         for keys in ("p95 p99", "mean", "min max", "median p50", "std")
     }
     | {
+        "at most sixteen times": "return solved_latency_statistics(times_ms[:16])",
         "lists are known by their id": """
             if id(times_ms) not in KEPT:
                 KEPT[id(times_ms)] = solved_latency_statistics(times_ms)
@@ -207,6 +209,12 @@ MUTANTS = {
     },
     "throughput": _rounded("throughput")
     | {
+        "six decimals": _result("throughput", "rounded(found, 6)"),
+        "a batch is known by its size": """
+            if batch_size not in KEPT:
+                KEPT[batch_size] = solved_throughput(batch_size, latency_ms)
+            return solved_throughput(batch_size, latency_ms) and KEPT[batch_size]
+        """,
         "a batch below 0 is turned round": "return solved_throughput(abs(batch_size), latency_ms)",
         "a batch of 0 does nothing": """
             return solved_throughput(batch_size, latency_ms) if batch_size else 0.0
@@ -218,6 +226,11 @@ MUTANTS = {
         """,
     },
     "best_batch": {
+        "at most sixteen sizes": """
+            if len(sizes) == len(latencies_ms):
+                sizes, latencies_ms = sizes[:16], latencies_ms[:16]
+            return solved_best_batch(sizes, latencies_ms, rule)
+        """,
         "the list is known by its id": """
             key = id(sizes), id(latencies_ms), rule
             if key not in KEPT:
