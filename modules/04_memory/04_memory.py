@@ -328,6 +328,8 @@ found = measure(few, (3, 3))
 small = [found[f"{name}_memory_mb"] for name in ("parameter", "activation")]
 expect("nothing is rounded", small, [0.125, 0.505], rel=0.006)
 expect("nor is the efficiency", found["memory_efficiency"], 0.63 / 40.63, rel=0.01)
+whole = (found["parameter_memory_mb"] + found["activation_memory_mb"]) / found["peak_memory_mb"]
+expect("it is the quotient of the three, as they are", found["memory_efficiency"] / whole, 1.0)
 ### BEGIN HIDDEN TESTS
 # vary: 2048 in 1_365..3_072
 mlp = nn.Sequential(nn.Linear(256, 2048), nn.ReLU(), nn.Linear(2048, 256))
