@@ -188,13 +188,15 @@ expect("layers that forget, in no regular order", found, 512)
 small = {"num_hidden_layers": 2, "num_attention_heads": 4, "hidden_size": 32}
 nulls = small | dict.fromkeys(["num_key_value_heads", "head_dim", "kv_lora_rank", "layer_types"])
 windows = small | {"sliding_window": 9, "layer_types": ["sliding_attention"] * 2}
+sees = {"num_hidden_layers": 3, "num_attention_heads": 1, "hidden_size": 7, "head_dim": 5}
 expect_table(
     kv_bytes,
     ("null is absent, as in many a config.json", (nulls | {"text_config": None}, 10), 2_560),
     (
         "a model that also sees: its text_config counts",
-        ({"text_config": small | {"head_dim": 16}, "hidden_size": 7, "head_dim": 5}, 10),
+        (sees | {"text_config": small | {"head_dim": 16}}, 10),
         5_120,
+        {"the keys beside text_config": 600},
     ),
     ("a text shorter than its window; a bit a number", (windows, 3, 1), 48),
     ("no tokens", (small, 0), 0),
