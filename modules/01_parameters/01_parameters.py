@@ -217,6 +217,7 @@ def conv2d_parameters(in_channels, out_channels, kernel_size, bias=True, groups=
 # %% nbgrader={"grade": true, "grade_id": "test_conv2d_parameters", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 expect("64 → 128, 3 × 3", conv2d_parameters(64, 128, 3), 73_856)
 expect("ResNet's first layer, no bias", conv2d_parameters(3, 64, 7, bias=False), 9_408)
+expect("AlexNet's first layer, 11 × 11", conv2d_parameters(3, 64, 11), 23_296)
 expect("a kernel of 3 × 5", conv2d_parameters(8, 16, (3, 5)), 1_936)
 kernel = [5, 3]
 expect("a kernel given as a list", conv2d_parameters(8, 16, kernel), 1_936)
@@ -244,6 +245,7 @@ expect(
 expect_table(
     conv2d_parameters,
     ("depthwise", (9, 9, 3, False, 9), 81, {"groups are ignored": 729}),
+    ("depthwise, 960 channels", (960, 960, 5, False, 960), 24_000),
     ("two groups", (6, 4, 3, True, 2), 112),
     ("6 → 9 in 3 groups", (6, 9, 1, True, 3), 27),
     ("8 → 24, a filter for each channel and output", (8, 24, (1, 3), True, 8), 96),
@@ -361,7 +363,8 @@ expect(
     2_362_368,
     mistakes={"the output layer is missing": 1_771_776, "all biases are missing": 2_359_296},
 )
-expect("width 64, without bias", attention_parameters(64, bias=False), 16_384)
+both = [attention_parameters(64, bias=False), attention_parameters(64)]
+expect("width 64, without bias and with", both, [16_384, 16_640])
 expect("more than 2³² parameters", attention_parameters(50_000), 10_000_200_000)
 ### BEGIN HIDDEN TESTS
 # vary: 1600 in 70..3_000
@@ -1010,7 +1013,8 @@ expect(
 # %% nbgrader={"grade": true, "grade_id": "test_gpt2_parameters_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 expect("the smallest possible", gpt2_parameters(1, 1, 1, 1), 29)
 expect("two blocks of width 2", gpt2_parameters(7, 3, 2, 2), 172)
-expect("more than 2⁶³", gpt2_parameters(1, 1, 10**9, 10), 120_000_000_134_000_000_000)
+deep = gpt2_parameters(1, 1, 10**9, 1000)
+expect("a thousand blocks, more than 2⁶³", deep, 12_000_000_013_004_000_000_000)
 ### BEGIN HIDDEN TESTS
 expect(
     "the formula holds at the size of GPT-3",
@@ -1181,6 +1185,7 @@ expect_table(
     ("full to the last byte", (3 * 2**30, 0.5, 1.5), True),
     ("one byte too many", (3 * 2**30 + 1, 0.5, 1.5), False),
     ("over 10⁹, under 1024³ bytes", (1_060_000_000, 1, 1), True),
+    ("140 GB in 141", (70 * 2**30, 2, 141), True),
 )
 ### BEGIN HIDDEN TESTS
 expect(
@@ -1228,7 +1233,7 @@ expect_table(
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_parameters", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** Ten statements, each of which is there or not.
+# **Mark scheme.** Ten statements: one that is there as a whole earns its point, a part of it earns 0.
 #
 # - *1 point:* AlexNet in both units: 243.9 · 10⁶ bytes and 232.6 · 1024² bytes (`demo_megabytes`).
 # - *1 point:* So its 240 is most likely 10⁶ bytes: 1.6 % off, against 3.2 % in 1024².

@@ -1852,7 +1852,7 @@ mark_guess(plot.curves(ratios, log="x", show="{:.2f}".format, **look), guess_6nd
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_flops", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** Ten statements, each of which is there or not.
+# **Mark scheme.** Ten statements: one that is there as a whole earns its point, a part of it earns 0.
 #
 # - *1 point:* The rule is 3 · N · D, or 6 · N · D counted in multiply-adds.
 # - *1 point:* 3 · 1.5 · 10⁹ · 40 · 10⁹ = 1.8 · 10²⁰ is shown.

@@ -309,16 +309,19 @@ expect(
     mistakes={"two readings that are the same are no step": 0.0},
 )
 expect("a single step", clock.run(timer_resolution_ms, 1), 1.0, rel=1e-4)
-clock = doubles.Clock(tick_ns=100, read_ns=270)
-clock.advance(0.00007)
-expect("300 ns, then 200 and 300", clock.run(timer_resolution_ms, samples=1), 0.0003, rel=1e-4)
+clock = doubles.Clock(tick_ns=130, read_ns=351)
+clock.advance(0.000065)
+expect("390 ns, then 260 and 390", clock.run(timer_resolution_ms, samples=1), 0.00039, rel=1e-4)
 expect(
-    "steps of 200 and 300 ns",
+    "steps of 260 and 390 ns",
     clock.run(timer_resolution_ms, samples=20),
-    0.0002,
+    0.00026,
     rel=1e-4,
-    mistakes={"the largest step, or the first": 0.0003},
+    mistakes={"the largest step, or the first": 0.00039},
 )
+clock = doubles.Clock(tick_ns=1_010, read_ns=2_010)
+found = clock.run(timer_resolution_ms, 300)
+expect("the short ones of 300 steps", found, 0.00101, rel=1e-4, mistakes={"few of them": 0.00202})
 expect_raises("no samples", lambda: timer_resolution_ms(0), ValueError)
 expect_raises("a negative number of samples", lambda: timer_resolution_ms(-1), ValueError)
 ### BEGIN HIDDEN TESTS
@@ -584,6 +587,8 @@ cold = doubles.Model(clock, ms=[1.0, 2.0], cold_ms=[30.0])
 expect("without a warm-up", clock.run(measure_latency, cold, 0, 0, 3), 2.0, rel=1e-6)
 single = doubles.Model(clock, ms=[2.5])
 expect("a single call is enough", clock.run(measure_latency, single, 5, 0, 1), 2.5, rel=1e-6)
+often = doubles.Model(clock, ms=[1.0] * 14 + [3.0] * 17, cold_ms=[9.0] * 40)
+expect("31 calls after 40", clock.run(measure_latency, often, 0, 40, 31), 3.0, rel=1e-6)
 fine = doubles.Model(clock, ms=[0.123456])
 expect("not rounded", clock.run(measure_latency, fine, 0, 1, 1), 0.123456, rel=1e-6)
 ### BEGIN HIDDEN TESTS
@@ -812,6 +817,7 @@ expect("p95", said["p95"], 8.95, mistakes={"between two times it goes in proport
 expect("the list", times, [3.0, 1.0, 2.0, 10.0], mistakes={"it was sorted": [1.0, 2.0, 3.0, 10.0]})
 times.append(30.0)
 expect("the same list, with a fifth time", latency_statistics(times)["max"], 30.0)
+expect("300 times", latency_statistics([1.0] * 299 + [301.0])["mean"], 2.0)
 said = latency_statistics([3.0, 1.0, 2.015625, 10.015625])
 found = [said[key] for key in ("mean", "median", "p50", "min", "max", "p99")]
 expect(
@@ -1323,6 +1329,7 @@ expect(
 # %% nbgrader={"grade": true, "grade_id": "test_measurement_warnings_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 expect("exactly 10 %", measurement_warnings([9.0, 10.0, 11.0, 11.0, 9.0], 0.0001), ["spread"])
 expect("exactly 50 % above", measurement_warnings([6.0, 12.0, 6.0], 0.01), ["spread", "outliers"])
+expect("exactly 50 % below", measurement_warnings([12.5, 5.0, 12.5], 0.01), ["spread", "outliers"])
 expect("100 steps are enough", measurement_warnings([6.25] * 4, 0.0625), [])
 expect("just below 100 steps", measurement_warnings([6.25] * 4, 0.0626), ["too_short"])
 expect("10 % less is no drift", measurement_warnings([10.0] * 3 + [9.5] * 3 + [9.0] * 3, 0.001), [])
@@ -1421,7 +1428,8 @@ expect_table(
         32_000 / 35,
         {"the batch is left out": 1000 / 35, "ms a sample, the other way round": 35 / 32},
     ),
-    ("7 in a quarter of a ms", (7, 0.25), 28_000.0),
+    ("32 again, in 70 s", (32, 70_000.0), 32 / 70),
+    ("700 in a quarter of a ms", (700, 0.25), 2_800_000.0),
     ("no samples, a negative batch", [(0, 5.0), (-8, 2.0)], ValueError),
     ("a latency of 0, below 0", [(8, 0.0), (8, -2.0)], ValueError),
     ("a negative batch and a negative latency", [(-8, -2.0)], ValueError),
@@ -1597,6 +1605,7 @@ expect_table(
     ("sizes in any order, by throughput", (mixed, taken, "throughput"), 60),
     ("by latency", (mixed, taken, "latency"), 3),
     ("by efficiency", (mixed, taken, "efficiency"), 60),
+    ("300 sizes", ([*range(1, 301)], [9.0] * 300, "throughput"), 300),
 )
 found = [best_batch(mixed, taken, "throughput"), mixed]
 expect("the sizes stay in their order", found[1], [60, 3, 120, 9, 30])
@@ -1773,7 +1782,7 @@ after = [59.2, 46.9, 47.2, 47.0, 46.8, 47.1, 47.3, 46.7, 71.5, 47.0]
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_latency", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** Ten statements, each of which is there or not.
+# **Mark scheme.** Ten statements: one that is there as a whole earns its point, a part of it earns 0.
 #
 # - *1 point:* The first call of each is left out, because it is cold; or it is shown that the intervals overlap with it, 47.9 to 49.0 and 46.8 to 59.2.
 # - *1 point:* Before: median 48.2 ms, 47.9 to 48.5 (`confidence_interval(before[1:])`).

@@ -329,6 +329,8 @@ found = measure(few, (3, 3))
 small = [found[f"{name}_memory_mb"] for name in ("parameter", "activation")]
 expect("nothing is rounded", small, [0.125, 0.505], rel=0.006)
 expect("nor is the efficiency", found["memory_efficiency"], 0.63 / 40.63, rel=0.01)
+whole = (found["parameter_memory_mb"] + found["activation_memory_mb"]) / found["peak_memory_mb"]
+expect("it is the quotient of the three, as they are", found["memory_efficiency"] / whole, 1.0)
 ### BEGIN HIDDEN TESTS
 # vary: 2048 in 1_365..3_072
 mlp = nn.Sequential(nn.Linear(256, 2048), nn.ReLU(), nn.Linear(2048, 256))
@@ -1618,7 +1620,7 @@ for way, how in ways.items():
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_memory", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** Ten statements, each of which is there or not.
+# **Mark scheme.** Ten statements: one that is there as a whole earns its point, a part of it earns 0.
 #
 # - *1 point:* 654.4 MB are kept (`saved_activations` of GPT-2 small, 8 × 128).
 # - *1 point:* Of a block's 51.0 MB the feed-forward part keeps 24.0 (27.0 with its input), attention 18.0 (21.0).

@@ -1069,11 +1069,11 @@ def chrome_trace(rows):
 # %% nbgrader={"grade": true, "grade_id": "test_chrome_trace", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 rows = doubles.made_up(
     "op phase start_ms ms depth matmul_flops",
-    ("region loading", "region", 0.5, 1.5004567, 0, 0),
+    ("region loading", "region", 0.5, 1.50045674, 0, 0),
     ("module mlp", "forward", 2.5, 0.0, 1, 0),
     ("exp", "backward", 3.25, 1.5, 0, 0),
-    ("linear", "forward", 2.0004567, 1.75, 1, 48),
-    ("region all", "region", 2.0004567, 1.75, 0, 0),
+    ("linear", "forward", 2.00045674, 1.75, 1, 48),
+    ("region all", "region", 2.00045674, 1.75, 0, 0),
 )
 events = chrome_trace(rows)["traceEvents"]
 expect(
@@ -1081,12 +1081,12 @@ expect(
     column(events, "name"),
     ["loading", "all", "linear", "mlp", "exp"],
 )
-expect("ts in µs", column(events, "ts"), [500.0, 2000.4567, 2000.4567, 2500.0, 3250.0])
+expect("ts in µs", column(events, "ts"), [500.0, 2000.45674, 2000.45674, 2500.0, 3250.0])
 expect(
     "dur in µs",
     column(events, "dur"),
-    [1500.4567, 1750.0, 1750.0, 0.0, 1500.0],
-    mistakes={"in ms": [1.5004567, 1.75, 1.75, 0.0, 1.5]},
+    [1500.45674, 1750.0, 1750.0, 0.0, 1500.0],
+    mistakes={"in ms": [1.50045674, 1.75, 1.75, 0.0, 1.5]},
 )
 expect(
     "a whole event",
@@ -1095,7 +1095,7 @@ expect(
         "name": "linear",
         "cat": "forward",
         "ph": "X",
-        "ts": 2000.4567,
+        "ts": 2000.45674,
         "dur": 1750.0,
         "pid": 1,
         "tid": 1,
@@ -2117,6 +2117,9 @@ expect(
     own,
     {"grad": 65_536.0, "other": None, "some": False, "layers": True},
 )
+plain, batches = nn.Linear(8, 4, bias=False), [Tensor(np.ones((n, 8))) for n in (16, 3)]
+found = [profile_backward_pass(plain, batch, None, 0, 1)["flops"] for batch in batches]
+expect("the same model, another batch", found, [2_048, 384])
 ### BEGIN HIDDEN TESTS
 from proflab.lesson.recording import columns
 
@@ -2212,7 +2215,8 @@ words, x = nn.Sequential(nn.Embedding(50, 8), nn.Linear(8, 3)).eval(), (2, 3)
 words.input_dtype, words.vocab_size, words[1].bias.requires_grad = "int64", 50, False
 given = {"b": nn.Linear(64, 32), "a": nn.ReLU(), "words": words}
 before = profiled.Before("compare_architectures")
-compared = before(compare_architectures, given, {"words": (2, 7), "a": (2, 3, 8), "b": (16, 64)})
+shapes = {"words": (2, 7), "a": (2, 3, 8), "b": (16, 64)}
+compared = before(compare_architectures, given, shapes)
 expect(
     "in the order of the models, each with its input",
     columns(compared, "name", "flops"),
@@ -2241,6 +2245,7 @@ expect(
     ],
 )
 expect("the modes stay", [given["a"].training, words.training], [True, False])
+expect("the inputs stay", shapes, {"words": (2, 7), "a": (2, 3, 8), "b": (16, 64)})
 a, b = {"a": nn.ReLU()}, {"b": nn.ReLU()}
 expect_table(
     lambda models, inputs: before(compare_architectures, models, inputs),
@@ -2419,7 +2424,7 @@ demos.attention_curves(predicted, measured, guess_attention)
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_profiler", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** Ten statements, each of which is there or not.
+# **Mark scheme.** Ten statements: one that is there as a whole earns its point, a part of it earns 0.
 # The numbers of items 7 and 8 are the student's own.
 #
 # - *1 point:* If all figures held: 20.5 % of 48 ms, 9.8 ms.

@@ -1991,7 +1991,7 @@ expect_raises("a bandwidth of 0 is an error", lambda: reflect_relu(5, 4, 100e12,
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_roofline", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** Ten statements, each of which is there or not.
+# **Mark scheme.** Ten statements: one that is there as a whole earns its point, a part of it earns 0.
 # All numbers are the student's own; check that the shares of item 4 sum to 1 and that item 5 follows from them.
 #
 # - *1 point:* Both roofs, with units.

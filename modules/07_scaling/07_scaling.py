@@ -2048,7 +2048,7 @@ for pairs, count in (("all pairs of tokens", 4), ("only the pairs that a causal 
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_scaling", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** Ten statements, each of which is there or not.
+# **Mark scheme.** Ten statements: one that is there as a whole earns its point, a part of it earns 0.
 # The numbers are the student's own.
 #
 # - *1 point:* A ladder with seconds, size and threads (`demo_ladder`).

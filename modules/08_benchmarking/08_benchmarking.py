@@ -1424,19 +1424,20 @@ def energy_joules(samples, idle_watts=0.0):
     idle_watts: at least 0; what the machine draws without the run, subtracted for all of it.
     Between two samples the power runs in a straight line. The result may be negative, where the
     samples lie below idle_watts.
-    Raises ValueError for fewer than two samples, for seconds that do not rise, for negative power.
+    Raises ValueError for fewer than two samples, for seconds that do not rise, for negative power,
+    and for NaN.
 
     >>> energy_joules([(0, 100), (3, 200)])
     450.0
     """
     ### BEGIN SOLUTION
     seconds, watts = [second for second, _ in samples], [power for _, power in samples]
-    if len(samples) < 2 or idle_watts < 0 or min(watts) < 0:
+    if len(samples) < 2 or any(not power >= 0 for power in [idle_watts, *watts]):
         raise ValueError("energy needs two samples or more, of power that is not negative")
     steps = [
         (seconds[at + 1] - seconds[at], watts[at], watts[at + 1]) for at in range(len(watts) - 1)
     ]
-    if any(step <= 0 for step, *_ in steps):
+    if any(not step > 0 for step, *_ in steps):  # as NaN is not
         raise ValueError("the samples' seconds must rise")
     return float(sum(step * ((one + two) / 2 - idle_watts) for step, one, two in steps))
     ### END SOLUTION
@@ -1490,6 +1491,16 @@ expect_table(
     ),
     ("negative power", [([(0, 5), (1, -5)],), ([(0, -5), (1, 5)],)], ValueError),
     ("negative idle power", ([(0, 5), (1, 5)], -1), ValueError),
+    (
+        "NaN for a second, for power, for idle power",
+        [
+            ([(0, 5), (math.nan, 5), (2, 5)],),
+            ([(math.nan, 5), (1, 5)],),
+            ([(0, 5), (1, math.nan), (2, 5)],),
+            ([(0, 5), (1, 5)], math.nan),
+        ],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 expect_table(
@@ -1499,6 +1510,7 @@ expect_table(
     # vary: 3 in 2..9
     ("a sample of nothing at the end", ([(2, 3), (4, 0)],), 3.0),
     ("a sensor cannot give less than nothing", ([(0, -2), (3, 5)],), ValueError),
+    ("NaN is not above 0", ([(0, 5), (1, math.nan), (2, 5)],), ValueError),
 )
 ### END HIDDEN TESTS
 
@@ -1825,8 +1837,8 @@ print("the bare weights of LLaMA-13B: {:.1f} and {:.1f} GB of 10⁹ bytes".forma
 # - *1 point:* Its false alarms or misses as a number, with the cell that printed it (`demo_alarms`, `demo_rules`, `demo_nights`); a number of the lesson that does not fit the rule does not count.
 # - *1 point:* A row of the table computed again by a named function, both numbers shown.
 # - *1 point:* The verdict respects rounding and names the unit.
-# - *1 point:* A measurement, with versions, order, and rounds or runs.
-# - *1 point:* An outcome of it that would change the writer's mind, and the difference below which nothing would be claimed.
+# - *1 point:* A measurement whose outcome would change the writer's mind, with versions, order, and rounds or runs.
+# - *1 point:* The difference below which nothing would be claimed.
 #
 # **A good answer (10).** A README's “1.3×”, one run each, in blocks: 28 to 52 % false alarms.
 #

@@ -2020,7 +2020,7 @@ print(f"267 times: the document's CPU ({cpu / 1e9:.0f} GFLOP/s) ran at {share:.0
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_gpu", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** Ten statements, each of which is there or not.
+# **Mark scheme.** Ten statements: one that is there as a whole earns its point, a part of it earns 0.
 # The numbers are those of the constructed document; a notebook that ran on a card prints its own.
 # Who calls the constructed document a measurement does not earn item 5.
 #

@@ -189,13 +189,15 @@ expect("layers that forget, in no regular order", found, 512)
 small = {"num_hidden_layers": 2, "num_attention_heads": 4, "hidden_size": 32}
 nulls = small | dict.fromkeys(["num_key_value_heads", "head_dim", "kv_lora_rank", "layer_types"])
 windows = small | {"sliding_window": 9, "layer_types": ["sliding_attention"] * 2}
+sees = {"num_hidden_layers": 3, "num_attention_heads": 1, "hidden_size": 7, "head_dim": 5}
 expect_table(
     kv_bytes,
     ("null is absent, as in many a config.json", (nulls | {"text_config": None}, 10), 2_560),
     (
         "a model that also sees: its text_config counts",
-        ({"text_config": small | {"head_dim": 16}, "hidden_size": 7, "head_dim": 5}, 10),
+        (sees | {"text_config": small | {"head_dim": 16}}, 10),
         5_120,
+        {"the keys beside text_config": 600},
     ),
     ("a text shorter than its window; a bit a number", (windows, 3, 1), 48),
     ("no tokens", (small, 0), 0),
@@ -2277,7 +2279,7 @@ guesses.compare("a million output tokens cost", guess_output_cost, round(cost, 2
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_service", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** Ten statements; each earns its point if all of it is there, and 0 if not.
+# **Mark scheme.** Ten statements: one that is there as a whole earns its point, a part of it earns 0.
 # A figure from memory, or a bound for another model, loses the points that rest on it and no others.
 #
 # - *1 point:* The figure stands on the page behind the link.

@@ -78,6 +78,15 @@ OTHERS = {
             return found
         """,
         "a text": _result("conv2d_parameters", "str(found)"),
+        "at most 64 groups": """
+            return solved_conv2d_parameters(
+                in_channels, out_channels, kernel_size, bias, min(groups, 64))
+        """,
+        "kernels of 8 at most": """
+            if isinstance(kernel_size, int):
+                kernel_size = min(kernel_size, 8)
+            return solved_conv2d_parameters(in_channels, out_channels, kernel_size, bias, groups)
+        """,
         "no channels are no parameters": """
             if in_channels == 0:
                 return out_channels if bias else 0
@@ -115,6 +124,11 @@ OTHERS = {
         """,
         "no check without a bias": """
             return solved_attention_parameters(d_model) if bias else 4 * d_model**2
+        """,
+        "widths are known, whatever the bias": """
+            if d_model not in KEPT:
+                KEPT[d_model] = solved_attention_parameters(d_model, bias)
+            return KEPT[d_model]
         """,
     },
     "count_parameters": {
@@ -199,6 +213,9 @@ OTHERS = {
             block = 12 * d_model**2 + 13 * d_model
             return (vocab_size + context) * d_model + layers * block + 2 * d_model
         """,
+        "at most a hundred blocks": """
+            return solved_gpt2_parameters(vocab_size, context, d_model, min(layers, 100))
+        """,
         "whole millions": _result("gpt2_parameters", "found // 10**6 * 10**6 or found"),
     },
     "reflect_deployment": {
@@ -212,6 +229,9 @@ OTHERS = {
             size = parameters * bytes_per_parameter % 2**31
             right = solved_reflect_deployment(parameters, bytes_per_parameter, memory_gb)
             return {**right, "model_mb": size / 1024**2}
+        """,
+        "80 GB of memory at most": """
+            return solved_reflect_deployment(parameters, bytes_per_parameter, min(memory_gb, 80))
         """,
         "whole GB of memory": """
             if memory_gb > 1:

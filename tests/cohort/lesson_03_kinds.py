@@ -60,6 +60,8 @@ MUTANTS = {
     "timer_resolution_ms": _rounded("timer_resolution_ms")
     | {
         "whole µs": _result("timer_resolution_ms", "round(1000 * found) / 1000"),
+        "four decimals": _result("timer_resolution_ms", "rounded(found, 4)"),
+        "at most sixteen steps": "return solved_timer_resolution_ms(min(samples, 16))",
         "kept from the first use": """
             if samples < 1:
                 raise ValueError("samples")
@@ -92,6 +94,12 @@ MUTANTS = {
         "below 0 is turned round": "return solved_calibrate(fn, abs(min_time_ms))",
     },
     "measure_latency": {
+        "at most sixteen calls": """
+            return solved_measure_latency(model, x, warmup, min(iterations, 16))
+        """,
+        "at most sixteen that warm up": """
+            return solved_measure_latency(model, x, min(warmup, 16), iterations)
+        """,
         "two decimals": _result("measure_latency", "rounded(found, 2)"),
         "three decimals": _result("measure_latency", "rounded(found, 3)"),
         "whole µs": _result("measure_latency", "int(1000 * found) / 1000"),
@@ -128,6 +136,7 @@ MUTANTS = {
         for keys in ("p95 p99", "mean", "min max", "median p50", "std")
     }
     | {
+        "at most a hundred times": "return solved_latency_statistics(times_ms[:100])",
         "lists are known by their id": """
             if id(times_ms) not in KEPT:
                 KEPT[id(times_ms)] = solved_latency_statistics(times_ms)
@@ -159,6 +168,12 @@ MUTANTS = {
         """,
     },
     "measurement_warnings": {
+        "exactly half of the mean is no outlier": """
+            some(times_ms)
+            mean = statistics.fmean(times_ms)
+            off = min(times_ms) < 0.5 * mean or max(times_ms) >= 1.5 * mean
+            return warned(times_ms, resolution_ms, outliers=off)
+        """,
         "drift at 10 %": """
             some(times_ms)
             first, last = map(statistics.median, thirds(times_ms))
@@ -207,6 +222,13 @@ MUTANTS = {
     },
     "throughput": _rounded("throughput")
     | {
+        "six decimals": _result("throughput", "rounded(found, 6)"),
+        "batches of 256 at most": "return solved_throughput(min(batch_size, 256), latency_ms)",
+        "a batch is known by its size": """
+            if batch_size not in KEPT:
+                KEPT[batch_size] = solved_throughput(batch_size, latency_ms)
+            return solved_throughput(batch_size, latency_ms) and KEPT[batch_size]
+        """,
         "a batch below 0 is turned round": "return solved_throughput(abs(batch_size), latency_ms)",
         "a batch of 0 does nothing": """
             return solved_throughput(batch_size, latency_ms) if batch_size else 0.0
@@ -218,6 +240,11 @@ MUTANTS = {
         """,
     },
     "best_batch": {
+        "at most a hundred sizes": """
+            if len(sizes) == len(latencies_ms):
+                sizes, latencies_ms = sizes[:100], latencies_ms[:100]
+            return solved_best_batch(sizes, latencies_ms, rule)
+        """,
         "the list is known by its id": """
             key = id(sizes), id(latencies_ms), rule
             if key not in KEPT:

@@ -46,6 +46,14 @@ MUTANTS = {
     },
     "measure_memory": {
         "two decimals": "return rounded(right_measure(model, input_shape), 2)",
+        "four decimals": "return rounded(right_measure(model, input_shape), 4)",
+        "six decimals": "return rounded(right_measure(model, input_shape), 6)",
+        "models are known by their id": """
+            known = measure_memory.__dict__
+            if id(model) not in known:
+                known[id(model)] = model, right_measure(model, input_shape)
+            return known[id(model)][1]
+        """,
         "efficiency with three decimals": """
             found = right_measure(model, input_shape)
             return found | {"memory_efficiency": round(found["memory_efficiency"], 3)}

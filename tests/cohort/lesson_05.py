@@ -290,4 +290,5 @@ MUTANTS = {
 }
 for exercise, codes in slips.MUTANTS.items():
     MUTANTS[exercise] |= codes
-MUTANTS["profiling_overhead"] |= remembers("profiling_overhead")
+for exercise in ("profiling_overhead", "profile_backward_pass", "compare_architectures"):
+    MUTANTS[exercise] |= remembers(exercise)

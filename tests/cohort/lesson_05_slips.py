@@ -135,6 +135,10 @@ MUTANTS = {
             fine = lambda key: lambda r, e: round(1000 * r[key], 3)
             return traced(rows, ts=fine("start_ms"), dur=fine("ms"))
         """,
+        "four decimals of a microsecond": """
+            fine = lambda key: lambda r, e: round(1000 * r[key], 4)
+            return traced(rows, ts=fine("start_ms"), dur=fine("ms"))
+        """,
         "backward is left out": """
             there = [row for row in rows if row["phase"] != "backward"]
             return right_trace(there if rows else rows)
@@ -262,6 +266,10 @@ MUTANTS = {
             found = right_backward(model, x, hardware, warmup, iterations)
             return cut(found, 3, "latency_ms", "gflops_per_second")
         """,
+        "four decimals": """
+            found = right_backward(model, x, hardware, warmup, iterations)
+            return cut(found, 4, "latency_ms", "gflops_per_second", "gradient_memory_mb")
+        """,
     },
     "hot_functions": {
         "equal ones by tottime": """
@@ -298,6 +306,16 @@ MUTANTS = {
         "three decimals": """
             return [cut(row, 3, "latency_ms", "gflops_per_second")
                     for row in right_compare(models, inputs)]
+        """,
+        "four decimals": """
+            return [cut(row, 4, "latency_ms", "peak_memory_mb", "gflops_per_second")
+                    for row in right_compare(models, inputs)]
+        """,
+        "the inputs are used up": """
+            found = right_compare(models, inputs)
+            for name in models:
+                inputs.pop(name)
+            return found
         """,
         "trainable parameters": """
             return [row | {"parameters": count_parameters(models[row["name"]], True)}

@@ -308,6 +308,8 @@ ALTERNATES = {
             table = np.array(samples, float)
             if (
                 len(table) < 2
+                or np.isnan(table).any()
+                or math.isnan(idle_watts)
                 or (table[:, 1] < 0).any()
                 or (np.diff(table[:, 0]) <= 0).any()
                 or idle_watts < 0
@@ -318,11 +320,11 @@ ALTERNATES = {
             )
         """,
         "a running total": """
-            if idle_watts < 0:
+            if not idle_watts >= 0:
                 raise ValueError("idle")
             total, last, count = 0.0, None, 0
             for second, watts in samples:
-                if watts < 0 or last and second <= last[0]:
+                if not watts >= 0 or math.isnan(second) or last and second <= last[0]:
                     raise ValueError("samples")
                 if last:
                     total += (watts + last[1] - 2 * idle_watts) * (second - last[0]) / 2

@@ -273,6 +273,29 @@ _OTHERS = {
             some_samples([(samples[0][0], 0), *samples[1:]] if samples else [], idle_watts)
             return area(samples, idle_watts)
         """,
+        "a second that is NaN is not below the next": """
+            some_samples([(at, w) for at, (_, w) in enumerate(samples)], idle_watts)
+            if any(b[0] <= a[0] for a, b in zip(samples, samples[1:])):
+                raise ValueError("seconds")
+            return area(samples, idle_watts)
+        """,
+        "power that is NaN is not below 0": """
+            some_samples([(at, 0.0 if w < 0 else 1.0) for at, w in samples], idle_watts)
+            if any(w < 0 for _, w in samples):
+                raise ValueError("power")
+            return area(samples, idle_watts)
+        """,
+        "idle power that is NaN is not below 0": """
+            some_samples(samples, 0.0)
+            if idle_watts < 0:
+                raise ValueError("idle power")
+            return area(samples, idle_watts)
+        """,
+        "samples with NaN are left out": """
+            samples = [sample for sample in samples if not any_nan(sample)]
+            some_samples(samples, idle_watts)
+            return area(samples, idle_watts)
+        """,
     },
     "audit_speedups": {
         "claims below 1 do not hold": """

@@ -70,9 +70,9 @@ def floors_hold(rows, floors, holds):
     ]
 
 def some_samples(samples, idle):
-    if len(samples) < 2 or idle < 0 or any(w < 0 for _, w in samples):
+    if len(samples) < 2 or not idle >= 0 or any(not w >= 0 for _, w in samples):
         raise ValueError("samples")
-    if any(b[0] <= a[0] for a, b in zip(samples, samples[1:])):
+    if any(not b[0] > a[0] for a, b in zip(samples, samples[1:])):
         raise ValueError("seconds")
 
 def some_claims(rows, base):
@@ -236,10 +236,11 @@ MUTANTS = {
             return area(samples, idle_watts)
         """,
         "sorted by time": """
-            samples = sorted(samples)
-            if len(samples) < 2 or idle_watts < 0 or min(w for _, w in samples) < 0:
-                raise ValueError("samples")
-            return area(samples, idle_watts)
+            found = sorted(samples)
+            some_samples([(at, w) for at, (_, w) in enumerate(samples)], idle_watts)
+            if any_nan(second for second, _ in samples):
+                raise ValueError("seconds")
+            return area(found, idle_watts)
         """,
         "in watt-hours": """
             some_samples(samples, idle_watts)

@@ -18,6 +18,8 @@ MUTANTS = {
         {
             "kept from an earlier call with these events": KEPT,
             "rounded to two decimals": rounded(2),
+            "rounded to four decimals": rounded(4),
+            "at most twenty events": "return right(events[:20], window)",
             "gaps below a µs are left out": """
                 found = right(CALL)
                 return found | {"gaps": [(a, b) for a, b in found["gaps"] if b - a >= 1]}
@@ -64,6 +66,10 @@ MUTANTS = {
         TABLE,
         {
             "rounded to three decimals": rounded(3),
+            "rounded to four decimals": rounded(4),
+            "at most twenty events": """
+                return right({"traceEvents": trace["traceEvents"][:20]})
+            """,
             "the second kernel of a call is lost": """
                 seen, events = set(), []
                 for event in trace["traceEvents"]:

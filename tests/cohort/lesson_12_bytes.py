@@ -146,7 +146,7 @@ MUTANTS = {
             "a token is always there": ("if tokens < 0", "if tokens < 1"),
             "any length": ("if tokens < 0 or bits <= 0", "if bits <= 0"),
             "nothing is checked": ("if tokens < 0 or bits <= 0", "if False"),
-            "null is a value": ("items() if value is not None", "items()"),
+            "null is a value: raises": ("items() if value is not None", "items()"),
             "other kinds of layers store all tokens": (
                 'if set(config["layer_types"]) - {"full_attention", "sliding_attention"}:',
                 "if False:",
