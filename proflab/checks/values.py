@@ -119,7 +119,7 @@ def loads(data: bytes) -> Any:
     if len(data) > 4 * MAX_BYTES:
         raise NotPlainData("the reply is too large")
     try:
-        return to_plain_data(_untag(_decode(data.decode()), 0, [_MAX_KEYS]))
+        return _untag(_decode(data.decode()), 0, _Left())
     except NotPlainData:
         raise
     except _MALFORMED as error:
@@ -150,34 +150,58 @@ def _tag(value: Any) -> Any:
             return ["a", little.dtype.str, list(value.shape), data]
 
 
-def _untag(data: Any, depth: int, keys: list[int]) -> Any:
+class _Left:
+    """What a reply may still hold: `budget`, as `_spend` has it, and `keys` that are no text."""
+
+    def __init__(self) -> None:
+        self.budget, self.keys = [MAX_BYTES], _MAX_KEYS
+
+
+def _untag(data: Any, depth: int, left: _Left) -> Any:
+    """Return a tagged value, read and limited in one walk: what `to_plain_data` refuses is no value.
+
+    The commonest come first: a tape is tens of thousands of small lists of text and integers.
+    """
+    kind = type(data)
+    if kind is str:
+        _spend(left.budget, 8 + 4 * len(data))
+        return data
+    if data is None or kind is bool:
+        _spend(left.budget, 8)
+        return data
+    if kind is list and len(data) == 2:
+        tag, part = data
+        if type(part) is str and tag == "i":
+            if len(part) > _MAX_INT_DIGITS:
+                raise NotPlainData("the value holds an integer of more than 1,000 bits")
+            _spend(left.budget, 8 + len(part) // 2)
+            return int(part, 16)
+        if type(part) is str and tag == "f":
+            _spend(left.budget, 8)
+            return float.fromhex(part)
+        if type(part) is list and tag in ("l", "t", "d"):
+            return _untag_container(tag, part, depth + 1, left)
+    match data:
+        case ["c", str(real), str(imag)]:
+            _spend(left.budget, 8)
+            return complex(float.fromhex(real), float.fromhex(imag))
+        case ["a", str(dtype), list(shape), str(text)]:
+            return _plain_array(_array(dtype, shape, text), left.budget)
+    raise NotPlainData("the reply holds something that is not in the reply format")
+
+
+def _untag_container(tag: str, items: list, depth: int, left: _Left) -> Any:
     if depth > MAX_DEPTH:
         raise NotPlainData(f"the reply is nested more than {MAX_DEPTH} levels deep")
-    match data:
-        case None | bool() | str():
-            return data
-        case ["i", str(text)]:
-            if len(text) > _MAX_INT_DIGITS:
-                raise NotPlainData("the value holds an integer of more than 1,000 bits")
-            return int(text, 16)
-        case ["f", str(text)]:
-            return float.fromhex(text)
-        case ["c", str(real), str(imag)]:
-            return complex(float.fromhex(real), float.fromhex(imag))
-        case ["l", list(items)]:
-            return [_untag(item, depth + 1, keys) for item in items]
-        case ["t", list(items)]:
-            return tuple(_untag(item, depth + 1, keys) for item in items)
-        case ["d", list(items)]:
-            keys[0] -= sum(not isinstance(key, str) for key, _ in items)
-            if keys[0] < 0:
-                raise NotPlainData(f"the value has more than {_MAX_KEYS:,} keys that are no text")
-            return {
-                _untag(key, depth + 1, keys): _untag(item, depth + 1, keys) for key, item in items
-            }
-        case ["a", str(dtype), list(shape), str(text)]:
-            return _array(dtype, shape, text)
-    raise NotPlainData("the reply holds something that is not in the reply format")
+    _spend(left.budget, 8 + ITEM_BYTES * len(items))  # before it is walked through
+    if tag == "l":
+        return [_untag(item, depth, left) for item in items]
+    if tag == "t":
+        return tuple([_untag(item, depth, left) for item in items])
+    left.keys -= sum(not isinstance(key, str) for key, _ in items)
+    if left.keys < 0:
+        raise NotPlainData(f"the value has more than {_MAX_KEYS:,} keys that are no text")
+    return {_untag(key, depth, left): _untag(item, depth, left) for key, item in items}
 
 
 def _array(dtype: str, shape: list, text: str) -> np.ndarray:
