@@ -158,7 +158,7 @@ class _Left:
 
 
 def _untag(data: Any, depth: int, left: _Left) -> Any:
-    """Return a tagged value, read and limited in one walk: what `to_plain_data` refuses is no value.
+    """Return a tagged value, read and limited in one walk, as `to_plain_data` limits it.
 
     The commonest come first: a tape is tens of thousands of small lists of text and integers.
     """

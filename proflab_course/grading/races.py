@@ -220,7 +220,7 @@ def _known(
     runner: Runner,
     submission: Submission,
 ) -> dict[bytes, tuple[bytes, float]]:
-    """Return what is known of these jobs' races, pickled, and the CPU seconds that it took, by place.
+    """Return what is known of these jobs' races, pickled, and the CPU seconds it took, by place.
 
     It is kept with the key, so that the first hand-in's grading works it out for all.
     """
