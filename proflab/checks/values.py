@@ -72,8 +72,7 @@ def _plain(value: Any, depth: int, budget: list[int]) -> Any:
     if issubclass(kind, np.ndarray):
         return _plain_array(np.array(value, subok=False), budget)
     if issubclass(kind, (list, tuple, dict)):
-        if depth == MAX_DEPTH:
-            raise NotPlainData(f"the value is nested more than {MAX_DEPTH} levels deep")
+        _not_too_deep(depth)
         return _plain_container(value, kind, depth + 1, budget)
     raise NotPlainData(f"a value of type {kind.__name__} is not plain data (a number, a string, …)")
 
@@ -111,7 +110,7 @@ def _plain_array(array: np.ndarray, budget: list[int]) -> Any:
 
 def dumps(value: Any) -> bytes:
     """Return plain data in the reply format; raise NotPlainData for anything else."""
-    return _encode(_tag(to_plain_data(value))).encode()
+    return _encode(_tag(value, 0, [MAX_BYTES])).encode()
 
 
 def loads(data: bytes) -> Any:
@@ -128,7 +127,38 @@ def loads(data: bytes) -> Any:
         ) from None
 
 
-def _tag(value: Any) -> Any:
+def _tag(value: Any, depth: int, budget: list[int]) -> Any:
+    """Return a value as plain data with tags; what tapes are made of is walked through once."""
+    kind = type(value)
+    if value is None or kind is bool:
+        _spend(budget, 8)
+        return value
+    if kind is str:
+        _spend(budget, 8 + 4 * len(value))
+        return value
+    if kind is int:
+        _spend(budget, 8 + value.bit_length() // 8)
+        return ["i", hex(value)]
+    if issubclass(kind, (list, tuple)):
+        _not_too_deep(depth)
+        base = list if issubclass(kind, list) else tuple
+        _spend(budget, 8 + ITEM_BYTES * base.__len__(value))  # before it is walked through
+        items = [_tag(item, depth + 1, budget) for item in base.__iter__(value)]
+        return ["l" if base is list else "t", items]
+    if kind is dict and all(type(key) is str for key in value):
+        _not_too_deep(depth)
+        _spend(budget, 8 + ITEM_BYTES * len(value))
+        pairs = value.items()
+        return ["d", [[_tag(k, depth, budget), _tag(v, depth + 1, budget)] for k, v in pairs]]
+    return _tag_plain(_plain(value, depth, budget))
+
+
+def _not_too_deep(depth: int) -> None:
+    if depth == MAX_DEPTH:
+        raise NotPlainData(f"the value is nested more than {MAX_DEPTH} levels deep")
+
+
+def _tag_plain(value: Any) -> Any:
     match value:
         case None | bool() | str():
             return value
@@ -139,11 +169,11 @@ def _tag(value: Any) -> Any:
         case complex():
             return ["c", value.real.hex(), value.imag.hex()]
         case list():
-            return ["l", [_tag(item) for item in value]]
+            return ["l", [_tag_plain(item) for item in value]]
         case tuple():
-            return ["t", [_tag(item) for item in value]]
+            return ["t", [_tag_plain(item) for item in value]]
         case dict():
-            return ["d", [[_tag(key), _tag(item)] for key, item in value.items()]]
+            return ["d", [[_tag_plain(key), _tag_plain(item)] for key, item in value.items()]]
         case _:
             little = value.astype(value.dtype.newbyteorder("<"), copy=False)
             data = base64.b64encode(np.ascontiguousarray(little).tobytes()).decode()
