@@ -106,16 +106,18 @@ def walk(
     look: Callable | None = None,
     wide: bool = False,
     counted: Walk | None = None,
+    reading: Reading | None = None,
 ) -> Walk:
     """Run a tape on arrays by the names of its inputs; meta arrays give meta results.
 
     look(at, call, result) sees each op, forward and backward. wide: what the tape makes in float32
     (constants, fills, conversions) is made in float64, as the inputs are. counted: the walk on meta
-    arrays; values have to be as large as it says. Raises Refused for a tape that cannot be run, and
-    MemoryError where this machine has no room.
+    arrays; values have to be as large as it says. reading: of this tape, if there is one already.
+    Raises Refused for a tape that cannot be run, and MemoryError where this machine has no room.
     """
     meta = any(type(array) is MetaArray for array in inputs.values())
-    run = _Run(tape, inputs, meta, look, wide, counted)
+    reading = counted.reading if counted else reading or Reading(tape)
+    run = _Run(tape, inputs, meta, look, wide, counted, reading)
     try:
         with np.errstate(all="ignore"):
             for at, line in enumerate(tape):
@@ -141,10 +143,10 @@ class _Run:
         look: Callable | None,
         wide: bool,
         counted: Walk | None,
+        reading: Reading,
     ) -> None:
         self.tape, self.inputs, self.meta, self.look, self.wide = tape, inputs, meta, look, wide
-        self.counted = counted
-        self.reading = Reading(tape) if counted is None else counted.reading
+        self.counted, self.reading = counted, reading
         self.left = Walk(self.reading)
         self.shapes: dict[int, list[tuple]] = {}  # of the results of ops that have a backward
         self.ways = {kind: getattr(self, f"_{kind}") for kind in _KINDS}
