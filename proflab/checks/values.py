@@ -72,8 +72,7 @@ def _plain(value: Any, depth: int, budget: list[int]) -> Any:
     if issubclass(kind, np.ndarray):
         return _plain_array(np.array(value, subok=False), budget)
     if issubclass(kind, (list, tuple, dict)):
-        if depth == MAX_DEPTH:
-            raise NotPlainData(f"the value is nested more than {MAX_DEPTH} levels deep")
+        _not_too_deep(depth)
         return _plain_container(value, kind, depth + 1, budget)
     raise NotPlainData(f"a value of type {kind.__name__} is not plain data (a number, a string, …)")
 
@@ -111,7 +110,7 @@ def _plain_array(array: np.ndarray, budget: list[int]) -> Any:
 
 def dumps(value: Any) -> bytes:
     """Return plain data in the reply format; raise NotPlainData for anything else."""
-    return _encode(_tag(to_plain_data(value))).encode()
+    return _encode(_tag(value, 0, [MAX_BYTES])).encode()
 
 
 def loads(data: bytes) -> Any:
@@ -119,7 +118,7 @@ def loads(data: bytes) -> Any:
     if len(data) > 4 * MAX_BYTES:
         raise NotPlainData("the reply is too large")
     try:
-        return to_plain_data(_untag(_decode(data.decode()), 0, [_MAX_KEYS]))
+        return _untag(_decode(data.decode()), 0, _Left())
     except NotPlainData:
         raise
     except _MALFORMED as error:
@@ -128,7 +127,38 @@ def loads(data: bytes) -> Any:
         ) from None
 
 
-def _tag(value: Any) -> Any:
+def _tag(value: Any, depth: int, budget: list[int]) -> Any:
+    """Return a value as plain data with tags; what tapes are made of is walked through once."""
+    kind = type(value)
+    if value is None or kind is bool:
+        _spend(budget, 8)
+        return value
+    if kind is str:
+        _spend(budget, 8 + 4 * len(value))
+        return value
+    if kind is int:
+        _spend(budget, 8 + value.bit_length() // 8)
+        return ["i", hex(value)]
+    if issubclass(kind, (list, tuple)):
+        _not_too_deep(depth)
+        base = list if issubclass(kind, list) else tuple
+        _spend(budget, 8 + ITEM_BYTES * base.__len__(value))  # before it is walked through
+        items = [_tag(item, depth + 1, budget) for item in base.__iter__(value)]
+        return ["l" if base is list else "t", items]
+    if kind is dict and all(type(key) is str for key in value):
+        _not_too_deep(depth)
+        _spend(budget, 8 + ITEM_BYTES * len(value))
+        pairs = value.items()
+        return ["d", [[_tag(k, depth, budget), _tag(v, depth + 1, budget)] for k, v in pairs]]
+    return _tag_plain(_plain(value, depth, budget))
+
+
+def _not_too_deep(depth: int) -> None:
+    if depth == MAX_DEPTH:
+        raise NotPlainData(f"the value is nested more than {MAX_DEPTH} levels deep")
+
+
+def _tag_plain(value: Any) -> Any:
     match value:
         case None | bool() | str():
             return value
@@ -139,45 +169,69 @@ def _tag(value: Any) -> Any:
         case complex():
             return ["c", value.real.hex(), value.imag.hex()]
         case list():
-            return ["l", [_tag(item) for item in value]]
+            return ["l", [_tag_plain(item) for item in value]]
         case tuple():
-            return ["t", [_tag(item) for item in value]]
+            return ["t", [_tag_plain(item) for item in value]]
         case dict():
-            return ["d", [[_tag(key), _tag(item)] for key, item in value.items()]]
+            return ["d", [[_tag_plain(key), _tag_plain(item)] for key, item in value.items()]]
         case _:
             little = value.astype(value.dtype.newbyteorder("<"), copy=False)
             data = base64.b64encode(np.ascontiguousarray(little).tobytes()).decode()
             return ["a", little.dtype.str, list(value.shape), data]
 
 
-def _untag(data: Any, depth: int, keys: list[int]) -> Any:
+class _Left:
+    """What a reply may still hold: `budget`, as `_spend` has it, and `keys` that are no text."""
+
+    def __init__(self) -> None:
+        self.budget, self.keys = [MAX_BYTES], _MAX_KEYS
+
+
+def _untag(data: Any, depth: int, left: _Left) -> Any:
+    """Return a tagged value, read and limited in one walk, as `to_plain_data` limits it.
+
+    The commonest come first: a tape is tens of thousands of small lists of text and integers.
+    """
+    kind = type(data)
+    if kind is str:
+        _spend(left.budget, 8 + 4 * len(data))
+        return data
+    if data is None or kind is bool:
+        _spend(left.budget, 8)
+        return data
+    if kind is list and len(data) == 2:
+        tag, part = data
+        if type(part) is str and tag == "i":
+            if len(part) > _MAX_INT_DIGITS:
+                raise NotPlainData("the value holds an integer of more than 1,000 bits")
+            _spend(left.budget, 8 + len(part) // 2)
+            return int(part, 16)
+        if type(part) is str and tag == "f":
+            _spend(left.budget, 8)
+            return float.fromhex(part)
+        if type(part) is list and tag in ("l", "t", "d"):
+            return _untag_container(tag, part, depth + 1, left)
+    match data:
+        case ["c", str(real), str(imag)]:
+            _spend(left.budget, 8)
+            return complex(float.fromhex(real), float.fromhex(imag))
+        case ["a", str(dtype), list(shape), str(text)]:
+            return _plain_array(_array(dtype, shape, text), left.budget)
+    raise NotPlainData("the reply holds something that is not in the reply format")
+
+
+def _untag_container(tag: str, items: list, depth: int, left: _Left) -> Any:
     if depth > MAX_DEPTH:
         raise NotPlainData(f"the reply is nested more than {MAX_DEPTH} levels deep")
-    match data:
-        case None | bool() | str():
-            return data
-        case ["i", str(text)]:
-            if len(text) > _MAX_INT_DIGITS:
-                raise NotPlainData("the value holds an integer of more than 1,000 bits")
-            return int(text, 16)
-        case ["f", str(text)]:
-            return float.fromhex(text)
-        case ["c", str(real), str(imag)]:
-            return complex(float.fromhex(real), float.fromhex(imag))
-        case ["l", list(items)]:
-            return [_untag(item, depth + 1, keys) for item in items]
-        case ["t", list(items)]:
-            return tuple(_untag(item, depth + 1, keys) for item in items)
-        case ["d", list(items)]:
-            keys[0] -= sum(not isinstance(key, str) for key, _ in items)
-            if keys[0] < 0:
-                raise NotPlainData(f"the value has more than {_MAX_KEYS:,} keys that are no text")
-            return {
-                _untag(key, depth + 1, keys): _untag(item, depth + 1, keys) for key, item in items
-            }
-        case ["a", str(dtype), list(shape), str(text)]:
-            return _array(dtype, shape, text)
-    raise NotPlainData("the reply holds something that is not in the reply format")
+    _spend(left.budget, 8 + ITEM_BYTES * len(items))  # before it is walked through
+    if tag == "l":
+        return [_untag(item, depth, left) for item in items]
+    if tag == "t":
+        return tuple([_untag(item, depth, left) for item in items])
+    left.keys -= sum(not isinstance(key, str) for key, _ in items)
+    if left.keys < 0:
+        raise NotPlainData(f"the value has more than {_MAX_KEYS:,} keys that are no text")
+    return {_untag(key, depth, left): _untag(item, depth, left) for key, item in items}
 
 
 def _array(dtype: str, shape: list, text: str) -> np.ndarray:

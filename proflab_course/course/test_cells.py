@@ -76,10 +76,11 @@ class Step:
     """One statement to be executed in the student's process: nothing but code.
 
     kind: "setup" is executed, "value" is evaluated and its value returned, "raises" is evaluated
-    for the exception that it raises; "lookup" never enters, since it asks a double of the grader's.
+    for the exception that it raises; "tape" is evaluated, and its value stays in the reply format
+    until the judge reads it; "lookup" never enters, since it asks a double of the grader's.
     """
 
-    kind: Literal["setup", "value", "raises", "lookup"]
+    kind: Literal["setup", "value", "raises", "tape", "lookup"]
     code: str
 
 
@@ -370,7 +371,7 @@ def _race(call: ast.Call, name: str) -> tuple[Step, Answer]:
         problem = f"machine is one of {known_machines}, and full a positive number of ms"
         raise GrammarError(_at(name, call, problem))
     race = Race(given, machine, float(full), options)
-    return Step("value", ast.unparse(made)), Answer(label, "expect_faster", race=race)
+    return Step("tape", ast.unparse(made)), Answer(label, "expect_faster", race=race)
 
 
 def _said(
@@ -417,7 +418,7 @@ def _log_case(call: ast.Call, name: str) -> tuple[Step, Answer]:
         raise GrammarError(_at(name, call, known))
     code = f"[{ast.unparse(log)}, {ast.unparse(made)}]"
     case = LogCase(rule, given, machine, options)
-    return Step("value", code), Answer(label, "expect_log", log=case)
+    return Step("tape", code), Answer(label, "expect_log", log=case)
 
 
 def _is_maker(node: ast.expr, name: str) -> bool:

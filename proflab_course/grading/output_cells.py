@@ -50,9 +50,12 @@ class OutputWriter:
             self._hidden(text, {"label": answer.label, "passed": verdict.passed} | about)
             self.hidden_failures += not verdict.passed
         elif verdict.passed:
-            shown = answer.exception if answer.call == "expect_raises" else show_passed(reply.value)
-            if verdict.share is not None:
+            if verdict.share is not None or answer.log is not None:
                 shown = "\n   ".join(filter(None, (verdict.reason, verdict.diagnosis)))
+            elif answer.call == "expect_raises":
+                shown = answer.exception
+            else:
+                shown = show_passed(reply.value)
             self._text(passed_line(answer.label, shown) + "\n")
         else:
             self.failures.append(failed_text(answer.label, verdict))

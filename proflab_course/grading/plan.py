@@ -65,7 +65,8 @@ class Submission:
 class Reply:
     """The reply of one cell or step. The other fields depend on `state`.
 
-    "done": executed; "value": `value` is plain data; "refused": its value is not plain data, and
+    "done": executed; "value": `value` is plain data, or bytes in the reply format
+    that nobody has read yet, for a step of kind "tape"; "refused": its value is not plain data, and
     `message` is the reason; "raised": class names, message and traceback of the exception; "lost":
     nothing came back, and `message` is the reason. seconds: CPU time as the student's process
     reports it.

@@ -1,7 +1,8 @@
 """Judge the tapes, plans and work logs of a hand-in, without any student code.
 
-A tape is plain data that came out of a student's process: a proposal for a program. It is counted
-and run in a process of the grader's own (`apart.py`); the verdict is reached here (`verdict.py`).
+A tape is plain data that came out of a student's process: a proposal for a program. It is read,
+counted and run in a process of the grader's own (`apart.py`), which gets it as it came; the verdict
+is reached here (`verdict.py`).
 What is the same for a whole class, the given programs' costs and results, is worked out once a
 grading, and how long that takes is the measure of how long a hand-in's tapes may take.
 
@@ -142,12 +143,12 @@ def as_metadata(tapes: Mapping[Name, Any]) -> list[list[str]]:
 class Job:
     """Hold a tape or a work log that a hand-in has for one case; given: the race that it is about.
 
-    salt: what the drawn inputs depend on
+    value: in the reply format. salt: what the drawn inputs depend on
     """
 
     name: Name
     case: Race | LogCase
-    value: Any
+    value: bytes
     given: Name
     salt: str
 
@@ -183,17 +184,19 @@ def judge_jobs(
     first: dict[bytes, int] = {}  # five cases ask about one log: it is read once
     numbers = []
     for job in jobs:
-        about = {"known": places_of[job.place], "machine": job.case.machine} | _content(job)
-        about["options"] = job.case.options
+        about = {
+            "known": places_of[job.place], "machine": job.case.machine, "value": job.value,
+            "options": job.case.options, "log": isinstance(job.case, LogCase),
+        }  # fmt: skip
         numbers.append(first.setdefault(pickle.dumps(about), len(asked)))
         if numbers[-1] == len(asked):
             asked.append(about)
     files = {
         "jobs": pickle.dumps(asked),
-        "jobs.known": pickle.dumps([data for data, _ in known.values()]),
+        "jobs.known": b"".join(data for data, _ in known.values()),
     }
     took = [seconds for _, seconds in known.values()]
-    least = (_LOG_SECONDS if "log" in each else _TAPE_SECONDS for each in asked)
+    least = (_LOG_SECONDS if each["log"] else _TAPE_SECONDS for each in asked)
     calls = [
         (f"judge({number})", max(seconds, took[each["known"]]))
         for number, (each, seconds) in enumerate(zip(asked, least, strict=True))
@@ -214,22 +217,14 @@ def _jobs(aligned: Aligned, key: Key, result: Result, places: list[int]) -> Iter
             yield Job(name, log, value, known, salt)
 
 
-def _content(job: Job) -> dict[str, Any]:
-    if isinstance(job.case, Race):
-        return {"tape": job.value}
-    pair = isinstance(job.value, list) and len(job.value) == 2
-    log, tape = job.value if pair else (None, None)
-    return {"log": log, "tape": tape}
-
-
 def _known(
     jobs: list[Job],
     key: Key,
     given: Mapping[Name, Any],
     runner: Runner,
     submission: Submission,
-) -> dict[bytes, tuple[dict[str, Any], float]]:
-    """Return what is known of these jobs' races, and the CPU seconds that it took, by place.
+) -> dict[bytes, tuple[bytes, float]]:
+    """Return what is known of these jobs' races, pickled, and the CPU seconds it took, by place.
 
     It is kept with the key, so that the first hand-in's grading works it out for all.
     """
@@ -245,7 +240,7 @@ def _known(
             calls = [(f"what_is_known({name!r}, op_facts)", _KNOWN_SECONDS) for name in files]
             replies = run_apart(_SETUP, calls, files, runner, submission)
             for job, reply in zip(some, replies, strict=True):
-                kept[job.place] = reply.value, reply.seconds
+                kept[job.place] = pickle.dumps(reply.value), reply.seconds
     return {job.place: kept[job.place] for job in jobs}
 
 

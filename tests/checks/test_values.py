@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from proflab.checks import values
 from proflab.checks.compare import compare
 from proflab.checks.values import MAX_BYTES, MAX_DEPTH, NotPlainData, dumps, loads, to_plain_data
 
@@ -318,3 +319,10 @@ def test_nan_and_infinities_survive():
     assert math.isnan(loads(dumps(math.nan)))
     assert loads(dumps([math.inf, -math.inf, -0.0])) == [math.inf, -math.inf, 0.0]
     assert math.copysign(1, loads(dumps(-0.0))) == -1
+
+
+def test_a_value_is_walked_through_once_each_way(monkeypatch):
+    tape = [["in", "x", (2, 3), "float32"], ["op", "sum", [0], {"dim": None}, None], ["out", [1]]]
+    for name in ("to_plain_data", "_plain"):
+        monkeypatch.setattr(values, name, lambda *_: pytest.fail("it was walked through again"))
+    assert loads(dumps(tape)) == tape

@@ -26,6 +26,7 @@ from grading_course import (
 from killing import files, tables
 from sandboxes import needs_sandbox
 
+from proflab.checks.values import dumps
 from proflab_course.course.hidden_doubles import DoubleSpec
 from proflab_course.course.layout import CourseError
 from proflab_course.course.test_cells import Step
@@ -195,6 +196,9 @@ def test_results_cross_unchanged():
     block = (RunBlock(False, (Step("value", "x"),)),)
     back = unpack_answer(pack_result(array), block).replies[0][0].value
     assert back.dtype == np.float32 and np.array_equal(back, [[np.float32(0.1), np.nan]], True)
+    tape = Result(replies=[[Reply("value", value=dumps([["out", [0]]]))]])
+    told = RunBlock(False, (Step("tape", "traced(f)"),))
+    assert unpack_answer(pack_result(tape), (told,)) == tape
     refused = Result(replies=[[Reply("refused", message="no plain data")]])
     assert unpack_answer(pack_result(refused), block) == refused
     refusal = Refusal("tcp://a", "no bubblewrap")

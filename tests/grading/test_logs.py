@@ -13,6 +13,7 @@ from log_course import LESSON, course_in, handed, source, support
 from proflab import stack
 from proflab.checks.values import dumps
 from proflab.lesson.race import show, traced
+from proflab.lesson.race.check_log import RULES
 from proflab.lesson.race.log import MIME
 from proflab_course.build.in_process import run_cell
 from proflab_course.course.layout import CourseError
@@ -45,6 +46,8 @@ def test_a_consistent_log_earns_its_points_and_an_unwritten_one_none(key):
         "test_rows": 75, "test_work_log": 5, "test_work_log_2": 5, "test_work_log_3": 5,
         "test_work_log_4": 5, "test_work_log_5": 5,
     }, [case for case in result.cases if not case.passed]  # fmt: skip
+    printed = str([cell.outputs for cell in result.notebook.cells if cell.cell_type == "code"])
+    assert all(f": {sentence}" in printed for sentence in RULES.values()) and "'op'" not in printed
     stub = graded(key, work_log="def work_log(log):\n    raise NotImplementedError")
     empty = graded(key, work_log="def work_log(log):\n    pass")
     assert stub.score == empty.score == 75

@@ -36,6 +36,7 @@ from proflab_course.grading.grade_notebook import grade_notebook
 from proflab_course.grading.pages.feedback import HideHidden
 from proflab_course.grading.races import METADATA, races_of, solution_costs
 from proflab_course.grading.records.gradebook import Book
+from proflab_course.grading.run import replies
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +61,13 @@ def test_a_cell_earns_the_mean_of_its_shares_to_hundredths(key):
     assert determine_grade(cell)[0] == result.scores["test_rows"]
     assert re.search(r"0\.645\d+ → 0\.\d+ ms on T4: \d+ % of the way", str(cell.outputs))
     assert "32 × add, overhead" in str(cell.outputs)
+
+
+def test_the_grader_itself_reads_no_tape(key, monkeypatch):
+    read, loads = [], replies.loads
+    monkeypatch.setattr(replies, "loads", lambda blob: read.append(blob) or loads(blob))
+    assert graded(key, rows=PAIRS).scores["test_product"] == 50
+    assert read and not any(b"matmul" in blob and b'"out"' in blob for blob in read)
 
 
 def test_one_wrong_case_costs_the_cell_and_the_given_program_earns_nothing(key):

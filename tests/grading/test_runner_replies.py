@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from proflab.checks.compare import compare
 from proflab.checks.values import NotPlainData, dumps
+from proflab_course.grading.limits import MAX_VALUE
 from proflab_course.grading.run import replies
 from proflab_course.grading.run.replies import (
     BadReply,
@@ -52,7 +53,7 @@ OUTPUTS = st.lists(
     message=st.dictionaries(st.sampled_from(["raised", "message", "refused", "x"]), JSON),
     outputs=OUTPUTS | JSON,
     blob=st.binary(max_size=40),
-    kind=st.sampled_from(["cell", "setup", "value", "raises"]),
+    kind=st.sampled_from(["cell", "setup", "value", "raises", "tape"]),
 )
 def test_any_reply_is_read_and_its_outputs_can_be_stored(message, outputs, blob, kind):
     reply = read_reply(message | {"outputs": outputs}, blob, kind)
@@ -62,6 +63,15 @@ def test_any_reply_is_read_and_its_outputs_can_be_stored(message, outputs, blob,
     notebook = nbformat.v4.new_notebook(cells=[cell])
     nbformat.validate(notebook)
     nbformat.writes(notebook).encode()
+
+
+def test_a_tape_is_not_read_before_the_judge_and_has_the_limits_of_a_value():
+    tape = dumps([["in", "x", (2, 3), "float32"], ["out", [0]]])
+    assert read_reply({}, tape, "tape").value == tape
+    assert read_reply({}, b"[" * 99, "tape").value == b"[" * 99  # what it holds, the judge sees
+    for blob in (b'"' + b"x" * MAX_VALUE, b'["l",[' + b"[]," * 9_000_000 + b"[]]]", b'"\xc3\xa9"'):
+        reply = read_reply({}, blob, "tape")
+        assert reply.state == "refused" and reply.value is None
 
 
 @given(st.binary(max_size=60))

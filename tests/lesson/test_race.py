@@ -2,6 +2,7 @@
 
 import math
 import os
+import pickle
 import re
 import shutil
 import subprocess
@@ -25,8 +26,9 @@ from proflab.lesson import blas
 from proflab.lesson.kernel_record import Record, TestRun
 from proflab.lesson.outline import Exercise, Outline
 from proflab.lesson.progress import measure
-from proflab.lesson.race import Refused, show, traced
+from proflab.lesson.race import Refused, replay, show, traced
 from proflab.lesson.race.cost import MACHINES, MOVES, Machine, _least_flops, cost
+from proflab.lesson.race.jobs import Jobs
 from proflab.lesson.race.judge import draw, examples, judge, mistake, share_of
 from proflab.lesson.race.replay import walk
 from proflab.lesson.race.tape import inputs_of
@@ -230,6 +232,23 @@ def test_the_order_of_the_verdict_is_refused_slow_wrong_and_then_a_share(op_fact
     assert slow["error"] is None and slow["ms"] > slow["given"]  # not run on data
     assert "input x may not be written to" in found(lambda x: x.zero_())["refused"]
     assert found(_from_right, floor=1.0)["floor"] == 1.0
+
+
+def test_a_tape_is_read_by_the_judge_and_once_for_all_its_walks(op_facts, tmp_path, monkeypatch):
+    given, tape = (traced(f, x=(64, 64)) for f in (_square, _from_right))
+    known = knowing.known_of(crossed(given), op_facts, "DESK").as_data()
+    job = {"known": 0, "machine": "DESK", "options": {}, "log": False}
+    values = dumps(tape), b'["l",[', b'"x"', dumps([None, None])
+    (tmp_path / "jobs").write_bytes(pickle.dumps([job | {"value": value} for value in values]))
+    (tmp_path / "jobs.known").write_bytes(pickle.dumps(known))
+    judge_job = Jobs(str(tmp_path / "jobs"), {"op_facts": op_facts}).judge
+    made = []
+    reading = replay.Reading
+    monkeypatch.setattr(replay, "Reading", lambda tape: made.append(tape) or reading(tape))
+    assert not judge_job(0)["wrong"] and len(made) == 1
+    assert "not in the reply format" in judge_job(1)["refused"]
+    assert judge_job(2)["refused"] == "a program without a result"
+    assert judge_job(3)["refused"] == "no instruction" and len(made) == 1
 
 
 def test_numbers_are_drawn_by_a_salt_so_that_no_tape_can_know_them(op_facts):

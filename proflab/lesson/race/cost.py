@@ -73,13 +73,13 @@ class Cost:
     """
 
     ms: float
+    walk: Walk
     rows: list[dict] = field(default_factory=list)
     peak_bytes: int = 0
     peak_at: int = 0
     two_memories: bool = False
     made: dict[int, int] = field(default_factory=dict)
     work: float = 0.0
-    walk: Walk = field(default_factory=Walk)
 
 
 def cost(tape: list, machine: Machine, op_facts: Callable, *, state: tuple[str, ...] = (),
@@ -112,7 +112,7 @@ def cost(tape: list, machine: Machine, op_facts: Callable, *, state: tuple[str, 
         row["flops"] = row["matmul_flops"] + row["elementwise_flops"]
         row["moved"] = row["bytes_read"] + row["bytes_written"]
         row["ms"] = machine.ms(row["flops"], row["moved"])
-    found = Cost(math.fsum(row["ms"] for row in rows), rows)
+    found = Cost(math.fsum(row["ms"] for row in rows), left, rows)
     found.made = {at: made[0] for at, made in enumerate(left.made) if len(made) == 1}
     room, of = machine.memory if memory is None else memory, "the machine"
     if fast is not None:
@@ -120,7 +120,7 @@ def cost(tape: list, machine: Machine, op_facts: Callable, *, state: tuple[str, 
         outside = sum(array.nbytes for array in (*stored.values(), *inputs.values()))
         if outside > room:
             raise Refused(f"out of memory: {outside:,} bytes of inputs and results")
-        found = Cost(0.0, _transfers(tape, left, slow, stored.keys()), two_memories=True)
+        found = Cost(0.0, left, _transfers(tape, left, slow, stored.keys()), two_memories=True)
         found.ms = float(sum(row["moved"] for row in found.rows))
         _live(tape, left, found, merged, slow, slow.keys() | stored.keys())
         room, of = fast, "the fast memory"
@@ -131,7 +131,7 @@ def cost(tape: list, machine: Machine, op_facts: Callable, *, state: tuple[str, 
             f"out of memory: {found.peak_bytes:,} bytes live at operation {found.peak_at}, "
             f"{of} has {room:,}{_too_early(tape, found.peak_at)}"
         )
-    found.work, found.walk = math.fsum(work) + _work_between(tape, left), left
+    found.work = math.fsum(work) + _work_between(tape, left)
     return found
 
 

@@ -1,7 +1,8 @@
 """Carry out the grader's jobs, where no student code has ever run: judge tapes and work logs.
 
-The grader writes two files of plain data, which it alone has made: what is known of each race, the
-same for a whole class, and a hand-in's tapes and logs. All of one hand-in share a budget.
+The grader writes two files, which it alone has made: what is known of each race, the same for a
+whole class, and a hand-in's jobs. The tapes and logs in these are as they came from the student's
+process; they are read here for the first time. All of one hand-in share a budget.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import pickle
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from proflab.checks.values import NotPlainData, loads
 from proflab.lesson.race.check_log import checked
 from proflab.lesson.race.judge import Budget, judged
 from proflab.lesson.race.known import Known, known_of
@@ -36,7 +38,8 @@ class Jobs:
         with open(path, "rb") as file:
             self._jobs = pickle.load(file)
         with open(f"{path}.known", "rb") as file:
-            self._known = [Known(**each) for each in pickle.load(file)]
+            races = 1 + max(job["known"] for job in self._jobs)
+            self._known = [Known(**pickle.load(file)) for _ in range(races)]
         self._functions = functions
         self._budget = Budget(*(self._known[job["known"]] for job in self._jobs))
 
@@ -44,8 +47,11 @@ class Jobs:
         """Return what `judge` or `check_log` says of the job with this number."""
         job = self._jobs[number]
         known, options = self._known[job["known"]], job["options"] | {"budget": self._budget}
-        if "log" in job:
-            return checked(
-                job["log"], job["tape"], known, self._functions, job["machine"], **options
-            )
-        return judged(job["tape"], known, self._functions["op_facts"], job["machine"], **options)
+        try:
+            value = loads(job["value"])
+        except NotPlainData as error:
+            return {"refused": str(error)}
+        if not job["log"]:
+            return judged(value, known, self._functions["op_facts"], job["machine"], **options)
+        log, tape = value if isinstance(value, list) and len(value) == 2 else (None, None)
+        return checked(log, tape, known, self._functions, job["machine"], **options)

@@ -21,7 +21,7 @@ from proflab.checks.values import dumps
 from proflab.dispatch import Call
 from proflab.lesson.blas import on_threads
 from proflab.lesson.race.cost import MACHINES, Machine, cost
-from proflab.lesson.race.replay import Walk, reaching, users_of, walk
+from proflab.lesson.race.replay import Reading, Walk, reaching, users_of, walk
 from proflab.lesson.race.tape import Refused, inputs_of
 from proflab.meta import MetaArray
 
@@ -191,7 +191,7 @@ def _drawn(given: list, draws: Draws, *words: Any) -> Iterator[tuple]:
     most _TRIES times, while the best two are so near that rounding could decide.
     """
     digest = hashlib.sha256(dumps([*words, given])).digest()
-    choices = _choices(given)
+    choices, reading = _choices(given), Reading(given)
     for number, kind in enumerate(_DRAWS):
         first = int.from_bytes(digest[8 * number : 8 * number + 8], "big")
         for seed in range(first, first + _TRIES):
@@ -202,7 +202,7 @@ def _drawn(given: list, draws: Draws, *words: Any) -> Iterator[tuple]:
             }
             leads: list[float] = []
             note = partial(_note_lead, leads, choices) if choices else None
-            results = walk(given, wide, note, wide=True).results
+            results = walk(given, wide, note, wide=True, reading=reading).results
             if min(leads, default=1.0) > _LEAD:
                 break
         yield seed, kind, inputs, [np.array(each) for each in results]

@@ -16,6 +16,7 @@ from proflab.lesson.race.tape import Refused, decode
 from proflab.meta import MetaArray
 from proflab.tensor import Tensor, wrap
 
+_KINDS = ("in", "const", "fill", "op", "vjp", "write")  # of instructions that may make values
 # What running an op on operands that do not fit may raise.
 _FAILS = (
     ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RuntimeError,
@@ -23,13 +24,31 @@ _FAILS = (
 )  # fmt: skip
 
 
+class Reading:
+    """What each walk over a tape needs to know of it, read once for all.
+
+    attributes: of each op, decoded. done: the values that are used last by each instruction.
+    backward: by an op's instruction, the last `vjp` of it.
+    """
+
+    def __init__(self, tape: list) -> None:
+        self.attributes = [decode(line[3]) if line[0] == "op" else {} for line in tape]
+        self.done: list[list[int]] = [[] for _ in tape]
+        for number, at in {
+            number: at for at, line in enumerate(tape) for number in used(line)
+        }.items():
+            self.done[at].append(number)
+        self.backward = {line[1]: at for at, line in enumerate(tape) if line[0] == "vjp"}
+
+
 @dataclass
 class Walk:
     """Hold what a walk over a tape leaves: values by number, nodes by instruction, and the results.
 
-    made: the numbers of the values that each instruction has made
+    made: the numbers of the values that each instruction has made. reading: of the tape
     """
 
+    reading: Reading
     values: list[Any] = field(default_factory=list)
     nodes: dict[int, graph.Node | None] = field(default_factory=dict)
     made: list[range] = field(default_factory=list)
@@ -87,20 +106,22 @@ def walk(
     look: Callable | None = None,
     wide: bool = False,
     counted: Walk | None = None,
+    reading: Reading | None = None,
 ) -> Walk:
     """Run a tape on arrays by the names of its inputs; meta arrays give meta results.
 
     look(at, call, result) sees each op, forward and backward. wide: what the tape makes in float32
     (constants, fills, conversions) is made in float64, as the inputs are. counted: the walk on meta
-    arrays; values have to be as large as it says. Raises Refused for a tape that cannot be run, and
-    MemoryError where this machine has no room.
+    arrays; values have to be as large as it says. reading: of this tape, if there is one already.
+    Raises Refused for a tape that cannot be run, and MemoryError where this machine has no room.
     """
     meta = any(type(array) is MetaArray for array in inputs.values())
-    run = _Run(tape, inputs, meta, look, wide, counted)
+    reading = counted.reading if counted else reading or Reading(tape)
+    run = _Run(tape, inputs, meta, look, wide, counted, reading)
     try:
         with np.errstate(all="ignore"):
-            for at in range(len(tape)):
-                run.instruction(at)
+            for at, line in enumerate(tape):
+                run.instruction(at, line)
     except Refused:
         raise
     except NotImplementedError as error:
@@ -122,32 +143,32 @@ class _Run:
         look: Callable | None,
         wide: bool,
         counted: Walk | None,
+        reading: Reading,
     ) -> None:
         self.tape, self.inputs, self.meta, self.look, self.wide = tape, inputs, meta, look, wide
-        self.counted = counted
-        self.left = Walk()
+        self.counted, self.reading = counted, reading
+        self.left = Walk(self.reading)
         self.shapes: dict[int, list[tuple]] = {}  # of the results of ops that have a backward
-        self.last = {number: at for at, line in enumerate(tape) for number in used(line)}
-        # By an op's instruction, the last `vjp` of it.
-        self.backward = {line[1]: at for at, line in enumerate(tape) if line[0] == "vjp"}
+        self.ways = {kind: getattr(self, f"_{kind}") for kind in _KINDS}
 
-    def instruction(self, at: int) -> None:
-        line, first = self.tape[at], len(self.left.values)
+    def instruction(self, at: int, line: list) -> None:
+        values = self.left.values
+        first = len(values)
         if line[0] == "out":
-            self.left.results = [self.left.values[number] for number in line[1]]
+            self.left.results = [values[number] for number in line[1]]
         else:
-            self.left.values += getattr(self, f"_{line[0]}")(at, *line[1:])
+            values += self.ways[line[0]](at, *line[1:])
+        end = len(values)
         if self.counted is not None:
-            pairs = zip(self.left.values[first:], self.counted.values[first:], strict=False)
-            for real, said in pairs:
-                if (real.shape, real.dtype) != (said.shape, said.dtype):
+            for number in range(first, end):
+                real, said = values[number], self.counted.values[number]
+                if real.shape != said.shape or real.dtype != said.dtype:
                     what = f"a result of {real.shape} was counted as {said.shape}"
                     raise Refused(f"{line[1]}: {what}")
-        self.left.made.append(range(first, len(self.left.values)))
+        self.left.made.append(range(first, end))
         if not self.meta:
-            for number in used(line):
-                if self.last[number] == at:
-                    self.left.values[number] = None
+            for number in self.reading.done[at]:
+                values[number] = None
 
     def _in(self, at: int, name: str, shape: tuple, dtype: str) -> list:
         return [self.inputs[name]]
@@ -164,19 +185,23 @@ class _Run:
 
     def _op(self, at: int, name: str, operands: list, attributes: dict, need: list | None) -> list:
         values = self.left.values
-        flags = need or [False] * len(operands)
-        tensors = tuple([wrap(values[n], flag) for n, flag in zip(operands, flags, strict=True)])
-        decoded = decode(attributes) if attributes else {}
+        decoded = self.reading.attributes[at]
         if self.wide and "dtype" in decoded:  # of `to`
-            decoded["dtype"] = self._dtype(decoded["dtype"])
-        call = dispatch.Call(dispatch.OPS[name], tensors, decoded, "")
+            decoded = decoded | {"dtype": self._dtype(decoded["dtype"])}
         if need is None:  # no operand wants a gradient
+            tensors = tuple([wrap(values[number]) for number in operands])
+            call = dispatch.Call(dispatch.OPS[name], tensors, decoded, "")
             result = call()
         else:
+            pairs = zip(operands, need, strict=True)
+            tensors = tuple([wrap(values[number], flag) for number, flag in pairs])
+            call = dispatch.Call(dispatch.OPS[name], tensors, decoded, "")
             with graph.set_grad_enabled(True):
                 result = call()
         outs = [result] if isinstance(result, Tensor) else list(result)
-        if at in self.backward and need is not None:  # what no `vjp` asks for need not stay alive
+        if (
+            at in self.reading.backward and need is not None
+        ):  # what no `vjp` asks for need not stay alive
             self.left.nodes[at] = outs[0].node
             self.shapes[at] = [tensor.shape for tensor in outs]
         if self.look is not None:
@@ -202,7 +227,7 @@ class _Run:
             if tensor is None or tensor.shape != shape:
                 raise Refused("a gradient of another shape than its operand")
             found.append(tensor.array if self.meta else _apart(tensor.array, arrays + found))
-        if not self.meta and self.backward[op] == at:
+        if not self.meta and self.reading.backward[op] == at:
             del self.left.nodes[op]
         return found
 

@@ -108,7 +108,8 @@ def _pack_reply(reply: Reply) -> dict:
     packed: dict[str, Any] = {"outputs": reply.outputs, "seconds": reply.seconds}
     match reply.state:
         case "value":
-            packed["value"] = dumps(reply.value).decode()
+            unread = isinstance(reply.value, bytes)
+            packed["value"] = (reply.value if unread else dumps(reply.value)).decode()
         case "raised":
             packed |= {"raised": reply.raised, "message": reply.message}
             packed["traceback"] = reply.traceback

@@ -37,9 +37,20 @@ def parse_message(body: bytes) -> dict:
 
 def parse_value(blob: bytes) -> Any:
     """Return the plain data in `blob`; raise NotPlainData if it is malformed or too large."""
+    return loads(_of_a_size(blob))
+
+
+def unread(blob: bytes) -> bytes:
+    """Return `blob`, which may be read by `loads` elsewhere; raise NotPlainData if it may not."""
+    if not blob.isascii():
+        raise NotPlainData("the reply is not in the reply format")
+    return _of_a_size(blob)
+
+
+def _of_a_size(blob: bytes) -> bytes:
     if len(blob) > MAX_VALUE or _too_many_items(blob):
         raise NotPlainData(f"the value is larger than {MAX_BYTES // MB} MB")
-    return loads(blob)
+    return blob
 
 
 def _too_many_items(body: bytes) -> bool:
@@ -66,7 +77,8 @@ def read_reply(message: dict, blob: bytes, kind: str) -> Reply:
         reason = text(message["refused"], MAX_TEXT)
         return Reply("refused", outputs, message=reason, seconds=seconds)
     try:
-        return Reply("value", outputs, value=parse_value(blob), seconds=seconds)
+        value = unread(blob) if kind == "tape" else parse_value(blob)
+        return Reply("value", outputs, value=value, seconds=seconds)
     except NotPlainData as error:
         return Reply("refused", outputs, message=str(error), seconds=seconds)
 

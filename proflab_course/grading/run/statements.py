@@ -147,7 +147,7 @@ class Statements:
 
 def _sent_kind(kind: str) -> str:
     """Return the kind that is sent; it does not reveal whether a value or exception is expected."""
-    return "value" if kind == "raises" else kind
+    return "value" if kind in ("raises", "tape") else kind
 
 
 def _exception_names(reply: Reply) -> list[str]:
