@@ -13,8 +13,6 @@ HELPERS = (
 import functools
 import sys
 
-import built
-
 # Times are given, and not taken: what a log does with them is tried here.
 sys.modules["proflab.lesson.race.log"].timed_pairs = lambda *pairs, **more: (
     [20 + n / 10 for n in range(12)],
@@ -269,6 +267,8 @@ LOGS = {
         note(log, steps=STEPS | {"attention in one op": (one_op, "linear and mul")})
     """,
     "a step that was measured slower is kept": """
+        import built
+
         note(log)
         log._rows["one_op"].update(log._rows["by_halves"] | {
             key: log._rows["one_op"][key]
