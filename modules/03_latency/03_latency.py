@@ -1605,7 +1605,6 @@ expect_table(
     ("sizes in any order, by throughput", (mixed, taken, "throughput"), 60),
     ("by latency", (mixed, taken, "latency"), 3),
     ("by efficiency", (mixed, taken, "efficiency"), 60),
-    ("300 sizes", ([*range(1, 301)], [9.0] * 300, "throughput"), 300),
 )
 found = [best_batch(mixed, taken, "throughput"), mixed]
 expect("the sizes stay in their order", found[1], [60, 3, 120, 9, 30])
@@ -1643,6 +1642,7 @@ expect("a tie goes to the smallest", ties, [8, 8, 8])
 expect_table(
     best_batch,
     ("two sizes", ([4, 2], [3.0, 1.0], "throughput"), 2),
+    ("300 sizes", ([*range(1, 301)], [9.0] * 300, "throughput"), 300),
     ("two equally fast ones", ([7, 6], [10.0, 10.0], "latency"), 6),
     ("exactly 90 %", ([20, 18, 10], [20.0, 20.0, 18.0], "efficiency"), 18),
     ("just below 90 %", ([20, 16, 10], [20.0, 20.0, 11.2], "efficiency"), 20),

@@ -1489,8 +1489,11 @@ expect_table(
         [([(0, 5), (0, 5), (1, 5)],), ([(0, 5), (2, 5), (1, 5)],)],
         ValueError,
     ),
-    ("negative power", [([(0, 5), (1, -5)],), ([(0, -5), (1, 5)],)], ValueError),
-    ("negative idle power", ([(0, 5), (1, 5)], -1), ValueError),
+    (
+        "negative power, negative idle power",
+        [([(0, 5), (1, -5)],), ([(0, -5), (1, 5)],), ([(0, 5), (1, 5)], -1)],
+        ValueError,
+    ),
     (
         "NaN for a second, for power, for idle power",
         [
@@ -1510,7 +1513,7 @@ expect_table(
     # vary: 3 in 2..9
     ("a sample of nothing at the end", ([(2, 3), (4, 0)],), 3.0),
     ("a sensor cannot give less than nothing", ([(0, -2), (3, 5)],), ValueError),
-    ("NaN is not above 0", ([(0, 5), (1, math.nan), (2, 5)],), ValueError),
+    ("NaN is no power", ([(3, 7), (4, 8), (6, math.nan)],), ValueError),
 )
 ### END HIDDEN TESTS
 
