@@ -2708,18 +2708,19 @@ def energy_joules(samples, idle_watts=0.0):
     idle_watts: at least 0; what the machine draws without the run, subtracted for all of it.
     Between two samples the power runs in a straight line. The result may be negative, where the
     samples lie below idle_watts.
-    Raises ValueError for fewer than two samples, for seconds that do not rise, for negative power.
+    Raises ValueError for fewer than two samples, for seconds that do not rise, for negative power,
+    and for NaN.
 
     >>> energy_joules([(0, 100), (3, 200)])
     450.0
     """
     seconds, watts = [second for second, _ in samples], [power for _, power in samples]
-    if len(samples) < 2 or idle_watts < 0 or min(watts) < 0:
+    if len(samples) < 2 or any(not power >= 0 for power in [idle_watts, *watts]):
         raise ValueError("energy needs two samples or more, of power that is not negative")
     steps = [
         (seconds[at + 1] - seconds[at], watts[at], watts[at + 1]) for at in range(len(watts) - 1)
     ]
-    if any(step <= 0 for step, *_ in steps):
+    if any(not step > 0 for step, *_ in steps):  # as NaN is not
         raise ValueError("the samples' seconds must rise")
     return float(sum(step * ((one + two) / 2 - idle_watts) for step, one, two in steps))
 
