@@ -1903,7 +1903,8 @@ print(race.measure(slow_path, path, a=(96, 96, 96), b=(96, 96), c=(96, 8), d=(96
 # <details><summary>Hint 2: what costs most now?</summary>
 #
 # Passes over large results.
-# A product sums over columns: append a column to each factor. Which pair adds |x|²?
+# A product sums over columns: append a column to each factor.
+# Which pair adds |x|²?
 #
 # </details>
 

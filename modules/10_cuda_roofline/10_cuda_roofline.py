@@ -102,7 +102,8 @@ extern "C" __global__ void fma_chains(float *out, float x, float y, int turns) {
 """)
 
 # %% [markdown]
-# **Predict** (*constructed*). Each multiprocessor of a T4 can start 64 FMAs in a cycle, and a result takes four cycles.
+# **Predict** (*constructed*).
+# Each multiprocessor of a T4 can start 64 FMAs in a cycle, and a result takes four cycles.
 # A multiprocessor runs 128 threads with one accumulator each.
 # What share of its peak does it reach?
 
@@ -727,7 +728,8 @@ demos.lines(shares, x="registers a thread", y="occupancy", title=limits["name"])
 # This *warm-up* has to be left out.
 # But a rule that looks at the times chooses the result, so ours only counts.
 #
-# **Predict** (*constructed*). A kernel that nobody has compiled yet goes over 128 MB ten times.
+# **Predict** (*constructed*).
+# A kernel that nobody has compiled yet goes over 128 MB ten times.
 # How many times as long as the median does its first launch take?
 
 # %% tags=["guess"]
@@ -897,7 +899,8 @@ demos.lines(curves, x="occupancy, %", y="GB/s", **look)
 record.measure("gemm", loops.gemm)
 
 # %% [markdown]
-# **Predict** (*constructed*). By its data sheet, a T4 does 65 TFLOP/s in float16 on its tensor cores, and 8.1 in float32.
+# **Predict** (*constructed*).
+# By its data sheet, a T4 does 65 TFLOP/s in float16 on its tensor cores, and 8.1 in float32.
 # How many times as fast is the best float16 row?
 
 # %% tags=["guess"]
@@ -1531,7 +1534,8 @@ demos.lines(rates, x="KiB at once", y="GB/s", log="xy", title=record.title("Copi
 # Below some size the CPU is done before the GPU has begun.
 # Times grow by powers of the size, which are straight on logarithmic axes, so between two measured sizes we draw a straight line through the *logarithms*.
 #
-# **Predict** (*constructed*). Matrices of n × n are multiplied.
+# **Predict** (*constructed*).
+# Matrices of n × n are multiplied.
 # From which n on does the GPU win, if the matrices are already on the card?
 
 # %% tags=["guess"]

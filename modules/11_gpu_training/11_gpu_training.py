@@ -764,7 +764,8 @@ print(f"of {len(shared)} names {sum(off)} differ in CPU time")
 #
 # Each part is compared with an earlier one in pairs, and stays if its interval lies above 1 and the loss falls as before.
 #
-# **Predict** (*constructed*). How much of the logarithm of the total speed-up, from "as written" to "all that helped", does AMP give?
+# **Predict** (*constructed*).
+# How much of the logarithm of the total speed-up, from "as written" to "all that helped", does AMP give?
 
 # %% tags=["guess"]
 guess_gpu_amp_share = None  # your guess, in percent

@@ -172,7 +172,8 @@ race.picture(slow, faster, "DESK", full=2.401, model=make_model, **counting.TEXT
 #
 # A table shows where you are, and a log shows how you got there.
 # Note each step, also one that you rejected: `log.step` asks for your guess before it counts, and then times both programs in twelve pairs.
-# Each step mends one cause. `because` names one of the five largest costs before it, by its op or by a part of its line in backquotes; once, `instead` may say why a step is about another.
+# Each step mends one cause.
+# `because` names one of the five largest costs before it, by its op or by a part of its line in backquotes; once, `instead` may say why a step is about another.
 # `log.stop` names one of the two largest costs that are left and the gap to the floor, which it prints.
 #
 # Each step has a function of its own, and the last one that you keep is `faster`.
