@@ -2112,12 +2112,12 @@ expect(
 )
 own = {"grad": some.used.weight.grad.sum().item(), "other": some.head.weight.grad}
 own |= {"some": some.training, "layers": layers.training}
-plain, batches = nn.Linear(8, 4, bias=False), [Tensor(np.ones((n, 8))) for n in (16, 3)]
+plain, batches = nn.Linear(256, 256, bias=False), [Tensor(np.ones((n, 256))) for n in (16, 3)]
 own["flops"] = [profile_backward_pass(plain, batch, None, 0, 1)["flops"] for batch in batches]
 expect(
     "earlier gradients and modes stay; FLOPs of one model for two batches",
     own,
-    {"grad": 65_536.0, "other": None, "some": False, "layers": True, "flops": [2_048, 384]},
+    {"grad": 65_536.0, "other": None, "some": False, "layers": True, "flops": [4_194_304, 786_432]},
 )
 ### BEGIN HIDDEN TESTS
 from proflab.lesson.recording import columns

@@ -368,7 +368,7 @@ print(race.measure(slow, faster, "DESK", draws={"tokens": 192}, model=make_model
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_faster", "locked": false, "points": 20, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** Twenty statements; each earns its point if all of it is there, and 0 if not.
+# **Mark scheme.** Twenty statements: one that is there as a whole earns its point, a part of it earns 0.
 # Which faults a program has is drawn, so no list of changes is expected here; the figures must be the student's own.
 #
 # - *1 point:* The line or function that was changed first is named, with its share of the cost in a printed table.
@@ -396,7 +396,8 @@ print(race.measure(slow, faster, "DESK", draws={"tokens": 192}, model=make_model
 # Its wall is bytes: 15.97 MB, which take 1.60 of its 2.08 ms.
 # One op for all of attention should have saved 5.5 ms, and saved 6.66.
 # Rejected was half of the texts at a time, for smaller operands of `linear`: 2.0 ms were expected in place of 2.35, and counted were 2.63, because 43 ops became 87 and DESK has no cache; with a cache that holds half of the operands it may pay.
-# On the T4 the given program costs 4.56 ms. Its ridge is 25 FLOPs a byte, that of DESK 10, but an op takes 5 µs on both, so the 849 ops are 93 % of the cost there and 29 % on DESK.
+# On the T4 the given program costs 4.56 ms.
+# Its ridge is 25 FLOPs a byte, that of DESK 10, but an op takes 5 µs on both, so the 849 ops are 93 % of the cost there and 29 % on DESK.
 # So all texts at once would come first: alone it leaves 0.82 ms on the T4, and `attend` alone 2.72; on DESK they leave 10.86 and 8.20.
 # The counted speed-up is 6.3, and the measured one 9.0 (8.3 to 9.8).
 # One reason is an op of this engine that takes more than 5 µs; another is `exp`, which counts as one FLOP and takes longer.

@@ -25,6 +25,7 @@ For a notebook on its way, and for the course's commands:
 
 guess_lock:    keep a reader's first guesses
 run_all:       let Run All go to a notebook's end
+imports:       say which modules the grader has
 kernel_record: note what a notebook's cells did
 errors:        explain a cell's error in a sentence
 progress:      show where a student is in a lesson

@@ -24,7 +24,7 @@ from proflab_course.course.jobs import default_jobs
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.look_alikes import notes_on_look_alikes
 from proflab_course.course.secret import course_secret
-from proflab_course.grading import work_limit
+from proflab_course.grading import failed_setup, work_limit
 from proflab_course.grading.answer_key import Key, read_key
 from proflab_course.grading.grade_notebook import Graded, grade_aligned
 from proflab_course.grading.grader_errors import NOT_GRADED, log_error, log_path, sentence_of
@@ -236,6 +236,7 @@ def grade_class(
     config = PyFileConfigLoader("jupyter_config.py", path=str(course.root)).load_config()
     config = with_penalty(config, dates.penalty(lesson))
     key = read_key(course.source(lesson))
+    failed_setup.prepare(key)
     if gives_partial_credit(course, lesson, config):
         key = key.with_partial_credit()
     if races_of(key):

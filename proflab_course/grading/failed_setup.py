@@ -29,6 +29,15 @@ def _is_exception(found: object) -> bool:
     return isinstance(found, type) and issubclass(found, BaseException)
 
 
+def prepare(key: Key) -> None:
+    """Work out which part each sentence would name, in the thread that may parse (the first)."""
+    for test in key.tests.values():
+        for block, each in enumerate(test.blocks):
+            for step, answer in enumerate(each.answers):
+                if answer is None:
+                    key.derived["blamed", test.name, block, step] = _blamed(key, test, block, step)
+
+
 def sentence_of(reply: Reply, key: Key, test: TestCell, block: int, step: int) -> str:
     """Return the sentence for a student about the set-up statement that raised.
 

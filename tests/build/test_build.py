@@ -43,7 +43,7 @@ def course(built, tmp_path):
 
 def test_a_lesson_yields_notebooks_pictures_and_what_came_before(built):
     names = set(files(built.root))
-    lesson = {"02_second/02_second.ipynb", "02_second/plane.svg", "02_second/built.py"}
+    lesson = {"02_second/02_second.ipynb", "02_second/built.py"}  # it does not show the picture
     lesson |= {"01_first/01_first.ipynb", "01_first/plane.svg"}
     lesson |= {"01_first/lesson.json", "02_second/lesson.json"}
     assert names == {f"{step}/{name}" for step in ("source", "release") for name in lesson}
@@ -214,7 +214,11 @@ def test_nothing_that_the_build_did_not_make_is_deleted(course, monkeypatch, cap
     ("arguments", "sentence"),
     [
         (["build", "07"], "there is no lesson '07' in modules/ (there is 01_first, 02_second)"),
-        (["build", "--through", "1"], "--through N or --track NAME and -o FOLDER go together"),
+        (
+            ["build", "--through", "1"],
+            "--through N or --track NAME and -o FOLDER go together; --check --track NAME tries a "
+            "track without it",
+        ),
         (
             ["build", "1", "--through", "1", "-o", "t"],
             "--through N takes all lessons up to N: do not name a lesson",

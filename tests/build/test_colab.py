@@ -90,7 +90,7 @@ sys.path = [p for p in sys.path if "site-packages" in p or "lib" in p]
 
 REPORT = """
 import json, os, sys, pathlib, proflab
-print(json.dumps([os.getcwd(), proflab.__file__, area(3, 4), os.path.exists("plane.svg")]))
+print(json.dumps([os.getcwd(), proflab.__file__, area(3, 4), os.path.exists("built.py")]))
 """
 
 
@@ -98,9 +98,9 @@ def test_on_colab_the_lessons_files_are_fetched_and_its_imports_work(course, tmp
     code = cells(course, "colab_setup", "second_imports")
     ran = on_colab(code + REPORT, tmp_path)
     assert ran.stderr == ""
-    place, package, area, picture = json.loads(ran.stdout)
+    place, package, area, built = json.loads(ran.stdout)
     top = tmp_path / "mini-course-0.3.0"
-    assert Path(place) == top / "release" / LESSON and area == 12 and picture
+    assert Path(place) == top / "release" / LESSON and area == 12 and built
     assert Path(package) == top / "proflab/__init__.py"
 
 

@@ -69,7 +69,9 @@ def graded(tmp_path_factory):
     hand_in(course, "slip", concept_01_1=shown_letter(notebook, "01_1", "7 m²").lower())
     hand_in(course, "open")
     hand_in(course, "empty", **dict.fromkeys(("area", "circle"), "x = 1"))
-    hand_in(course, "snoop", concept_01_1=SNOOP)
+    known = {letters["concept_01_1"], shown_letter(notebook, "01_1", "7 m²")}
+    other = min({*"ABCD"} - known)  # wrong in whatever order the course's secret has drawn
+    hand_in(course, "snoop", concept_01_1=SNOOP.replace('= "A"', f'= "{other}"'))
     hand_in(course, "odd", concept_01_1="concept_01_1 = ['A']", concept_01_2="concept_01_2 = D")
     hand_in(course, "old", nbformat.read(old.release(LESSON), as_version=4))
     with pytest.MonkeyPatch.context() as patch:

@@ -119,7 +119,7 @@ def repository(course: Path) -> None:
 def pack_lesson(course: Path) -> None:
     """The archive of lesson 07, in which a third student has handed in."""
     path, text = "cyd/07_scaling/07_scaling.ipynb", solved("07_scaling", "cyd")
-    (course / "downloaded").mkdir()
+    (course / "downloaded").mkdir(exist_ok=True)
     (course / "downloaded/07.zip").write_bytes(zipped({path: text.encode()}))
 
 

@@ -71,9 +71,6 @@ def test_students_get_the_program_and_its_counts_and_nothing_that_draws_or_solve
     assert shipped == {"counting.py", "program.py"}
     written = {path.name for path in FOLDER.glob("*.py")} - shipped
     assert written == {"13_faster.py", "draw.py", "draw_solutions.py"}
-    for step in ("source", "release"):
-        there = {path.name for path in (FOLDER.parents[1] / step / FOLDER.name).rglob("*.py")}
-        assert there == {*shipped, "built.py"}
 
 
 def test_each_fault_has_its_place_in_the_table():

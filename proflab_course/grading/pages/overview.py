@@ -90,7 +90,8 @@ class Overview(NbGraderPreprocessor):
         waiting = sum(line.points for line in lines if line.state == "none")
         opens, closes = _fold(nb.cells)
         found = {"lines": lines, "waiting": waiting, "opens": opens, "closes": closes}
-        found["due"] = self._due(resources)
+        if due := self._due(resources):
+            found["due"] = due
         found["board"] = self._board(resources, _races(nb.cells))
         found["ask"] = self._ask(resources, lines)
         resources["proflab"] = found
@@ -98,7 +99,8 @@ class Overview(NbGraderPreprocessor):
 
     def _due(self, resources: dict) -> str:
         """Return what the page says of the due date, by which the hand-in was graded."""
-        where = resources["nbgrader"]
+        if (where := resources.get("nbgrader")) is None:  # a page that nbgrader does not make
+            return ""
         lesson, student = where["assignment"], where["student"]
         try:
             dates = Dates.read(Course(root_of(where["db_url"])))
