@@ -2112,12 +2112,18 @@ expect(
 )
 own = {"grad": some.used.weight.grad.sum().item(), "other": some.head.weight.grad}
 own |= {"some": some.training, "layers": layers.training}
-plain, batches = nn.Linear(256, 256, bias=False), [Tensor(np.ones((n, 256))) for n in (16, 3)]
+plain, batches = nn.Linear(1024, 1024, bias=False), [Tensor(np.ones((n, 1024))) for n in (64, 12)]
 own["flops"] = [profile_backward_pass(plain, batch, None, 0, 1)["flops"] for batch in batches]
 expect(
     "earlier gradients and modes stay; FLOPs of one model for two batches",
     own,
-    {"grad": 65_536.0, "other": None, "some": False, "layers": True, "flops": [4_194_304, 786_432]},
+    {
+        "grad": 65_536.0,
+        "other": None,
+        "some": False,
+        "layers": True,
+        "flops": [268_435_456, 50_331_648],
+    },
 )
 ### BEGIN HIDDEN TESTS
 from proflab.lesson.recording import columns
