@@ -44,7 +44,7 @@ class LessonTimes:
 
 @dataclass(frozen=True)
 class _Entry:
-    """What a lesson's table may say; see `LessonTimes`, whose `purposes` are here `for`."""
+    """Hold what a lesson's table may say; see `LessonTimes`, whose `purposes` are here `for`."""
 
     needs: Texts = field(default_factory=list)
     essay: _Minutes = 0

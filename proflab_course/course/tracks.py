@@ -67,7 +67,7 @@ class Track:
 
 @dataclass(frozen=True)
 class _Entry:
-    """What a track's table may say besides exercises by lesson; see `Track`.
+    """Hold what a track's table may say besides exercises by lesson; see `Track`.
 
     except_: the exercises that it leaves out, by lesson.
     """
@@ -86,7 +86,7 @@ class _Entry:
 
 @dataclass(frozen=True)
 class _Public:
-    """What modules/tracks.toml may hold; private/tracks.toml has `use` in place of `limits`."""
+    """Hold what modules/tracks.toml may say; private/tracks.toml has `use` in place of `limits`."""
 
     lesson: dict[str, dict[str, Any]] = field(default_factory=dict)
     track: dict[str, dict[str, Any]] = field(default_factory=dict)

@@ -33,7 +33,8 @@ def test_each_exercise_has_a_test_below_and_each_section_a_prediction(lesson):
             assert cells[number + 1].name == f"test_{cell.name}"
     sections = re.split(r"^# ## \d", TEXT, flags=re.M)[1:]
     assert len(sections) == 9
-    assert all("**Predict" in section.split("# ## Reflect")[0] for section in sections)
+    asked = re.compile(r"\*\*Predict(\.\*\*|\*\* \(\*constructed\*\)\.)")
+    assert all(asked.search(section.split("# ## Reflect")[0]) for section in sections)
 
 
 def test_colab_gives_the_notebook_a_gpu():

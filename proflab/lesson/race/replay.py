@@ -25,7 +25,7 @@ _FAILS = (
 
 
 class Reading:
-    """What each walk over a tape needs to know of it, read once for all.
+    """Hold what each walk over a tape needs to know of it, read once for all.
 
     attributes: of each op, decoded. done: the values that are used last by each instruction.
     backward: by an op's instruction, the last `vjp` of it.
