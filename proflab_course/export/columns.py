@@ -33,7 +33,7 @@ _BRIGHTSPACE_KIND = re.compile(r"\s*\w+ Grade <[^<>]*>$")
 
 @dataclass(frozen=True)
 class Wanted:
-    """Say what is exported. lesson: its name, or `TERM`; part: one of `PARTS`, or "" for the grades.
+    """Say what to export. lesson: its name, or `TERM`; part: one of `PARTS`, or "" for the grades.
 
     lessons: all of the course, whose grades have columns, too.
     """
