@@ -38,14 +38,14 @@ _LABEL = {"concept": "Question", "audit": "Audit", "end": "Question"}
 _COUNT = {1: "One question", 2: "Two questions", 3: "Three questions", 4: "Four questions"}
 _EARN = {
     True: "Each right answer is one point beside the lesson's.",
-    False: "They earn no points.",
+    False: "The questions earn no points.",
 }
 _TOLD_AFTER_GRADING = (
-    "The last of the three cells sees only that each is a letter; which one is right is told after "
+    "The test cell checks only that each answer is a letter; which one is right is told after "
     "grading."
 )
 _TOLD_BY_LAST_CELL = (
-    "The last of the three cells sees only that each is a letter; once you have answered all, the "
+    "The test cell checks only that each answer is a letter; once you have answered all, the "
     "lesson's last cell says which one is right."
 )
 _QUESTION = re.compile(r"^(?=\*\*(?:Question|Audit) \d\d\.)", re.MULTILINE)
@@ -152,7 +152,7 @@ def _questions(concepts: list[Concept], key: bytes | None, timed: bool, rest: st
     texts = [_text(concept, concept.order(key)) for concept in concepts]
     minutes = f" · {_minutes(texts)} min" if timed else ""
     count = _COUNT[len(concepts)]
-    one = f"{count} on this lesson's ideas: put a letter in place of each `None`. {rest}"
+    one = f"{count} on this lesson's ideas: put a letter in place of `None`. {rest}"
     return "\n\n".join([f"## {HEADING}{minutes}", one, *texts])
 
 

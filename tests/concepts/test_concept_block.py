@@ -67,7 +67,7 @@ def test_the_block_stands_above_the_essay_with_minutes_that_count_for_the_lesson
     block = next(n for n, text in enumerate(sources) if text.startswith("## Concept questions"))
     essay = next(n for n, text in enumerate(sources) if text.startswith("## Reflect"))
     assert block < essay and sources[block].startswith("## Concept questions · 5 min\n")
-    assert "Three questions" in sources[block] and "They earn no points." in sources[block]
+    assert "Three questions" in sources[block] and "The questions earn no points." in sources[block]
     assert "About 40 min · 100 points and 10 for the essay" in sources[1]
 
 
