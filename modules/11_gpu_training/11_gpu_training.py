@@ -141,13 +141,13 @@ expect("busy once, not twice", found["busy"], 17.0, mistakes={"the durations are
 expect("idle: the rest", found["idle"], 23.0, mistakes={"the durations are summed": 18.0})
 short = [fake.kernel("b", 3, 2), fake.kernel("d", 14, 1, stream=20), fake.kernel("a", 1, 9)]
 touching = [fake.kernel("a", 0, 4), fake.kernel("b", 4, 6), fake.kernel("c", 11, 2)]
-parts = [fake.kernel("a", 0.001, 2.203), fake.kernel("b", 3.00745, 0.5)]
+parts = [fake.kernel("a", 0.001, 2.203), fake.kernel("b", 3.0074512, 0.5)]
 expect_table(
     lambda events, window: gpu_busy(events, window)["gaps"],
     ("gaps of two streams", (work, (0, 40)), [(12.0, 20.0), (25.0, 40.0)]),
     ("unsorted, one inside another", (short, (0, 15)), [(0.0, 1.0), (10.0, 14.0)]),
     ("no gap between two that touch", (touching, (0, 13)), [(10.0, 11.0)]),
-    ("parts of a µs", (parts, (0.0, 4.0)), [(0.0, 0.001), (2.204, 3.00745), (3.50745, 4.0)]),
+    ("parts of a µs", (parts, (0.0, 4.0)), [(0.0, 0.001), (2.204, 3.0074512), (3.5074512, 4.0)]),
 )
 expect("the same events, another window", gpu_busy(work, (0, 30))["idle"], 13.0)
 expect("the events stay as they are", [event["ts"] for event in short], [3, 14, 1])
@@ -548,9 +548,9 @@ relu = ops_table(fake.trace(clamp, *again, *host))[2]
 expect(
     "one op twice", relu, {"name": "relu", "cpu_us": 16.0, "self_cpu_us": 16.0, "self_gpu_us": 75.0}
 )
-often = [fake.kernel("clamp", at, 2.062531, 2) for at in range(200, 1000, 20)]
+often = [fake.kernel("clamp", at, 2.06253121, 2) for at in range(200, 1000, 20)]
 found = ops_table(fake.trace(*host, *often))[2]["self_gpu_us"]
-expect("forty kernels of one call", found, 82.50124)
+expect("forty kernels of one call", found, 82.5012484)
 expect("no events", ops_table(fake.trace()), [])
 expect(
     "the trace stays as it is",

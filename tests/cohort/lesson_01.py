@@ -3,8 +3,8 @@
 The mutants of whole models stand in lesson_01_models.py, kinds that many share in _kinds.py.
 """
 
-from cohort.lesson_01_alternates import ALTERNATES  # noqa: F401
 from cohort.kinds import nameless
+from cohort.lesson_01_alternates import ALTERNATES  # noqa: F401
 from cohort.lesson_01_kinds import HELPERS as KIND_HELPERS
 from cohort.lesson_01_kinds import MUTANTS as KIND_MUTANTS
 from cohort.lesson_01_models import MUTANTS as MODEL_MUTANTS
