@@ -117,14 +117,7 @@ expect_table(
     ("one program, two rounds", (["a"], 2), ["a", "a"]),
     (
         "an odd number of rounds; no rounds, or fewer; no names; one name twice",
-        [
-            (["a", "b"], 3),
-            (["a", "b"], 1),
-            (["a", "b"], 0),
-            (["a", "b"], -2),
-            ([], 2),
-            (["a", "b", "a"], 2),
-        ],
+        [(["a", "b"], 3), (["a", "b"], 0), ([], 2), (["a", "b", "a"], 2)],
         ValueError,
     ),
 )
@@ -300,15 +293,8 @@ expect(
 expect_table(
     rank_test,
     (
-        "nothing to compare; more than 20; NaN on either side",
-        [
-            ([1, 2], []),
-            ([], [1, 2]),
-            (list(range(21)), [1]),
-            ([1], list(range(21))),
-            ([1, math.nan], [3, 4]),
-            ([1, 2], [math.nan, 4]),
-        ],
+        "more than 20; NaN on either side",
+        [([1], list(range(21))), ([1, math.nan], [3, 4])],
         ValueError,
     ),
 )
@@ -443,10 +429,11 @@ expect_table(
         "too few pairs; a time is missing; whatever else is refused",
         [
             ([2.0] * 5, [1.0] * 5),
-            ([], []),
             ([2.0] * 7, [1.0] * 6),
-            ([2.0] * 6, [1.0] * 8),
             ([math.nan] + [2.0] * 6, seven),
+            ([2.0] * 7, [math.nan] * 7),
+            ([0] + [2.0] * 6, [1.0] * 7),
+            ([2.0] * 6, [1.0] * 5 + [-1.0]),
             (seven, seven, 1.0),
         ],
         ValueError,
@@ -620,15 +607,8 @@ ten = [4.0] * 10
 expect_table(
     gate,
     (
-        "too few rounds; a tolerance below 0, or NaN; whatever else is refused",
-        [
-            (ten, ten, 0.05, 40),
-            (ten[:5], ten[:5], 0.1),
-            (ten, [3.0] * 10, math.nan),
-            (ten, ten, -0.1),
-            (ten, ten, 0.1, 0),
-            (ten, [*ten[1:], math.nan], 0.1),
-        ],
+        "too few rounds; whatever else is refused",
+        [(ten, ten, 0.05, 40), (ten, [3.0] * 10, math.nan), (ten, [*ten[1:], math.nan], 0.1)],
         ValueError,
     ),
 )
@@ -743,15 +723,8 @@ runs = [[2.0, 1.0], [3.0], [7.0], [5.0], [4.0], [6.0]]
 expect_table(
     runs_interval,
     (
-        "five runs are too few, however long; whatever else is refused",
-        [
-            ([[1.0, 2.0] * 50] * 5,),
-            (runs[:5], 0.95),
-            ([[math.nan, 2.0, 3.0], *runs],),
-            ([*runs, [math.nan]],),
-            ([],),
-            (runs, 1),
-        ],
+        "five runs are too few, however long; a run with NaN",
+        [([[1.0, 2.0] * 50] * 5,), ([[math.nan, 2.0, 3.0], *runs],), ([*runs, [math.nan]],)],
         ValueError,
     ),
 )
@@ -842,18 +815,7 @@ expect_table(
     ("p95 of 100", (ranked[-100:], 95), (90.0, 100.0)),
     ("p50 of 10, as in lesson 03", (ranked[-10:], 50), (2.0, 9.0)),
     ("p99 of 368", (ranked[-368:], 99), (360.0, 368.0)),
-    (
-        "p99 and p1 of 367, p50 of none; p100, p0; 100 % sure, or not at all; NaN",
-        [
-            (ranked[-367:], 99),
-            (ranked[-367:], 1),
-            ([], 50),
-            ([math.nan, *ranked], 50),
-            (ranked, 100),
-            (ranked, 0),
-        ],
-        ValueError,
-    ),
+    ("p99 and p1 of 367, p50 of none", (ranked[-367:], 99), ValueError),
 )
 expect("p1 of 368", percentile_interval(ranked[-368:], 1), (1.0, 9.0))
 expect("the times stay as they are", ranked[:3], [1000.0, 999.0, 998.0])
@@ -1006,15 +968,8 @@ expect_table(
 expect_table(
     response_times,
     (
-        "no requests; one is missing; arrivals that fall; no work, or less, or NaN",
-        [
-            ([], []),
-            ([0, 1], [3]),
-            ([0], [1, 2]),
-            ([0, 5, 4], [1, 1, 1]),
-            ([0, -1], [1, 1]),
-            ([0, 5], [1, math.nan]),
-        ],
+        "one is missing; no work, or less, or NaN",
+        [([0], [1, 2]), ([0, 5], [1, math.nan])],
         ValueError,
     ),
 )
@@ -1133,18 +1088,7 @@ expect(
 # %% nbgrader={"grade": true, "grade_id": "test_quantize_3", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     quantize,
-    (
-        "no weights; not a number; infinite",
-        [
-            ([],),
-            ([[], []], None),
-            ([1.0, float("nan")],),
-            ([[float("nan")], [1.0]], 1),
-            ([1.0, float("-inf")],),
-            ([[1.0], [float("inf")]], 1),
-        ],
-        ValueError,
-    ),
+    ("not a number; infinite", [([1.0, float("nan")],), ([1.0, float("-inf")],)], ValueError),
 )
 ### BEGIN HIDDEN TESTS
 # vary: 3.0 in 1.5..9.0
@@ -1205,11 +1149,7 @@ expect_table(
     ("wide, in bytes of one", ((2, 50), 30, 1), 162),
     ("nothing, and all", ((3, 4), 0), 16),
     ("all of it", ((3, 4), 12), 112),
-    (
-        "more than all, or below 0; no rows, no columns; numbers of no bytes",
-        [((3, 4), 13), ((3, 4), -1), ((0, 4), 0), ((4, 0), 0), ((3, 4), 2, 0)],
-        ValueError,
-    ),
+    ("more than all, or below 0", ((3, 4), 13), ValueError),
 )
 ### BEGIN HIDDEN TESTS
 # vary: 128 in 85..192, 819 in 546..1_228
@@ -1338,17 +1278,7 @@ expect_table(
     pareto,
     ("equal in all, or worse in one", (twins, ["s", "j"]), ["b", "a"]),
     ("one row", (twins[2:], ["j"]), ["c"]),
-    (
-        "no rows; no goals; an unknown goal; one row lacks a goal",
-        [
-            ([], ["s"]),
-            (twins, [], []),
-            (twins, ["s"], ["accuracy"]),
-            (twins, ["w"]),
-            ([*twins, {"name": "d", "s": 1}], ["s", "j"]),
-        ],
-        ValueError,
-    ),
+    ("no goals; an unknown goal", [(twins, [], []), (twins, ["s"], ["accuracy"])], ValueError),
 )
 ### BEGIN HIDDEN TESTS
 pair = [{"name": "z", "k": 0.125}, {"name": "y", "k": 0.1251}]
@@ -1497,11 +1427,11 @@ expect_table(
         "one sample, no samples; whatever else is refused",
         [
             ([(0, 50)],),
-            ([],),
             ([(0, 5), (0, 5), (1, 5)],),
-            ([(0, 5), (2, 5), (1, 5)],),
-            ([(0, 5), (1, -5)],),
+            ([(0, -5), (1, 5)],),
             ([(0, 5), (math.nan, 5), (2, 5)],),
+            ([(0, 5), (1, math.nan), (2, 5)],),
+            ([(0, 5), (1, 5)], math.nan),
         ],
         ValueError,
     ),
@@ -1663,18 +1593,7 @@ expect_table(
         ([("a", 8.0, 1)], 8),
         [{"name": "a", "minutes": 1.0, "speedup": 8.0, "step": 8.0, "holds": True}],
     ),
-    (
-        "no rows; a base of 0, or below; no minutes; a speed-up of 0, or below",
-        [
-            ([], 120),
-            ([("a", 1.2, 50)], 0),
-            ([("a", 1.2, 50)], -1),
-            ([("a", 1.2, 0)], 120),
-            ([("a", 1.2, 50), ("b", 2, -3)], 120),
-            ([("a", 0, 60)], 120),
-        ],
-        ValueError,
-    ),
+    ("no minutes", ([("a", 1.2, 50), ("b", 2, -3)], 120), ValueError),
 )
 ### BEGIN HIDDEN TESTS
 expect_table(
@@ -1783,17 +1702,7 @@ expect(
 expect("there the first two hold", [row["holds"] for row in found], [True, True, False])
 expect_table(
     audit_memory,
-    (
-        "no rows, no parameters, no bytes; a claim below 0; a GB of another size",
-        [
-            (10, []),
-            (0, [("a", 8, 52)]),
-            (10, [("a", 0, 1)]),
-            (10, [("a", 1, -1)]),
-            (10, [("a", 8, 52)], 1000),
-        ],
-        ValueError,
-    ),
+    ("a GB of another size", (10, [("a", 8, 52)], 1000), ValueError),
 )
 ### BEGIN HIDDEN TESTS
 expect_table(
