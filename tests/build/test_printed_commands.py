@@ -40,7 +40,7 @@ ASIDE = {
         "proflab build --through 03 -o ../class", "proflab build --seed 2026",
         "proflab build 01 --audit static", "proflab build 20", "proflab build 20 --audit static",
         "proflab build inventory", "proflab grade 02 --new-variants", "proflab viva 02",
-        "proflab viva 02 --gift",
+        "proflab viva 02 --gift", "proflab build --remove-former",
     ),
     "the exchange of a hub: tests/grading": ("nbgrader collect 01_parameters --update",),
 }  # fmt: skip
