@@ -219,12 +219,11 @@ expect(
 
 # %% nbgrader={"grade": true, "grade_id": "test_gpu_busy_3", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 work = [fake.kernel("a", 0, 10), fake.kernel("b", 20, 5)]
-unfinished = fake.trace()["traceEvents"]
 expect_table(
     gpu_busy,
     (
         "a window without length; whatever else is refused",
-        [(work, (4, 4)), (work, (30, 30)), (work, (9, 4)), ([],), (unfinished,)],
+        [(work, (4, 4)), (work, (9, 4)), ([],)],
         ValueError,
     ),
 )
@@ -386,14 +385,8 @@ host = [("data", 9, 90), ("sync", 30, 40)]
 expect_table(
     gap_causes,
     (
-        "a gap without length; a gap that ends before its start; whatever else is refused",
-        [
-            ((5, 5), host),
-            ((5, 4), host),
-            ((0, 5), [("other", 0, 1)]),
-            ((0, 5), [("nap", 8, 9)]),
-            ((0, 5), host, ["data", "copy"]),
-        ],
+        "a gap without length; other is no cause; whatever else is refused",
+        [((5, 5), host), ((0, 5), [("other", 0, 1)]), ((0, 5), [("nap", 8, 9)])],
         ValueError,
     ),
 )
@@ -898,7 +891,6 @@ expect_table(
             ([],),
             ([slow, fast, slow],),
             ([slow, {**fast, "ms": 0}],),
-            ([slow, {**fast, "ms": -130}],),
             ([{**slow, "batch": 0}, fast],),
         ],
         ValueError,
@@ -973,18 +965,7 @@ expect_table(
 expect("by name", interaction(both=1, b=2, a=3, base=5), 1.2)
 expect_table(
     interaction,
-    (
-        "no time; a negative time",
-        [
-            (0, 2, 3, 4),
-            (200, 0, 150, 70),
-            (9, 2, 0, 4),
-            (9, 2, 3, 0),
-            (200, 120, 150, -70),
-            (-200, -120, 150, 70),
-        ],
-        ValueError,
-    ),
+    ("no time", [(200, 0, 150, 70), (9, 2, 3, 0)], ValueError),
 )
 ### BEGIN HIDDEN TESTS
 # vary: 90 in 90..120, 60 in 50..60, 45 in 40..45, 36 in 36..40
@@ -1259,7 +1240,6 @@ expect_table(
         "no history, nothing allocated; a block without bytes; a negative size",
         [
             ([],),
-            ([fake.free(3)],),
             ([fake.alloc(1, 0, "a"), fake.alloc(2, 9, "a")],),
             ([fake.alloc(1, 9, "a"), fake.alloc(2, -600, "a")],),
         ],
@@ -1439,11 +1419,9 @@ expect_table(
     (
         "no time, less than none; no peak, below 0; both below 0",
         [
-            (lenet, shape, 0, 1e12),
-            (lenet, shape, -4, 1e12),
-            (lenet, shape, 4, 0.0),
-            (lenet, shape, 4, -1e12),
-            (lenet, shape, -4, -1e12),
+            (lenet, shape, -4, 1000000000000.0),
+            (lenet, shape, 4, -1000000000000.0),
+            (lenet, shape, -4, -1000000000000.0),
         ],
         ValueError,
     ),
@@ -1638,12 +1616,7 @@ expect_table(
     ring_allreduce,
     (
         "no ranks; other lengths; other types",
-        [
-            ([],),
-            ([np.ones(3), np.ones(1)],),
-            ([np.ones(3), np.ones(4)],),
-            ([np.ones(3), np.ones(3, int)],),
-        ],
+        [([],), ([np.ones(3), np.ones(1)],), ([np.ones(3), np.ones(3, int)],)],
         ValueError,
     ),
 )
@@ -1714,12 +1687,13 @@ expect_table(
     (
         "another algorithm; bytes, latency below 0; no rank, no bandwidth",
         [
-            (9, 8, 10, 25, "star"),
-            (9, 8, 10, 25, "Tree"),
             (9, 1, 10, 25, None),
             (-9, 8, 10, 25, "tree"),
             (9, 8, -1, 25, "tree"),
             (9, 0, 10, 25, "ring"),
+            (9, -2, 10, 25, "ring"),
+            (9, 8, 10, 0, "ring"),
+            (9, 8, 10, -1, "ring"),
         ],
         ValueError,
     ),
@@ -1928,7 +1902,7 @@ expect_table(
     lambda layers, bucket: overlapped(layers, bucket, cost),
     (
         "no layers; no bucket, one below 0; a negative time; a negative size",
-        [([], 10), (ten, 0), (ten, -10), ([(-1, 5), (2, 5)], 10), ([(1, 5), (2, -5)], 10)],
+        [([], 10), (ten, -10), ([(-1, 5), (2, 5)], 10), ([(1, 5), (2, -5)], 10)],
         ValueError,
     ),
 )
@@ -2124,7 +2098,7 @@ expect_table(
     ("6 times on 8", (6.0, 8), 1 / 21),
     ("more than all", (5, 4), -1 / 15),
     ("slower than one", (0.8, 5), 1.3125),
-    ("one worker; no speed-up, one below 0", [(1.0, 1), (0, 4), (-1, 4)], ValueError),
+    ("one worker; no speed-up, one below 0", [(1.0, 1), (-1, 4)], ValueError),
 )
 ### BEGIN HIDDEN TESTS
 # vary: 16 in 4..64
@@ -2168,7 +2142,7 @@ expect_table(
     ("one rank holds all", (10, 1, 3), 160.0),
     (
         "no ranks, no parameters; another stage",
-        [(1000, 0, 1), (0, 4, 1), (1000, 4, -1), (1000, 4, 4)],
+        [(1000, 0, 1), (0, 4, 1), (1000, 4, -1)],
         ValueError,
     ),
 )
