@@ -434,7 +434,7 @@ expect_table(
             ([2.0] * 7, [math.nan] * 7),
             ([0] + [2.0] * 6, [1.0] * 7),
             ([2.0] * 6, [1.0] * 5 + [-1.0]),
-            (seven, seven, 1.0),
+            (seven, seven, 0),
         ],
         ValueError,
     ),
@@ -723,8 +723,13 @@ runs = [[2.0, 1.0], [3.0], [7.0], [5.0], [4.0], [6.0]]
 expect_table(
     runs_interval,
     (
-        "five runs are too few, however long; a run with NaN",
-        [([[1.0, 2.0] * 50] * 5,), ([[math.nan, 2.0, 3.0], *runs],), ([*runs, [math.nan]],)],
+        "five runs are too few, however long; an empty run, one with NaN",
+        [
+            ([[1.0, 2.0] * 50] * 5,),
+            ([[math.nan, 2.0, 3.0], *runs],),
+            ([*runs, [math.nan]],),
+            ([*runs, []],),
+        ],
         ValueError,
     ),
 )

@@ -892,6 +892,7 @@ expect_table(
             ([slow, fast, slow],),
             ([slow, {**fast, "ms": 0}],),
             ([{**slow, "batch": 0}, fast],),
+            ([{**row, "batch": -8} for row in (slow, fast)],),
         ],
         ValueError,
     ),
