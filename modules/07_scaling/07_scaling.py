@@ -1757,8 +1757,9 @@ ladder(rows, title=f"Here, {n} × {n}")
 #
 # Another order may need fewer additions and multiplications: with n × n matrices and one column x, (AB)x grows as n³, A(Bx) as n².
 #
-# Make two slow programs faster, as in lesson 06, section 7: counted on `DESK` (100 GFLOP/s, 10 GB/s, 5 µs an operation), for the share of the way in logarithms.
+# Make two slow programs faster, as in lesson 06, section 7, on `DESK` (100 GFLOP/s, 10 GB/s, 5 µs an operation).
 # Write beside each line the size of its result.
+# `path` is a warm-up: one bracket is all.
 
 # %% nbgrader={"grade": false, "grade_id": "scaling_programs", "locked": true, "schema_version": 3, "solution": false, "task": false}
 from built import op_facts
@@ -1794,7 +1795,7 @@ def path(a, b, c, d):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_path", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_path", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 expect_faster(
     "sizes of 96, and 8",
     race.traced(path, a=(96, 96, 96), b=(96, 96), c=(96, 8), d=(96, 8)),
@@ -1861,7 +1862,7 @@ def distances(x, y):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_distances", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_distances", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 expect_faster(
     "256 rows and 512 others",
     race.traced(distances, x=(256, 64), y=(512, 64)),

@@ -1103,7 +1103,7 @@ def recompute(model, x, memory):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_recompute", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_recompute", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 def in_5_mb(model, x):
     return recompute(model, x, memory=5_000_000)
 
@@ -1150,7 +1150,7 @@ expect_faster(
 ### END HIDDEN TESTS
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_recompute_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_recompute_2", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 def in_1_mb(model, x):
     return recompute(model, x, memory=1_000_000)
 
@@ -1604,6 +1604,7 @@ demos.draw_pieces(ms)
 #
 # The slow script's `attend` is such a chain: thirteen ops write scores to memory, in float64.
 # Make it fast on `T4`.
+# This is a warm-up with few points: one name is all of it, and a race sees what a program costs, not who wrote what is behind the name.
 
 # %% nbgrader={"grade": false, "grade_id": "attend_programs", "locked": true, "schema_version": 3, "solution": false, "task": false}
 from slow_training import attend as slow_attend
@@ -1625,7 +1626,7 @@ def attend(q, k, v):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_attend", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_attend", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 expect_faster(
     "two texts, four heads, 256 tokens",
     race.traced(attend, q=(2, 4, 256, 64), k=(2, 4, 256, 64), v=(2, 4, 256, 64)),
@@ -1944,7 +1945,7 @@ expect_faster(
 ### END HIDDEN TESTS
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_through_tiles_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_through_tiles_2", "locked": true, "points": 7, "schema_version": 3, "solution": false, "task": false}
 def causal_tiles(q, k, v):
     return through_tiles(q, k, v, causal=True)
 
@@ -1977,7 +1978,7 @@ expect_faster(
 )
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_through_tiles_3", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_through_tiles_3", "locked": true, "points": 7, "schema_version": 3, "solution": false, "task": false}
 expect_faster(
     "130 tokens",
     race.traced(through_tiles, q=(130, 48), k=(130, 48), v=(130, 48)),
