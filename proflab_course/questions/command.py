@@ -101,7 +101,7 @@ def _concepts(course: Course, lesson: str, arguments: argparse.Namespace) -> Fil
     if arguments.qti:
         data = as_qti(lesson, pool, "concepts")
         return iter([(f"{lesson[:2]}.qti.zip", "Quiz for Canvas, with the keys", data)])
-    from proflab_course.report.concept_items import class_items
+    from proflab_course.questions.concept_items import class_items
 
     figures = {each.asked.id: each for each in class_items(course, lesson)}
     return concept_pages(lesson, asked, figures)

@@ -27,7 +27,7 @@ from proflab_course.questions.peer import STEPS
 from proflab_course.questions.votes import ROUND_COLUMNS, ROUNDS
 
 if TYPE_CHECKING:
-    from proflab_course.report.concept_items import ConceptItem as Figures
+    from proflab_course.questions.concept_items import ConceptItem as Figures
 
 COLUMNS = ("question", "guess", "count")  # of the table, and of what a phone saves
 

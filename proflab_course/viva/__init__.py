@@ -1,5 +1,6 @@
 """Ask students about their own functions: five minutes, with keys that were computed.
 
+feature.py    what the other commands get: a column, a sentence on a lesson's page
 command.py    `proflab viva`: sheets of a class, pools for platforms, marks back
 inputs.py     the calls that may be asked about, and draws of them
 definitions.py  what a call uses that the sheet prints, or that nobody can know

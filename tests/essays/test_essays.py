@@ -12,9 +12,9 @@ import pytest
 from essay_class import ESSAY, STUDENTS, copied, fill, rows_of
 from grading_course import LESSON, command, grade
 
+from proflab_classroom.marking.agreement import cohens_kappa
+from proflab_classroom.marking.essay_log import EssayLog
 from proflab_course.cli import main
-from proflab_course.essays.agreement import cohens_kappa
-from proflab_course.essays.log import EssayLog
 from proflab_course.grading.records.gradebook import Book
 
 ANCHORS = {"good answer": set(range(1, 11)), "poor answer": {10}}

@@ -11,6 +11,7 @@ from proflab_course.course.words import figure
 from proflab_course.grading.records.concepts import read_answers
 from proflab_course.questions.concepts import Asked, Option, asked_concepts
 from proflab_course.report.item_statistics import Item, item_of
+from proflab_course.report.lesson_page import environment
 
 Answers = Mapping[str, Mapping[str, str]]
 
@@ -71,6 +72,12 @@ def class_items(course: Course, lesson: str) -> list[ConceptItem]:
     with Book(course.gradebook) as book:
         points = {student: each["auto"] for student, each in book.scores(lesson).items()}
     return concept_items(asked_concepts(course, lesson), answers, points)
+
+
+def render_items(items: Sequence[ConceptItem], public: bool) -> str:
+    """Return the figures as a section of the page about a lesson, in HTML."""
+    template = environment("proflab_course.questions").get_template("concepts.html.j2")
+    return template.render(items=items, public=public).strip()
 
 
 def answers_csv(course: Course, lesson: str, public: bool = False) -> str:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from proflab_course.essays.log import Marking
+from proflab_classroom.marking.essay_log import Marking
 
 
 def deal(

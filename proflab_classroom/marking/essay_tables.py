@@ -12,11 +12,11 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from proflab_classroom.marking.essay_log import FOLDER, Mark, Marking
 from proflab_course.course.csv_table import CsvTable, csv_text, read_csv
 from proflab_course.course.files import replace_file
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.rubric import Rubric
-from proflab_course.essays.log import FOLDER, Mark, Marking
 from proflab_course.grading.pages.inert import readable
 
 WHO = "hand-in"

@@ -14,6 +14,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from proflab_classroom.marking.request_log import Request, request_id
 from proflab_course.collect.attempts import Attempt
 from proflab_course.collect.entries import Entry, Source, UnreadableFile
 from proflab_course.collect.platforms import sort_entries
@@ -23,7 +24,6 @@ from proflab_course.course.exercises import exercise_of
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import read_notebook
 from proflab_course.grading.pages.inert import readable
-from proflab_course.regrade.log import Request, request_id
 
 COLUMNS = ("student", "lesson", "exercise", "question")
 WHOLE = "the lesson"  # in place of an exercise

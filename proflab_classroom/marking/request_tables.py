@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from proflab_classroom.marking.request_log import FOLDER, Request
 from proflab_course.course.csv_table import csv_text
 from proflab_course.course.exercises import exercise_of
 from proflab_course.course.files import replace_file
 from proflab_course.course.hand_table import HandTable
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.grading.pages.inert import readable
-from proflab_course.regrade.log import FOLDER, Request
 
 COLUMNS = ("request", "student", "lesson", "exercise", "question", "failed", "hand-in", "answer")
 _MOST_BYTES = 16 * 1024**2

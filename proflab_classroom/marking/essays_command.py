@@ -8,15 +8,10 @@ from collections import Counter
 from pathlib import Path
 
 import proflab_course.grading.lean  # noqa: F401  (first)
-from proflab_course.collect.roster import is_student_id
-from proflab_course.course.layout import Course, CourseError
-from proflab_course.course.rubric import Rubric, read_rubric
-from proflab_course.course.words import few
-from proflab_course.essays.agreement import agreements
-from proflab_course.essays.deal import deal
-from proflab_course.essays.log import FILE, FOLDER, EssayLog, Mark, Marking
-from proflab_course.essays.settle import State, event, from_formgrader, state_of, to_write
-from proflab_course.essays.sheets import (
+from proflab_classroom.marking.agreement import agreements
+from proflab_classroom.marking.deal import deal
+from proflab_classroom.marking.essay_log import FILE, FOLDER, EssayLog, Mark, Marking
+from proflab_classroom.marking.essay_tables import (
     DECIDE,
     folder,
     read_sheet,
@@ -25,6 +20,11 @@ from proflab_course.essays.sheets import (
     write_scheme,
     write_sheet,
 )
+from proflab_classroom.marking.settle import State, event, from_formgrader, state_of, to_write
+from proflab_course.collect.roster import is_student_id
+from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.rubric import Rubric, read_rubric
+from proflab_course.course.words import few
 from proflab_course.grading.records.gradebook import Book
 
 _MOST_LISTED = 20

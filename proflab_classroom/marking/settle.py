@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from proflab_classroom.marking.essay_log import Mark, Marking
 from proflab_course.course.rubric import Rubric, item_line, item_marks, without_items
-from proflab_course.essays.log import Mark, Marking
 from proflab_course.grading.records.queries import EssayMark
 
 

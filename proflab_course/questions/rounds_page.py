@@ -73,4 +73,4 @@ def read_rounds_page(course: Course, lesson: str, tables: Sequence[Path]) -> Vot
 
 def render_rounds(votes: Votes) -> str:
     """Return the page as HTML that needs no other file."""
-    return environment().get_template("rounds.html.j2").render(s=votes)
+    return environment("proflab_course.questions").get_template("rounds.html.j2").render(s=votes)

@@ -6,12 +6,12 @@ import argparse
 from collections import Counter
 from pathlib import Path
 
+from proflab_classroom.marking.request_log import FILE, FOLDER, Log, Request
+from proflab_classroom.marking.request_tables import dealt, read_answers, write_sheets
+from proflab_classroom.marking.requests import Requests
 from proflab_course.collect.roster import is_student_id
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.words import few
-from proflab_course.regrade.log import FILE, FOLDER, Log, Request
-from proflab_course.regrade.requests import Requests
-from proflab_course.regrade.sheets import dealt, read_answers, write_sheets
 
 _BRIEF = 60
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from proflab_course.essays.log import Marking
+from proflab_classroom.marking.essay_log import Marking
 
 
 @dataclass(frozen=True)
