@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from proflab_classroom.marking.essay_log import FOLDER, Mark, Marking
-from proflab_course.course.csv_table import CsvTable, csv_text, read_csv
+from proflab_course.course.csv_table import read_csv
 from proflab_course.course.files import replace_file
+from proflab_course.course.hand_table import HandTable, write_table
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.rubric import Rubric
 from proflab_course.grading.pages.inert import readable
@@ -34,14 +35,14 @@ _OF_ITEMS = re.compile(r"\s*\((?:[^()]*\b[Ii]tems?\b[^()]*)\)$")
 class Sheet:
     """Hold what a table has: complete marks by hand-in, and what was not taken, with the reason.
 
-    typed: each row's cells as they are, by hand-in. lost: the places of refused rows that a table
-    written anew would not have.
+    typed: each row's cells as they are, by hand-in. lost: of what was not taken, the rows that a
+    table written anew would not have.
     """
 
     marks: dict[str, Mark] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
     typed: dict[str, dict[str, str]] = field(default_factory=dict)
-    lost: list[str] = field(default_factory=list)
+    lost: dict[str, str] = field(default_factory=dict)
 
 
 def folder(course: Course, lesson: str) -> Path:
@@ -61,34 +62,24 @@ def read_sheet(path: Path, rubric: Rubric, known: Collection[str], calibrated: b
 
     Raises CourseError, one sentence, if the file is no table with a column for each item.
     """
-    table = read_csv(path, _MOST_BYTES)
+    table = HandTable(path.name, read_csv(path, _MOST_BYTES))
     columns = _item_columns(path, table, len(rubric.items))
     found, anchors = Sheet(), set(rubric.anchor_marks)
-    for line, cells in table.records():
-        who, where = cells.get(WHO, ""), f"{path.name}, line {line}"
+    for row in table.rows((WHO,), found.lost):
+        who = row[WHO]
         if who not in known and who not in anchors:
-            found.refused[where] = f"there is no essay of {readable(who)[:60]!r}"
-            found.lost.append(where)
+            found.lost[row.where] = f"there is no essay of {readable(who)[:60]!r}"
             continue
-        values = {n: cells.get(name, "").casefold() for n, name in columns.items()}
-        comment = _comment(cells.get("comment", ""))
-        if who in found.typed:
-            found.refused[where] = f"{who} is there twice: keep one of the lines"
-            found.lost.append(where)
-            found.marks.pop(who, None)
-            continue
+        values = {n: row[name].casefold() for n, name in columns.items()}
+        comment = _comment(row["comment"])
         found.typed[who] = {str(n): value for n, value in values.items()} | {"comment": comment}
         empty = [str(n) for n, value in values.items() if not value]
-        wrong = [(n, value) for n, value in values.items() if value and value not in _YES + _NO]
-        if wrong:
-            number, value = wrong[0]
-            found.refused[where] = f"item {number} is 0 or 1, not {readable(value)[:20]!r}"
+        begun = calibrated and len(empty) < len(values)
+        if reason := _not_a_mark(who, values, empty if begun else []):
+            found.refused[row.where] = reason
         elif not empty:
             items = frozenset(n for n, value in values.items() if value in _YES)
             found.marks[who] = Mark(items, comment)
-        elif len(empty) < len(values) and calibrated:
-            what = "item" if len(empty) == 1 else "items"
-            found.refused[where] = f"{what} {', '.join(empty)} of {who} have no mark: write 0 or 1"
     if calibrated and (missing := [name for name in anchors if name not in found.marks]):
         if essays := [name for name in found.marks if name not in anchors]:
             count = "1 essay is" if len(essays) == 1 else f"{len(essays)} essays are"
@@ -97,7 +88,20 @@ def read_sheet(path: Path, rubric: Rubric, known: Collection[str], calibrated: b
                 f"lines: mark first what all markers have in common"
             )
         found.marks = {name: found.marks[name] for name in found.marks if name in anchors}
+    found.refused = found.lost | found.refused
     return found
+
+
+def _not_a_mark(who: str, values: dict[int, str], missing: list[str]) -> str:
+    """Return why a row is no mark; "" for one that is. missing: the items that should have one."""
+    wrong = [(n, value) for n, value in values.items() if value and value not in _YES + _NO]
+    if wrong:
+        number, value = wrong[0]
+        return f"item {number} is 0 or 1, not {readable(value)[:20]!r}"
+    if missing:
+        what = "item" if len(missing) == 1 else "items"
+        return f"{what} {', '.join(missing)} of {who} have no mark: write 0 or 1"
+    return ""
 
 
 def write_sheet(
@@ -120,7 +124,7 @@ def write_sheet(
         cells = typed.get(student) or _cells_of(mark, rubric)
         rows.append([*_essay_row(course, rubric, student), *_values(rubric, cells)])
     header = [WHO, "file", "words", "numbers", "essay", *_heads(rubric), "comment"]
-    _write(path, header, rows)
+    write_table(path, [header, *rows])
     return path, len(students)
 
 
@@ -144,7 +148,7 @@ def write_decisions(
             values = range(1, len(rubric.items) + 1)
             cells = {str(n): "1" if n in common else "" if n in any_ else "0" for n in values}
         rows.append([student, _place(rubric, student), "\n".join(told), *_values(rubric, cells)])
-    _write(path, [WHO, "file", "markers", *_heads(rubric), "comment"], rows)
+    write_table(path, [[WHO, "file", "markers", *_heads(rubric), "comment"], *rows])
     return path
 
 
@@ -228,13 +232,12 @@ def _typed(
     if not path.exists():
         return {}
     sheet = read_sheet(path, rubric, known, calibrated)
-    for where in sheet.lost:
-        told = "correct it, because the table is written anew"
-        raise CourseError(f"{where}: {sheet.refused[where]}: {told}")
+    for where, reason in sheet.lost.items():
+        raise CourseError(f"{where}: {reason}: correct it, because the table is written anew")
     return sheet.typed
 
 
-def _item_columns(path: Path, table: CsvTable, count: int) -> dict[int, str]:
+def _item_columns(path: Path, table: HandTable, count: int) -> dict[int, str]:
     """Return the names of the items' columns by number."""
     found: dict[int, str] = {}
     for name in table.header:
@@ -255,9 +258,3 @@ def _item_columns(path: Path, table: CsvTable, count: int) -> dict[int, str]:
 def _comment(text: str) -> str:
     text = readable(text).replace("\x1b", "")
     return text if len(text) <= _MOST_COMMENT else f"{text[:_MOST_COMMENT]} … (cut)"
-
-
-def _write(path: Path, header: list[str], rows: list[list[str]]) -> None:
-    text = csv_text([header, *rows])
-    path.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(path, b"\xef\xbb\xbf" + text.encode("utf-8", "replace"))

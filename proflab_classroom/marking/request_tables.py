@@ -12,10 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from proflab_classroom.marking.request_log import FOLDER, Request
-from proflab_course.course.csv_table import csv_text
 from proflab_course.course.exercises import exercise_of
-from proflab_course.course.files import replace_file
-from proflab_course.course.hand_table import HandTable
+from proflab_course.course.hand_table import HandTable, write_table
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.grading.pages.inert import readable
 
@@ -64,8 +62,7 @@ def write_sheets(
         typed = _typed(path, requests)
         theirs = [r for r in requests if (r.to == name and not r.answers) or r.id in typed]
         rows = [[*_row(r, failed), typed.get(r.id, "")] for r in theirs]
-        text = csv_text([COLUMNS, *rows])
-        replace_file(path, b"\xef\xbb\xbf" + text.encode("utf-8", "replace"))
+        write_table(path, [COLUMNS, *rows])
         written[path] = len(rows)
     return written
 
@@ -76,9 +73,9 @@ def read_answers(path: Path, known: dict[str, Request]) -> Answers:
     Raises CourseError if the file is no table with columns request and answer.
     """
     found = Answers()
-    for name, answer, line in _answered(path):
+    for name, answer, where in _answered(path, found.refused):
         if name not in known:
-            found.refused[f"{path}, line {line}"] = f"there is no request {name[:60]!r}"
+            found.refused[where] = f"there is no request {name[:60]!r}"
         elif answer != known[name].answer_by(path.stem):
             found.answers[name] = answer
         else:
@@ -86,15 +83,15 @@ def read_answers(path: Path, known: dict[str, Request]) -> Answers:
     return found
 
 
-def _answered(path: Path) -> Iterator[tuple[str, str, int]]:
-    """Yield each row of a table with an answer: the request, the answer and the line."""
+def _answered(path: Path, refused: dict[str, str]) -> Iterator[tuple[str, str, str]]:
+    """Yield each row of a table with an answer: the request, the answer and the row's place."""
     table = HandTable.read(path, ("request", "answer"), most_bytes=_MOST_BYTES)
-    for row in table.rows():
+    for row in table.rows(refused=refused):
         answer = readable(row["answer"]).replace("\x1b", "")
         if len(answer) > _MOST_ANSWER:
             answer = f"{answer[:_MOST_ANSWER]} … (cut)"
         if answer:
-            yield row["request"], answer, row.line
+            yield row["request"], answer, row.where
 
 
 def _typed(path: Path, requests: Collection[Request]) -> dict[str, str]:

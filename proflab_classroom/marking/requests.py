@@ -21,6 +21,7 @@ from proflab_course.collect.platforms import sort_entries
 from proflab_course.collect.roster import Roster, is_student_id, student_without_roster
 from proflab_course.course.csv_table import read_csv
 from proflab_course.course.exercises import exercise_of
+from proflab_course.course.hand_table import HandTable
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import read_notebook
 from proflab_course.grading.pages.inert import readable
@@ -126,13 +127,13 @@ class Requests:
 
     def _table(self, path: Path, where: str, owner: str | None) -> bool:
         """Read a table; return False if it has not the columns. owner: None for a class's."""
-        table = read_csv(path, _MOST_CLASS)
+        table = HandTable(where, read_csv(path, _MOST_CLASS))
         if not set(COLUMNS[1:] if owner else COLUMNS) <= set(table.header):
             return False
-        for line, record in table.records():
-            cells = {name: _clean(cell) for name, cell in record.items()}
+        for row in table.rows(refused=self.found.refused):
+            cells = {name: _clean(cell) for name, cell in row.cells.items()}
             if cells.get("question"):
-                self._row(cells, owner or cells.get("student", ""), f"{where}, line {line}")
+                self._row(cells, owner or cells.get("student", ""), row.where)
         return True
 
     def _row(self, cells: dict[str, str], student: str, where: str) -> None:

@@ -202,7 +202,7 @@ def test_items_ticked_in_formgrader_count_as_a_markers(course, capsys):
         (lambda r: r[2] | {"*": "2"}, "anna.csv, line 4: item 1 is 0 or 1, not '2'"),
         (lambda r: r[2] | {"1": ""}, "anna.csv, line 4: item 1 of"),
         (lambda r: r[2] | {"hand-in": "=cmd()"}, "anna.csv, line 4: there is no essay of '=cmd()'"),
-        (lambda r: r[3], "is there twice: keep one of the lines"),
+        (lambda r: r[3], "already: keep one line"),
     ],
 )
 def test_a_row_that_cannot_be_taken_is_named_and_the_others_count(course, change, told, capsys):
