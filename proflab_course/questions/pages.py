@@ -93,8 +93,9 @@ def render_page(
 
     script: the name of one beside the templates, which alone may run in the page.
     """
+    folders = [] if folder is None else [folder]
     made = Environment(
-        loader=template_loader("proflab_course.questions", *([] if folder is None else [folder])),
+        loader=template_loader("proflab_course.questions", *folders),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,

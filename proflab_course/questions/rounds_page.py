@@ -73,4 +73,5 @@ def read_rounds_page(course: Course, lesson: str, tables: Sequence[Path]) -> Vot
 
 def render_rounds(votes: Votes) -> str:
     """Return the page as HTML that needs no other file."""
-    return environment("proflab_course.questions").get_template("rounds.html.j2").render(s=votes)
+    template = environment("proflab_course.questions").get_template("rounds.html.j2")
+    return template.render(s=votes)

@@ -151,4 +151,5 @@ def _answered(guesses: Iterable[Guess]) -> list[Guess]:
 
 def render_lecture(lecture: Lecture) -> str:
     """Return the page as HTML that needs no other file."""
-    return environment("proflab_course.questions").get_template("votes.html.j2").render(s=lecture)
+    template = environment("proflab_course.questions").get_template("votes.html.j2")
+    return template.render(s=lecture)
