@@ -18,7 +18,7 @@ from imports import ROOT, import_graph, modules
 COMMANDS = ("build", "assemble", "collect", "export", "report", "doctor", "check", "grading")
 # Which folders import none of which others, at the top of a file or inside a function.
 PACKAGES = ("proflab", "proflab_course", "proflab_classroom")
-# What is a feature and still lies in proflab_course: this list may only become shorter.
+# Features that still lie in proflab_course: this list may only become shorter.
 FEATURES = ("proflab_course.questions", "proflab_course.viva")
 RULES = [
     ("proflab", ["proflab_course", "proflab_classroom"]),

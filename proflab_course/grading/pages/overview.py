@@ -124,7 +124,7 @@ class Overview(NbGraderPreprocessor):
             root = root_of(where["db_url"])
             return said(StudentPage(root, where["assignment"], where["student"], names))
         except CourseError as error:
-            self.log.warning("Pages offer no table for questions: %s", error)
+            self.log.warning("Nothing of features stands on pages of feedback: %s", error)
             return []
 
     def _concept_points(self, resources: dict) -> bool:
