@@ -250,10 +250,9 @@ def test_grades_go_into_a_platforms_file(taken):
 
 
 def test_the_site_shows_the_lesson_as_the_track_has_it(taken, tmp_path):
+    from build import audit
     from lessons import lesson_page
     from slides import deck
-
-    from build import audit
 
     each, course = taken
     page = lesson_page(course, each.lesson, [], tmp_path / "extra")
