@@ -19,7 +19,7 @@ COMMANDS = ("build", "assemble", "collect", "export", "report", "doctor", "check
 # Which folders import none of which others, at the top of a file or inside a function.
 PACKAGES = ("proflab", "proflab_course", "proflab_classroom")
 # Features that still lie in proflab_course: this list may only become shorter.
-FEATURES = ("proflab_course.questions", "proflab_course.viva")
+FEATURES: tuple[str, ...] = ()
 RULES = [
     ("proflab", ["proflab_course", "proflab_classroom"]),
     ("proflab_course", ["proflab_classroom"]),

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from proflab_classroom.viva.rows import Row
 from proflab_course.course.test_cells import LogCase, Race, Step
 from proflab_course.grading.answer_key import Key
 from proflab_course.grading.apart import run_apart
@@ -23,7 +24,6 @@ from proflab_course.grading.limits import SOLVED_SECONDS
 from proflab_course.grading.match_cells import Aligned
 from proflab_course.grading.plan import RunBlock, Runner, Submission
 from proflab_course.grading.races import Name, given_tapes
-from proflab_course.viva.rows import Row
 
 _APART = 1.05  # two options are at least so many times apart
 _ENOUGH = 1.02  # a loss of less is none

@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Literal
 
+from proflab_classroom.viva.changes import Change
+from proflab_classroom.viva.execute import Run
+from proflab_classroom.viva.inputs import Input
+from proflab_classroom.viva.seen import Outcome, agree, differ, is_readable, shown
+from proflab_classroom.viva.variants import Known
 from proflab_course.course.secret import draw, shuffled
-from proflab_course.viva.changes import Change
-from proflab_course.viva.execute import Run
-from proflab_course.viva.inputs import Input
-from proflab_course.viva.seen import Outcome, agree, differ, is_readable, shown
-from proflab_course.viva.variants import Known
 
 Kind = Literal["value", "tell", "change", "race", "row"]
 LETTERS = "ABCDEFGH"

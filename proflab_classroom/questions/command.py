@@ -6,12 +6,12 @@ import argparse
 from pathlib import Path
 
 import proflab_course.grading.lean  # noqa: F401  (first)
+from proflab_classroom.questions.concepts import asked_concepts
+from proflab_classroom.questions.guesses import asked_guesses
+from proflab_classroom.questions.pages import Files, concept_pages, guess_pages
+from proflab_classroom.viva.pool import as_gift, as_qti
 from proflab_course.course.files import replace_file
 from proflab_course.course.layout import Course, CourseError
-from proflab_course.questions.concepts import asked_concepts
-from proflab_course.questions.guesses import asked_guesses
-from proflab_course.questions.pages import Files, concept_pages, guess_pages
-from proflab_course.viva.pool import as_gift, as_qti
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -78,7 +78,7 @@ def _files(course: Course, lesson: str, arguments: argparse.Namespace) -> Files:
     if arguments.seed is None:
         what = "--exam draws numbers and the order of options by a seed: choose one"
         raise CourseError(f"{what}, --seed 4711, and keep it to yourself")
-    from proflab_course.questions.exam import exam_pages
+    from proflab_classroom.questions.exam import exam_pages
 
     return exam_pages(course, lesson, arguments.seed, arguments.write)
 
@@ -101,7 +101,7 @@ def _concepts(course: Course, lesson: str, arguments: argparse.Namespace) -> Fil
     if arguments.qti:
         data = as_qti(lesson, pool, "concepts")
         return iter([(f"{lesson[:2]}.qti.zip", "Quiz for Canvas, with the keys", data)])
-    from proflab_course.questions.concept_items import class_items
+    from proflab_classroom.questions.concept_items import class_items
 
     figures = {each.asked.id: each for each in class_items(course, lesson)}
     return concept_pages(lesson, asked, figures)

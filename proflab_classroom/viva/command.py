@@ -19,6 +19,23 @@ from typing import Literal
 
 import proflab_course.grading.lean  # noqa: F401  (first)
 from proflab.lesson.names import bound_names
+from proflab_classroom.viva.execute import Notebook, Sandbox, handed_in, solved_notebook
+from proflab_classroom.viva.inputs import exercises, find_inputs, with_draws
+from proflab_classroom.viva.marks import keep_marks, read_marks, told
+from proflab_classroom.viva.pages import render
+from proflab_classroom.viva.pool import as_csv, as_gift, as_qti
+from proflab_classroom.viva.questions import Draws, Question
+from proflab_classroom.viva.race_rows import race_rows
+from proflab_classroom.viva.rows import Row, rows
+from proflab_classroom.viva.sheet import (
+    QUESTIONS,
+    Candidates,
+    Sheet,
+    choose,
+    missing_kinds,
+    printed,
+)
+from proflab_classroom.viva.variants import Known, known_outcomes, read_variants
 from proflab_course.course.csv_table import csv_text
 from proflab_course.course.exercises import exercise_of
 from proflab_course.course.files import replace_file
@@ -34,16 +51,6 @@ from proflab_course.grading.races import NotTraced
 from proflab_course.grading.reader import Reader
 from proflab_course.grading.run.student_files import beside_support
 from proflab_course.grading.submissions.find import find_work
-from proflab_course.viva.execute import Notebook, Sandbox, handed_in, solved_notebook
-from proflab_course.viva.inputs import exercises, find_inputs, with_draws
-from proflab_course.viva.marks import keep_marks, read_marks, told
-from proflab_course.viva.pages import render
-from proflab_course.viva.pool import as_csv, as_gift, as_qti
-from proflab_course.viva.questions import Draws, Question
-from proflab_course.viva.race_rows import race_rows
-from proflab_course.viva.rows import Row, rows
-from proflab_course.viva.sheet import QUESTIONS, Candidates, Sheet, choose, missing_kinds, printed
-from proflab_course.viva.variants import Known, known_outcomes, read_variants
 
 _POOL_OF_EACH = 3  # questions of an exercise in a pool
 
@@ -333,7 +340,7 @@ def _index(sheets: list[Sheet]) -> str:
 
 def pool_questions(lesson: Lesson, sandbox: Sandbox, seed: str) -> list[Question]:
     """Return verified questions of kind "tell" about the lesson's own solutions."""
-    from proflab_course.viva.questions import tell_questions
+    from proflab_classroom.viva.questions import tell_questions
 
     draws = Draws(lesson.secret, ("viva", seed, "the pool", lesson.key.name))
     known = lesson.all_known(sandbox)

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from proflab.lesson.guess_lock import as_meant
+from proflab_classroom.questions.guesses import asked_guesses
+from proflab_classroom.questions.pages import Question
+from proflab_classroom.questions.votes import Vote, read_votes
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import read_notebook
 from proflab_course.grading.submissions.read_guesses import Guess, read_guesses
-from proflab_course.questions.guesses import asked_guesses
-from proflab_course.questions.pages import Question
-from proflab_course.questions.votes import Vote, read_votes
 from proflab_course.report.class_guesses import Prediction, written_in
 from proflab_course.report.lesson_page import environment
 
@@ -151,5 +151,5 @@ def _answered(guesses: Iterable[Guess]) -> list[Guess]:
 
 def render_lecture(lecture: Lecture) -> str:
     """Return the page as HTML that needs no other file."""
-    template = environment("proflab_course.questions").get_template("votes.html.j2")
+    template = environment("proflab_classroom.questions").get_template("votes.html.j2")
     return template.render(s=lecture)

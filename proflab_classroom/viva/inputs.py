@@ -18,10 +18,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from proflab.lesson.names import bound_names, used_names
+from proflab_classroom.viva.definitions import Definitions
 from proflab_course.course.exercises import exercise_of
 from proflab_course.course.secret import draw
 from proflab_course.grading.answer_key import Key
-from proflab_course.viva.definitions import Definitions
 
 MOST_TEXT = 120  # characters of a call with its set-up
 DRAWS = 3

@@ -11,8 +11,8 @@ import sys
 from dataclasses import dataclass, field
 
 from proflab.lesson.names import bound_names, used_names
+from proflab_classroom.viva.entries import without_docstrings
 from proflab_course.grading.answer_key import Key
-from proflab_course.viva.entries import without_docstrings
 
 MOST_LINES, MOST_TEXT = 4, 200  # of a call's definitions together
 # A lesson imports from these, and from files beside it: what those hold is for its test cells.

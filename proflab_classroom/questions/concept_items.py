@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from proflab_classroom.questions.concepts import Asked, Option, asked_concepts
 from proflab_course.course.csv_table import csv_text
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.words import figure
 from proflab_course.grading.records.concepts import read_answers
-from proflab_course.questions.concepts import Asked, Option, asked_concepts
 from proflab_course.report.item_statistics import Item, item_of
 from proflab_course.report.lesson_page import environment
 
@@ -76,7 +76,7 @@ def class_items(course: Course, lesson: str) -> list[ConceptItem]:
 
 def render_items(items: Sequence[ConceptItem], public: bool) -> str:
     """Return the figures as a section of the page about a lesson, in HTML."""
-    template = environment("proflab_course.questions").get_template("concepts.html.j2")
+    template = environment("proflab_classroom.questions").get_template("concepts.html.j2")
     return template.render(items=items, public=public).strip()
 
 

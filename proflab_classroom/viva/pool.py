@@ -15,9 +15,9 @@ import zipfile
 from collections.abc import Iterable, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
+from proflab_classroom.viva.questions import LETTERS, Question
+from proflab_classroom.viva.sheet import Sheet
 from proflab_course.course.csv_table import csv_text
-from proflab_course.viva.questions import LETTERS, Question
-from proflab_course.viva.sheet import Sheet
 
 _OPTIONS = 4
 _TITLES = {"viva": "which input tells?", "concepts": "concept questions"}

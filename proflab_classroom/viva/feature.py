@@ -15,7 +15,7 @@ class Viva(Feature):
 
     commands = {
         "viva": Command(
-            "proflab_course.viva.command", "write questions about students' own functions"
+            "proflab_classroom.viva.command", "write questions about students' own functions"
         )
     }
 
@@ -27,8 +27,8 @@ class Viva(Feature):
         """Return how many students have shown that they know their functions, and who."""
         from markupsafe import Markup
 
+        from proflab_classroom.viva.marks import kept_marks, told
         from proflab_course.grading.pages.inert import readable
-        from proflab_course.viva.marks import kept_marks, told
 
         marks = kept_marks(results.course, results.lesson)
         if not marks:
@@ -41,7 +41,7 @@ class Viva(Feature):
 
 def _points(course: Course, lesson: str, percent: bool) -> dict[str, float]:
     """Return the points of each student who was asked about own functions."""
-    from proflab_course.viva.marks import kept_marks
+    from proflab_classroom.viva.marks import kept_marks
 
     marks = kept_marks(course, lesson)
     if not marks:

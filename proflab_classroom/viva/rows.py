@@ -1,6 +1,6 @@
 """Questions of other makers, which go into the same sheet: rows of stem, options and key.
 
-Concept questions (proflab_course/questions/concepts.py) fill a sheet when too few of a student's
+Concept questions (proflab_classroom/questions/concepts.py) fill a sheet when too few of a student's
 own functions can be asked about, and the sheet says that they are not about them.
 A maker of further rows adds a function to MAKERS. Rows about a race need the hand-in's own tapes,
 and so a sandbox: they are made apart (`race_rows.py`).
@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from proflab_classroom.questions.concepts import asked_concepts
+from proflab_classroom.viva.questions import LETTERS, Draws, Question
 from proflab_course.course.layout import Course
-from proflab_course.questions.concepts import asked_concepts
-from proflab_course.viva.questions import LETTERS, Draws, Question
 
 
 @dataclass(frozen=True)

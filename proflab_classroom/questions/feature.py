@@ -17,7 +17,7 @@ class Questions(Feature):
 
     commands = {
         "questions": Command(
-            "proflab_course.questions.command", "make a lecture's pages of questions"
+            "proflab_classroom.questions.command", "make a lecture's pages of questions"
         )
     }
 
@@ -27,7 +27,7 @@ class Questions(Feature):
 
     def panel(self, results: Results) -> Panel | None:
         """Return the figures of the concept questions that the class has answered."""
-        from proflab_course.questions.concept_items import class_items, render_items
+        from proflab_classroom.questions.concept_items import class_items, render_items
 
         items = class_items(results.course, results.lesson)
         if not items:
@@ -65,7 +65,7 @@ class Questions(Feature):
         _refuse_what_has_none(lesson, arguments)
         if arguments.votes:
             return f"{lesson}.votes.html", _page_of_votes(course, str(lesson), arguments)
-        from proflab_course.questions.concept_items import answers_csv
+        from proflab_classroom.questions.concept_items import answers_csv
 
         name = f"{lesson}{'.public' if arguments.public else ''}"
         return f"{name}.concepts.csv", answers_csv(course, str(lesson), arguments.public)
@@ -84,9 +84,9 @@ def _refuse_what_has_none(lesson: str | None, arguments: argparse.Namespace) -> 
 
 
 def _page_of_votes(course: Course, lesson: str, arguments: argparse.Namespace) -> str:
-    from proflab_course.questions.rounds_page import read_rounds_page, render_rounds
-    from proflab_course.questions.votes import has_letters
-    from proflab_course.questions.votes_page import read_lecture, render_lecture
+    from proflab_classroom.questions.rounds_page import read_rounds_page, render_rounds
+    from proflab_classroom.questions.votes import has_letters
+    from proflab_classroom.questions.votes_page import read_lecture, render_lecture
 
     if has_letters(arguments.votes):
         return render_rounds(read_rounds_page(course, lesson, arguments.votes))

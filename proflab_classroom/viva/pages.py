@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
+from proflab_classroom.viva.questions import LETTERS, Question
+from proflab_classroom.viva.sheet import Function, Sheet
 from proflab_course.grading.pages.inert import readable
 from proflab_course.grading.pages.templates import template_loader
-from proflab_course.viva.questions import LETTERS, Question
-from proflab_course.viva.sheet import Function, Sheet
 
 # What fits on the page at each size of letters: (name, lines of code in both columns, less what is
 # lost where a question moves to the next column; characters of a line).
@@ -92,7 +92,7 @@ def render(sheet: Sheet, who: str, key: bool = False) -> str:
 
 def _environment() -> Environment:
     made = Environment(
-        loader=template_loader("proflab_course.viva"),
+        loader=template_loader("proflab_classroom.viva"),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,

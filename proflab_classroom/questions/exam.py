@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from proflab_classroom.questions.concepts import Asked
+from proflab_classroom.questions.pages import Files, page_title, render_page
 from proflab_course.build.measures import docstrings
 from proflab_course.build.overlay import apply_overlay, overlay_path
 from proflab_course.build.vary import vary_cases
@@ -30,8 +32,6 @@ from proflab_course.course.notebook import (
 from proflab_course.course.secret import seeded_key, shuffled
 from proflab_course.course.test_cells import split_cell
 from proflab_course.course.tracks import Tracks
-from proflab_course.questions.concepts import Asked
-from proflab_course.questions.pages import Files, page_title, render_page
 
 MOST_CALLS, MOST_CASES = 6, 5
 MOST_MINUTES = 90  # of an examination whose functions nobody chose

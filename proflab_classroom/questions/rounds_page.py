@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from proflab_classroom.questions.concepts import Asked, asked_concepts
+from proflab_classroom.questions.peer import advice
+from proflab_classroom.questions.votes import ROUNDS, read_rounds
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.words import figure
-from proflab_course.questions.concepts import Asked, asked_concepts
-from proflab_course.questions.peer import advice
-from proflab_course.questions.votes import ROUNDS, read_rounds
 from proflab_course.report.item_statistics import Item, normalized_gain
 from proflab_course.report.lesson_page import environment
 
@@ -73,5 +73,5 @@ def read_rounds_page(course: Course, lesson: str, tables: Sequence[Path]) -> Vot
 
 def render_rounds(votes: Votes) -> str:
     """Return the page as HTML that needs no other file."""
-    template = environment("proflab_course.questions").get_template("rounds.html.j2")
+    template = environment("proflab_classroom.questions").get_template("rounds.html.j2")
     return template.render(s=votes)

@@ -12,6 +12,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from proflab_classroom.viva.inputs import Input
+from proflab_classroom.viva.seen import Outcome, agree
 from proflab_course.course.test_cells import Step
 from proflab_course.grading.answer_key import Key
 from proflab_course.grading.grade_notebook import is_executed
@@ -20,8 +22,6 @@ from proflab_course.grading.limits import Limits
 from proflab_course.grading.match_cells import Aligned
 from proflab_course.grading.plan import Reply, RunBlock, RunCell, Runner, Submission
 from proflab_course.grading.run.sandbox_runner import SandboxError, make_runner
-from proflab_course.viva.inputs import Input
-from proflab_course.viva.seen import Outcome, agree
 
 # A call is given this long, and what does not end this long together: nobody waits for more.
 CALL_SECONDS, STUCK_SECONDS, IDLE_SECONDS = 0.2, 3.0, 1.0

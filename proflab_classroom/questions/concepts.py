@@ -14,11 +14,11 @@ from typing import Any
 
 from markupsafe import Markup
 
+from proflab_classroom.viva import questions as viva
 from proflab_course.course.concepts import LETTERS, ORDERS, Concept, read_concepts
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import read_notebook
 from proflab_course.grading.pages.markup import Piece, to_html
-from proflab_course.viva import questions as viva
 
 
 @dataclass(frozen=True)

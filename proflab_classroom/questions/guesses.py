@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from proflab_classroom.questions.pages import Question
 from proflab_course.build.audit_demos import GUESS_TAG
 from proflab_course.course.notebook import Cell, read_notebook
-from proflab_course.questions.pages import Question
 
 T = TypeVar("T")
 

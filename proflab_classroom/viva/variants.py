@@ -25,12 +25,12 @@ from typing import Any
 from proflab.checks.values import dumps, loads
 from proflab.lesson.names import bound_names, used_names
 from proflab.lesson.statements import KNOWN
+from proflab_classroom.viva.entries import whole_code, without_docstrings
+from proflab_classroom.viva.execute import Notebook, Run, Sandbox
+from proflab_classroom.viva.inputs import Input
+from proflab_classroom.viva.seen import Outcome
 from proflab_course.course.files import replace_file
 from proflab_course.course.layout import Course, CourseError
-from proflab_course.viva.entries import whole_code, without_docstrings
-from proflab_course.viva.execute import Notebook, Run, Sandbox
-from proflab_course.viva.inputs import Input
-from proflab_course.viva.seen import Outcome
 
 MOST = 14  # of an exercise
 MOST_LINES = 18  # of a variant that is printed

@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from proflab_course.viva.changes import changes
-from proflab_course.viva.entries import without_docstrings
-from proflab_course.viva.execute import Notebook, Run, Sandbox
-from proflab_course.viva.inputs import Input
-from proflab_course.viva.questions import (
+from proflab_classroom.viva.changes import changes
+from proflab_classroom.viva.entries import without_docstrings
+from proflab_classroom.viva.execute import Notebook, Run, Sandbox
+from proflab_classroom.viva.inputs import Input
+from proflab_classroom.viva.questions import (
     Draws,
     Kind,
     Question,
@@ -28,8 +28,8 @@ from proflab_course.viva.questions import (
     tell_questions,
     value_questions,
 )
-from proflab_course.viva.seen import Outcome, is_readable
-from proflab_course.viva.variants import Known
+from proflab_classroom.viva.seen import Outcome, is_readable
+from proflab_classroom.viva.variants import Known
 
 PATTERN: tuple[Kind, ...] = ("value", "tell", "change", "tell")
 QUESTIONS, LEAST_EXERCISES = 4, 3

@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment
 from markupsafe import Markup
 
+from proflab_classroom.questions.concepts import Asked, inline
+from proflab_classroom.questions.peer import STEPS
+from proflab_classroom.questions.votes import ROUND_COLUMNS, ROUNDS
 from proflab_course.course.concepts import LETTERS
 from proflab_course.course.csv_table import LIVE, csv_text
 from proflab_course.grading.pages.markup import Piece, to_html
 from proflab_course.grading.pages.templates import template_loader
-from proflab_course.questions.concepts import Asked, inline
-from proflab_course.questions.peer import STEPS
-from proflab_course.questions.votes import ROUND_COLUMNS, ROUNDS
 
 if TYPE_CHECKING:
-    from proflab_course.questions.concept_items import ConceptItem as Figures
+    from proflab_classroom.questions.concept_items import ConceptItem as Figures
 
 COLUMNS = ("question", "guess", "count")  # of the table, and of what a phone saves
 
@@ -95,7 +95,7 @@ def render_page(
     """
     folders = [] if folder is None else [folder]
     made = Environment(
-        loader=template_loader("proflab_course.questions", *folders),
+        loader=template_loader("proflab_classroom.questions", *folders),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
