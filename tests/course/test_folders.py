@@ -6,6 +6,7 @@ Ground (what a course is) ← features (each whole) ← commands, which know no 
 
 import sys
 from collections import Counter
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -60,10 +61,19 @@ STILL_KNOWN = {
 KINDS = ("concepts", "inventory", "inventory_page", "inventory_statistics", "item_statistics")
 
 
-def cycle(known: dict[str, Path]) -> list[str]:
+Graph = dict[str, set[str]]  # which modules each imports
+
+
+@cache
+def plan() -> Graph:
+    """Return what the modules of the packages import; they are read once for all tests."""
+    return import_graph(modules(*PACKAGES))
+
+
+def cycle(graph: Graph) -> list[str]:
     """Return the modules of one import cycle; nothing if there is none."""
     try:
-        TopologicalSorter(import_graph(known)).prepare()
+        TopologicalSorter(graph).prepare()
     except CycleError as error:
         return error.args[1]
     return []
@@ -74,35 +84,33 @@ def is_within(name: str, package: str) -> bool:
     return f"{name}.".startswith(f"{package}.")
 
 
-def against_rule(known: dict[str, Path], folder: str, others: list[str]) -> list[str]:
+def against_rule(graph: Graph, folder: str, others: list[str]) -> list[str]:
     """Return a line for each import of one of the others, or of what lies in it, in a folder."""
     return [
         f"{name} imports {target}"
-        for name, targets in import_graph(known).items()
+        for name, targets in graph.items()
         for target in sorted(targets)
         if is_within(name, folder) and any(is_within(target, other) for other in others)
     ]
 
 
 def test_no_import_runs_in_a_circle():
-    known = modules(*PACKAGES)
-    assert len(known) > 150
-    assert not cycle(known)
+    assert len(plan()) > 150
+    assert not cycle(plan())
 
 
 @pytest.mark.parametrize("folder, others", RULES)
 def test_folders_rest_on_those_below(folder, others):
-    known = modules(*PACKAGES)
-    assert sum(is_within(name, folder) for name in known) >= 3
-    assert all(other in known for other in others)
-    assert not against_rule(known, folder, others)
+    assert sum(is_within(name, folder) for name in plan()) >= 3
+    assert all(other in plan() for other in others)
+    assert not against_rule(plan(), folder, others)
 
 
-def knowing(known: dict[str, Path]) -> set[str]:
+def knowing(graph: Graph) -> set[str]:
     """Return the modules of `proflab_course` that import those of questions or the inventory."""
     return {
         name
-        for name, targets in import_graph(known).items()
+        for name, targets in graph.items()
         if is_within(name, "proflab_course")
         and not any(is_within(name, feature) for feature in FEATURES)
         and name.rpartition(".")[2] not in KINDS
@@ -111,7 +119,7 @@ def knowing(known: dict[str, Path]) -> set[str]:
 
 
 def test_no_further_module_knows_a_feature_by_name():
-    found = knowing(modules(*PACKAGES))
+    found = knowing(plan())
     assert not found - STILL_KNOWN.keys()
     assert not STILL_KNOWN.keys() - found, "these know none any longer: strike them off the list"
 
@@ -123,15 +131,20 @@ def test_no_command_names_the_package_of_features():
     assert len(texts) > 150 and not named
 
 
-def arrows(known: dict[str, Path]) -> Counter:
+def arrows(graph: Graph) -> Counter:
     """Return how many imports lead from each folder to each other one, two names deep."""
-    folders = {name: ".".join(name.split(".")[:2]) for name in known}
+    folders = {name: ".".join(name.split(".")[:2]) for name in graph}
     return Counter(
         (folders[name], folders[target])
-        for name, targets in import_graph(known).items()
+        for name, targets in graph.items()
         for target in targets
         if folders[name] != folders[target] and not is_within(target, "proflab")
     )
+
+
+def graph(root: Path) -> Graph:
+    """Return what the modules of a package below a folder import."""
+    return import_graph(modules("house", root=root))
 
 
 def test_a_circle_is_found_inside_functions_and_through_packages(tmp_path):
@@ -140,15 +153,15 @@ def test_a_circle_is_found_inside_functions_and_through_packages(tmp_path):
     (room / "__init__.py").write_text("from house.a import x\n")
     (room / "a.py").write_text("def f():\n    from house import b\n")
     (room / "b.py").write_text("import os\n")
-    assert not cycle(modules("house", root=tmp_path))
+    assert not cycle(graph(tmp_path))
     (room / "b.py").write_text("import os\n\ndef f():\n    import house\n")
-    assert set(cycle(modules("house", root=tmp_path))) == {"house", "house.a", "house.b"}
+    assert set(cycle(graph(tmp_path))) == {"house", "house.a", "house.b"}
     (room / "b.py").write_text("from house.a import x\n")
-    assert set(cycle(modules("house", root=tmp_path))) == {"house.a", "house.b"}
-    found = against_rule(modules("house", root=tmp_path), "house.a", ["house.b"])
+    assert set(cycle(graph(tmp_path))) == {"house.a", "house.b"}
+    found = against_rule(graph(tmp_path), "house.a", ["house.b"])
     assert found == ["house.a imports house.b"]
 
 
 if __name__ == "__main__":
-    for (start, end), count in sorted(arrows(modules(*PACKAGES)).items()):
+    for (start, end), count in sorted(arrows(plan()).items()):
         print(f"{count:>4}  {start} → {end}")
