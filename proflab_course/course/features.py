@@ -20,6 +20,7 @@ from typing import Any, Literal
 from proflab_course.course.layout import Course, CourseError
 
 GROUP = "proflab.features"
+_PROJECT = "proflab"
 _ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -165,8 +166,13 @@ def _places() -> dict[str, str]:
     """
     from importlib.metadata import entry_points
 
-    found = {point.name: point.value for point in entry_points(group=GROUP)}
-    return found | _places_in_checkout()
+    own = _places_in_checkout()
+    points = [
+        point
+        for point in entry_points(group=GROUP)
+        if not (own and point.dist is not None and point.dist.name == _PROJECT)
+    ]
+    return {point.name: point.value for point in points} | own
 
 
 def _places_in_checkout() -> dict[str, str]:
@@ -174,7 +180,7 @@ def _places_in_checkout() -> dict[str, str]:
 
     try:
         project = tomllib.loads((_ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-        if project["name"] != "proflab":
+        if project["name"] != _PROJECT:
             return {}
     except (OSError, ValueError, KeyError):
         return {}  # installed: there is no pyproject.toml beside the package

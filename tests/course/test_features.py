@@ -4,6 +4,7 @@ import subprocess
 import sys
 import time
 from importlib.metadata import EntryPoint
+from types import SimpleNamespace
 
 import pytest
 from imports import ROOT
@@ -81,6 +82,14 @@ def test_a_broken_feature_is_one_sentence_and_a_removed_one_is_none(installed, c
     assert said.count("\n") == 1
     installed(gone="proflab_gone.feature:Gone")
     assert main(["--help"]) == 0
+
+
+def test_what_an_older_checkout_has_declared_counts_no_longer(installed, monkeypatch):
+    old = SimpleNamespace(name="old", value="proflab_course.old:Old")
+    old.dist = SimpleNamespace(name="proflab")
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [old])
+    features.cache_clear()
+    assert {"essays", "viva"} <= commands().keys()
 
 
 def test_a_checkout_has_its_features_before_anybody_installs_it_again(tmp_path):
