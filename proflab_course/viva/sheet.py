@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from proflab_course.viva.changes import changes
-from proflab_course.viva.entries import without_docstrings
+from proflab_course.viva.definitions import without_docstrings
 from proflab_course.viva.execute import Notebook, Run, Sandbox
 from proflab_course.viva.inputs import Input
 from proflab_course.viva.questions import (

@@ -13,7 +13,6 @@ from cohort.run import ROOT, entries, solved
 
 from proflab_course.course.concepts import LETTERS, Concept, read_concepts
 from proflab_course.course.layout import Course
-from proflab_course.viva.entries import whole_code
 
 COURSE = Course(ROOT)
 # No address is known of the lecture that this one quotes.
@@ -75,7 +74,6 @@ def test_the_key_is_what_its_line_gives(lesson, concept, monkeypatch):
 def test_a_slip_leads_to_its_option(lesson, concept, letter, monkeypatch):
     exercise, sentence = concept.mutants[letter]
     code = entries(f"lesson_{lesson[:2]}", "MUTANTS")[exercise][sentence]
-    code = whole_code(exercise, code, solved(f"lesson_{lesson[:2]}").solutions[exercise])
     found = value_of(lesson, concept.line, {exercise: code}, monkeypatch)
     assert agree(found, concept.option_values[letter]), found
 

@@ -15,7 +15,6 @@ from proflab.lesson.hardware import read_hardware
 from proflab.lesson.plot import Picture
 from proflab_course.assemble.command import read_folder, render
 from proflab_course.assemble.gather import gather
-from proflab_course.viva.entries import whole_code
 
 FOLDER = ROOT / "modules" / "05_profiler"
 DRAWN = ["demo_timeline", "demo_top", "demo_overhead", "demo_attention", "demo_profiler"]
@@ -191,7 +190,6 @@ def test_misconceptions_are_named(exercise, mutant, diagnosis):
 def test_a_slip_costs_points_in_its_own_exercise_alone(exercise, mutant):
     lesson = solved("lesson_05")
     code = entries("lesson_05", "MUTANTS")[exercise][mutant]
-    code = whole_code(exercise, code, lesson.solutions[exercise])
     helpers = {"helpers": lesson.helpers, exercise: code}
     worth = lesson.cell_points()
     failed = {case.cell for case in judge_all(lesson, helpers) if not case.passed}
