@@ -3,8 +3,8 @@
     python -m tests.cohort.failing 02      # judge the entries of lesson 02 anew, write its table
     python -m tests.cohort.failing         # those of all lessons: some minutes
 
-The default tests judge one entry for each set of cases that the table has, so that each way to fail
-is tried; the tests marked `whole` judge all. All of these go many at a time, and judge alone what
+`make test` judges one entry for each set of cases that the table has, so that each way to fail is
+tried; `make test-all` judges all. All of these go many at a time, and judge alone what
 is new, or fails other cases than the table says.
 """
 

@@ -12,6 +12,8 @@ from selenium.common.exceptions import TimeoutException
 from selenium.webdriver.support.ui import WebDriverWait
 from serving import jupyter_lab, server_log
 
+pytestmark = pytest.mark.whole("lesson/test_run_all.py")
+
 LEFT_OUT = {name: text for name, text in SOLUTIONS.items() if name != "area"}
 STATES = {"none": {}, "left_out": LEFT_OUT, "all": SOLUTIONS}
 # How the kernel is. A kernel says that it is idle once after its start, and on a busy machine that
