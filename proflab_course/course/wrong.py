@@ -26,7 +26,8 @@ where it says `def EXERCISE`, `class EXERCISE` or `EXERCISE =` itself, the whole
 `change` it is what changes of a `base`, of a right entry, or of the lesson's `solution`: lines
 with - before them go, those with + come, those with a space stay, and @@ parts two places; what
 goes and stays has to be there exactly once. `diagnosis` is what a viva says in place of the
-sentence, `share` the share of the points of a race that a `slow` entry has.
+sentence, `share` the share of the points of a race that a `slow` entry has, and `chance` why it
+fails other cases at other times or on other machines.
 
 What several entries use lies beside, in helpers.py; TEXT_OF("FILE") in it is the text of a file of
 the lesson's folder, which is not there where hand-ins are executed.
@@ -69,7 +70,7 @@ _HEAD = re.compile(r"(?:wrong \((?P<kind>[^)]*)\)|(?P<other>right|base)): (?P<se
 # The first line of a wrong entry, wherever it is copied to.
 ENTRY = re.compile(rf"wrong \(({'|'.join(KINDS)})\): \S".encode())
 _KEY = re.compile(r"(?P<key>[a-z]+): (?P<value>\S.*)")
-_KEYS = ("change", "diagnosis", "share")
+_KEYS = ("chance", "change", "diagnosis", "share")
 _TEXT_OF = re.compile(r'TEXT_OF\("([^"/\\]+)"\)')
 _INDENT = "    "
 
@@ -79,6 +80,7 @@ class KnownSolution:
     """Hold a known solution of an exercise as a whole cell.
 
     kind: one of KINDS, or "" where it is right. share: of a race's points; None if not slow.
+    chance: on what it hangs which cases it fails; "" if on nothing.
     """
 
     exercise: str
@@ -87,6 +89,7 @@ class KnownSolution:
     code: str
     diagnosis: str
     share: float | None = None
+    chance: str = ""
 
     @property
     def is_right(self) -> bool:
@@ -218,8 +221,15 @@ class _Section:
             ast.parse(code)
         except SyntaxError as error:
             raise _mistake(path, self.line, f"this is no Python: {error.msg}") from None
-        diagnosis = self.keys.get("diagnosis", self.sentence)
-        return KnownSolution(exercise, self.sentence, self.kind, code, diagnosis, self._share(path))
+        return KnownSolution(
+            exercise,
+            self.sentence,
+            self.kind,
+            code,
+            self.keys.get("diagnosis", self.sentence),
+            self._share(path),
+            self.keys.get("chance", ""),
+        )
 
     def _share(self, path: Path) -> float | None:
         if (self.kind == "slow") != ("share" in self.keys):

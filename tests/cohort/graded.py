@@ -17,7 +17,7 @@ from pathlib import Path
 
 import nbformat
 
-from cohort.run import ROOT, entries, judge, solved
+from cohort.run import ROOT, entries, judge, known, solved
 from proflab_course.build.in_process import WHOLE
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import read_module
@@ -38,6 +38,12 @@ class Entry:
 
     def __str__(self) -> str:
         return f"{self.lesson} {self.exercise}: {self.sentence}"
+
+    @property
+    def chance(self) -> str:
+        """On what it hangs which cases it fails."""
+        of = known(self.lesson).of[self.exercise]
+        return next(each.chance for each in of if each.sentence == self.sentence)
 
     @property
     def code(self) -> str:

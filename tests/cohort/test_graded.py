@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from sandboxes import needs_sandbox
 
@@ -37,13 +35,13 @@ def lost_by_right_work(entries, runner):
 def disagreements(entries, runner):
     """Return the wrong solutions of which grader and cohort find different test cells at fault.
 
-    Which cells are hit where an id comes again is chance: there, some cell must be.
+    Where it is chance which cells are hit, some cell must be.
     """
     found = {}
     for entry in entries:
         failed, reasons = failed_in_the_grader(entry, runner)
         expected = failed_in_the_cohort(entry)
-        chance = re.search(r"\bid(entity)?\b", entry.sentence) and failed and expected
+        chance = entry.chance and failed and expected
         if failed != expected and not chance:
             found[str(entry)] = (sorted(failed), sorted(expected), reasons)
     return found

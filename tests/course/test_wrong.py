@@ -34,6 +34,7 @@ base: by order
 
 wrong (value): the sum
 diagnosis: it adds where it should subtract
+chance: the time of day
     return a + b
 
 wrong (order): never swapped
@@ -93,6 +94,7 @@ def test_entries_are_whole_cells_with_their_kind(folder):
     assert found["the sum"].code == "def gap(a, b=0):\n    return a + b"
     assert found["the sum"].diagnosis == "it adds where it should subtract"
     assert found["never swapped"].diagnosis == "never swapped"
+    assert (found["the sum"].chance, found["never swapped"].chance) == ("the time of day", "")
     assert found["never swapped"].code == "def gap(a, b=0):\n    return a - b"
     assert found["in steps"].share == 0.25 and found["the sum"].share is None
     assert "\n\n    return steps" in found["in steps"].code
@@ -122,7 +124,7 @@ def test_what_entries_share_lies_beside_with_the_texts_of_files(folder):
         ("wrong: the sum\n    return 1", 1, "this is no `wrong (KIND): SENTENCE`"),
         ("    return 1", 1, "this is no `wrong (KIND): SENTENCE`"),
         ("right: one\n   return 1", 2, "no code, which four spaces indent"),
-        ("right: one\nkind: value\n    return 1", 2, "no key (change, diagnosis, share)"),
+        ("right: one\nkind: value\n    return 1", 2, "no key (chance, change, diagnosis, share)"),
         ("right: one\n    return 1\nchange: solution", 3, "no key"),
         ("right: one", 1, "this entry has no code"),
         ("right: one\n    return (1", 1, "this is no Python"),
@@ -165,7 +167,7 @@ def test_a_file_of_no_exercise_and_one_that_is_no_text_are_named(folder):
 
 
 def test_a_change_of_a_solution_that_has_changed_is_named(folder):
-    with pytest.raises(CourseError, match="line 15: the lines that change are not in 'solution'"):
+    with pytest.raises(CourseError, match="line 16: the lines that change are not in 'solution'"):
         read(folder, solution=SOLUTION.replace("a < b", "b > a"))
 
 
