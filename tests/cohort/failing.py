@@ -91,6 +91,9 @@ def renew(lesson: str) -> None:
         rows = {
             sentence: failing(cases) for sentence, cases in judged(lesson, exercise, of).items()
         }
+        stands = table(lesson).get(exercise, {})
+        # Where it is chance which cases fail, no new row is of more worth than the one that stands.
+        rows |= {e.sentence: stands[e.sentence] for e in of if e.chance and stands.get(e.sentence)}
         made[exercise] = packed(rows, lesson, exercise)
     path_of(lesson).write_text(json.dumps(made, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
