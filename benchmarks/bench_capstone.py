@@ -19,7 +19,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import textwrap
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,7 +29,7 @@ from record import recording
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "helpers")]
 
-from cohort import lesson_13  # noqa: E402
+from cohort.run import entries, known  # noqa: E402
 
 LESSON = "13_faster"
 BIN = Path(sys.executable).parent
@@ -77,21 +76,21 @@ def hand_in(course: Path, student: str, number: int) -> None:
     folder = course / "submitted" / student / LESSON
     folder.mkdir(parents=True)
     notebook = nbformat.read(course / "release" / LESSON / f"{LESSON}.ipynb", as_version=4)
-    bodies = list(entries())
-    body = textwrap.indent(textwrap.dedent(bodies[number % len(bodies)]).strip(), "    ")
+    programs = list(mixed())
+    program = programs[number % len(programs)]
     for cell in notebook.cells:
         if cell.metadata.get("nbgrader", {}).get("grade_id") == "faster":
-            cell.source = f"{lesson_13.HELPERS}\n\ndef faster(model, tokens):\n{body}\n# {number}"
+            cell.source = f"{known('lesson_13').helpers}\n\n{program}\n# {number}"
     (folder / f"{LESSON}.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
 
 
-def entries() -> Iterator[str]:
+def mixed() -> Iterator[str]:
     """Yield right programs, slow and fast ones in turn, and at last one that is wrong."""
-    slow = [body for _, body in lesson_13.STEPS["faster"].values()]
-    fast = list(lesson_13.ALTERNATES["faster"].values())
-    for number, body in enumerate(slow):
-        yield from (body, fast[number % len(fast)])
-    yield lesson_13.WRONG["faster"]["attention looks ahead"]
+    wrong = known("lesson_13").wrong("faster")
+    fast = list(entries("lesson_13", "ALTERNATES")["faster"].values())
+    for number, each in enumerate(each for each in wrong if each.kind == "slow"):
+        yield from (each.code, fast[number % len(fast)])
+    yield entries("lesson_13", "MUTANTS")["faster"]["attention looks ahead"]
 
 
 def timed(what: str, course: Path, *words: str) -> None:

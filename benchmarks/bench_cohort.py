@@ -1,12 +1,12 @@
 """The cohort: wrong and unusual solutions of each lesson, and how many wrong ones a student sees.
 
-    python benchmarks/bench_cohort.py        # all lessons: minutes
+    python benchmarks/bench_cohort.py        # all lessons
     python benchmarks/bench_cohort.py 01 02  # some lessons
-    python benchmarks/bench_cohort.py --quick  # only counts, no solution is run
 
 Every wrong solution fails a case (`pytest tests/cohort`). "visible" is the share that fails a case
 that students can run themselves; wrong solutions that write the visible answers in are left out of
-it, since only a hidden case can catch them.
+it, since only a hidden case can catch them. What fails which case is read off the tables beside the
+lessons; no solution is run.
 """
 
 from __future__ import annotations
@@ -37,17 +37,15 @@ def count(lesson: str, kind: str) -> int:
     return sum(len(each) for each in entries(lesson, kind).values())
 
 
-def main(words: list[str]) -> None:
+def main(numbers: list[str]) -> None:
     """Print a row for each lesson, and the sums."""
-    quick = "--quick" in words
-    numbers = [word for word in words if word != "--quick"]
     wanted = [f"lesson_{number}" for number in numbers] or lessons()
-    print(f"{'':<12}{'exercises':>10}{'wrong':>8}{'unusual':>9}{'' if quick else '  visible':>9}")
+    print(f"{'':<12}{'exercises':>10}{'wrong':>8}{'unusual':>9}{'visible':>9}")
     wrong = unusual = 0
     for lesson in wanted:
         mutants, alternates = count(lesson, "MUTANTS"), count(lesson, "ALTERNATES")
         wrong, unusual = wrong + mutants, unusual + alternates
-        told = "" if quick else f"{visible(lesson):.0%}"
+        told = f"{visible(lesson):.0%}"
         exercises = len(entries(lesson, "MUTANTS"))
         print(f"{lesson:<12}{exercises:>10}{mutants:>8}{alternates:>9}{told:>9}", flush=True)
     print(f"{'together':<12}{'':>10}{wrong:>8}{unusual:>9}")

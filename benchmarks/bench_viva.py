@@ -12,7 +12,6 @@ The table has the exercises with three questions or more for every right hand-in
 from __future__ import annotations
 
 import argparse
-import importlib
 import sys
 import time
 from collections import Counter
@@ -22,11 +21,10 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT), str(ROOT / "tests")]
 
-from cohort.run import entries  # noqa: E402
+from cohort.run import entries, known  # noqa: E402
 from record import recording  # noqa: E402
 
 from proflab_classroom.viva.command import Lesson, fill  # noqa: E402
-from proflab_classroom.viva.entries import whole_code  # noqa: E402
 from proflab_classroom.viva.execute import Notebook, Sandbox  # noqa: E402
 from proflab_classroom.viva.questions import Draws  # noqa: E402
 from proflab_classroom.viva.sheet import Candidates, Sheet  # noqa: E402
@@ -65,8 +63,7 @@ def hand_ins(lesson: Lesson, most: int) -> list[tuple[Notebook, dict[str, str]]]
         if k:
             for name, made in entries(number, kind).items():
                 if name in lesson.points and place < len(made):
-                    code = list(made.values())[place]
-                    cells[name] = whole_code(name, code, lesson.solutions[name])
+                    cells[name] = list(made.values())[place]
         # As in the cohort, entries and their helpers come after all that the lesson defines.
         written = [cells[name] for name in lesson.points] if k else []
         texts = [*lesson.solved.cells, helpers(lesson), *written]
@@ -77,8 +74,7 @@ def hand_ins(lesson: Lesson, most: int) -> list[tuple[Notebook, dict[str, str]]]
 
 def helpers(lesson: Lesson) -> str:
     """Return the code that all entries of a lesson's cohort may use."""
-    module = importlib.import_module(f"cohort.lesson_{lesson.key.name[:2]}")
-    return getattr(module, "HELPERS", "")
+    return known(f"lesson_{lesson.key.name[:2]}").helpers
 
 
 def measured(lesson: Lesson, sandbox: Sandbox, most: int, listed: bool = False) -> Figures:

@@ -4,8 +4,7 @@ feature.py    what the other commands get: a column, a sentence on a lesson's pa
 command.py    `proflab viva`: sheets of a class, pools for platforms, marks back
 inputs.py     the calls that may be asked about, and draws of them
 definitions.py  what a call uses that the sheet prints, or that nobody can know
-entries.py    an entry of a cohort as a whole cell
-variants.py   known wrong solutions, and what they return
+variants.py   which known wrong solutions are used, and what they return
 changes.py    changes of one line of a function
 execute.py    calls in the grader's sandbox
 seen.py       values as a person sees them

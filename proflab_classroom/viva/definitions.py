@@ -11,7 +11,6 @@ import sys
 from dataclasses import dataclass, field
 
 from proflab.lesson.names import bound_names, used_names
-from proflab_classroom.viva.entries import without_docstrings
 from proflab_course.grading.answer_key import Key
 
 MOST_LINES, MOST_TEXT = 4, 200  # of a call's definitions together
@@ -83,3 +82,15 @@ def _imported(node: ast.Import | ast.ImportFrom) -> list[tuple[str, str]]:
 
 def _is_helper(module: str) -> bool:
     return module.startswith(_DOUBLES) or module.partition(".")[0] not in _KNOWN_ROOTS
+
+
+def without_docstrings(code: str) -> str:
+    """Return Python without its functions' docstrings and without empty lines."""
+    drop: set[int] = set()
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(node):
+            first = node.body[0]
+            if len(node.body) > 1:
+                drop |= {*range(first.lineno, (first.end_lineno or first.lineno) + 1)}
+    lines = code.splitlines()
+    return "\n".join(s for n, s in enumerate(lines, 1) if n not in drop and s.strip())

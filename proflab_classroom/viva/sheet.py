@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from proflab_classroom.viva.changes import changes
-from proflab_classroom.viva.entries import without_docstrings
+from proflab_classroom.viva.definitions import without_docstrings
 from proflab_classroom.viva.execute import Notebook, Run, Sandbox
 from proflab_classroom.viva.inputs import Input
 from proflab_classroom.viva.questions import (

@@ -1,65 +1,57 @@
-"""Read the known wrong solutions of a lesson, and keep what they return.
+"""Choose from the known wrong solutions of a lesson, and keep what they return.
 
-They stand in tests/cohort/lesson_NN.py of the repository, and for lessons of one's own in
-private/variants/NN.py, as dicts `MUTANTS`: exercise → sentence → code; `HELPERS` is code that all
-of them may use. They are executed in the sandbox, in the solved lesson, once for a lesson: the
-outcomes stay in .cache/viva/ under a digest of all that they depend on.
+They stand beside their lesson, in modules/NN_slug/wrong/ (proflab_course/course/wrong.py explains
+the form), and for lessons of one's own perhaps in private/variants/NN.py, as a dict `MUTANTS`:
+exercise → sentence → code; `HELPERS` is code that all of them may use, and `FORM` names the
+sentences whose fault is form. They are executed in the sandbox, in the solved lesson, once for a
+lesson: the outcomes stay in .cache/viva/ under a digest of all that they depend on.
 """
 
 from __future__ import annotations
 
 import ast
 import hashlib
-import importlib
-import importlib.util
 import json
-import re
-import sys
+import runpy
 import textwrap
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 from proflab.checks.values import dumps, loads
 from proflab.lesson.names import bound_names, used_names
 from proflab.lesson.statements import KNOWN
-from proflab_classroom.viva.entries import whole_code, without_docstrings
+from proflab_classroom.viva.definitions import without_docstrings
 from proflab_classroom.viva.execute import Notebook, Run, Sandbox
 from proflab_classroom.viva.inputs import Input
 from proflab_classroom.viva.seen import Outcome
 from proflab_course.course.files import replace_file
 from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.wrong import (
+    FOLDER,
+    SUBSTANCE,
+    KnownSolution,
+    KnownSolutions,
+    read_known_solutions,
+    whole_code,
+)
 
 MOST = 14  # of an exercise
 MOST_LINES = 18  # of a variant that is printed
 CACHE = ".cache/viva"
 _VERSION = "2"
-# Sentences of entries whose fault is form: it says nothing about what the function computes.
-_FORM = re.compile(
-    r"\bfloats? for\b|\bfor (a|an) (int|float|list|tuple)\b|overflow|\b(16|32)[- ]bit|\brounded\b|"
-    r"\bcut to\b|written in\b|looked up\b|\bby (their|its) id\b|\bid\(|\bother names\b|"
-    r"kept by the first|"
-    r"\bthe argument \w+ is changed|\bmore than \d+ are refused|\bprinted\b|\bassert\b|"
-    r"\bis returned as\b|\bas (a )?(text|string)s?\b|\brefused\b|\bnot refused\b|\bpasses for\b|"
-    r"\bcheck(ed|s)?\b|\braises?d?\b|\berror\b|\bValueError\b|\bTypeError\b|\bdtype of\b|"
-    r"\bas float",
-    re.I,
-)
 
 
 @dataclass(frozen=True)
 class Variant:
     """Hold a known wrong solution: its sentence, its whole code, and what a reader needs of it.
 
-    shown: the code with the helpers that it uses, without docstrings.
+    sentence: what is told of it. shown: the code with the helpers that it uses, without docstrings.
     """
 
     sentence: str
     code: str
     shown: str
-    form: bool = False
 
     @property
     def wraps(self) -> bool:
@@ -84,49 +76,57 @@ def read_variants(
 
     Raises CourseError if the course has none of this lesson.
     """
-    module = _module(course, lesson)
-    helpers = textwrap.dedent(getattr(module, "HELPERS", "")).strip()
-    marked = getattr(module, "FORM", ())
+    known = _own(course, lesson, solutions) or _beside(course, lesson)
     found: dict[str, list[Variant]] = {}
-    for exercise, entries in module.MUTANTS.items():
-        if exercise in solutions:
-            made = [
-                _variant(exercise, sentence, code, solutions[exercise], helpers, marked)
-                for sentence, code in entries.items()
-            ]
-            fit = [each for each in made if not each.form and _runs_with(each.code, names)]
-            found[exercise] = sorted(fit, key=lambda v: (not v.is_readable, v.wraps))[:MOST]
-    return found
+    for exercise in solutions:
+        # What else is wrong with form says nothing about what the function computes.
+        of = [each for each in known.wrong(exercise) if each.kind in SUBSTANCE]
+        made = [_variant(each, known.helpers) for each in of]
+        fit = [each for each in made if _runs_with(each.code, names)]
+        found[exercise] = sorted(fit, key=lambda v: (not v.is_readable, v.wraps))[:MOST]
+    return {exercise: variants for exercise, variants in found.items() if known.of.get(exercise)}
 
 
-def _module(course: Course, lesson: str) -> ModuleType:
-    own = course.root / "private" / "variants" / f"{lesson[:2]}.py"
-    if own.exists():
-        spec = importlib.util.spec_from_file_location(f"_variants_{lesson}", own)
-        if spec is not None and spec.loader is not None:
-            module = importlib.util.module_from_spec(spec)
-            spec.loader.exec_module(module)
-            return module
-    for root in (course.root, Path(__file__).parents[2]):
-        tests = root / "tests"
-        if (tests / "cohort" / f"lesson_{lesson[:2]}.py").exists():
-            if str(tests) not in sys.path:
-                sys.path.append(str(tests))
-            return importlib.import_module(f"cohort.lesson_{lesson[:2]}")
+def _own(course: Course, lesson: str, solutions: Mapping[str, str]) -> KnownSolutions | None:
+    """Return what the instructor has written for a lesson; None if there is nothing."""
+    path = course.root / "private" / "variants" / f"{lesson[:2]}.py"
+    if not path.exists():
+        return None
+    names = runpy.run_path(str(path))
+    form = names.get("FORM", ())
+    found = {
+        exercise: [
+            KnownSolution(
+                exercise,
+                sentence,
+                "refusal" if sentence in form else "value",
+                whole_code(exercise, code, solutions[exercise]),
+                sentence,
+            )
+            for sentence, code in entries.items()
+        ]
+        for exercise, entries in names["MUTANTS"].items()
+        if exercise in solutions
+    }
+    return KnownSolutions(found, textwrap.dedent(names.get("HELPERS", "")).strip())
+
+
+def _beside(course: Course, lesson: str) -> KnownSolutions:
+    """Return what lies beside the lesson, in this course or in the clone that is installed."""
+    clone = Course(Path(__file__).parents[2])
+    there = [c for c in (course, clone) if (c.module(lesson).parent / FOLDER).is_dir()]
+    if there:
+        return read_known_solutions(there[0], lesson)
     raise CourseError(
-        f"viva needs wrong solutions of {lesson}: run it in a clone of the repository, which has "
-        f"tests/cohort, or write private/variants/{lesson[:2]}.py"
+        f"viva needs known wrong solutions, and modules/{lesson}/{FOLDER}/ is not there: run it in "
+        f"a clone of the course, which has them, or write private/variants/{lesson[:2]}.py"
     )
 
 
-def _variant(
-    exercise: str, sentence: str, body: str, solution: str, helpers: str, marked: Any
-) -> Variant:
-    code = whole_code(exercise, body, solution)
-    form = sentence in marked or bool(_FORM.search(sentence))
-    parts = [*_needed_helpers(code, helpers), code]
+def _variant(entry: KnownSolution, helpers: str) -> Variant:
+    parts = [*_needed_helpers(entry.code, helpers), entry.code]
     shown = "\n".join(without_docstrings(part) for part in parts)
-    return Variant(sentence, "\n\n".join(parts), shown, form)
+    return Variant(entry.diagnosis, "\n\n".join(parts), shown)
 
 
 def _needed_helpers(code: str, helpers: str) -> list[str]:

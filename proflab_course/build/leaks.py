@@ -27,6 +27,8 @@ from proflab_course.course.notebook import (
     replace_regions,
 )
 from proflab_course.course.secret import PLACE, course_secret
+from proflab_course.course.wrong import ENTRY
+from proflab_course.course.wrong import FOLDER as WRONG
 
 _LEAST_LENGTH = 16
 _COMMONPLACE = re.compile(
@@ -94,6 +96,15 @@ def told_secret(folder: Path, root: Path, place: str) -> list[str]:
         f"{place}/{path.relative_to(folder)} shows students {PLACE}"
         for path in sorted(path for path in folder.rglob("*") if path.is_file())
         if any(form in path.read_bytes() for form in forms)
+    ]
+
+
+def told_wrong(folder: Path, place: str) -> list[str]:
+    """Return a line for each file in a folder that shows known wrong solutions."""
+    return [
+        f"{place}/{path.relative_to(folder)} shows students known wrong solutions: leave it out"
+        for path in sorted(path for path in folder.rglob("*") if path.is_file())
+        if WRONG in path.relative_to(folder).parts or ENTRY.search(path.read_bytes())
     ]
 
 

@@ -45,7 +45,7 @@ from proflab_course.build.concepts import (
 )
 from proflab_course.build.durations import read_durations, stamp_durations
 from proflab_course.build.edition import edition_mistakes, mark_mistakes
-from proflab_course.build.leaks import leaks, told_secret
+from proflab_course.build.leaks import leaks, told_secret, told_wrong
 from proflab_course.build.limits import limit_mistakes, limit_note, untimed_sections
 from proflab_course.build.map_cell import Place, builders
 from proflab_course.build.marked_text import whole_text
@@ -78,6 +78,8 @@ from proflab_course.course.secret import seeded_key
 from proflab_course.course.settings import read_settings
 from proflab_course.course.tracks import DEFAULT, Track, Tracks
 from proflab_course.course.tracks import PUBLIC as TRACKS
+from proflab_course.course.wrong import FOLDER as WRONG
+from proflab_course.course.wrong import known_solutions
 from proflab_course.grading.answer_key import released_from
 from proflab_course.grading.races import COSTS, METADATA
 
@@ -336,7 +338,21 @@ def _static_mistakes(plan: Plan, lesson: Lesson) -> list[str]:
     built = plan.built[lesson.name] = gather(earlier)
     mistakes = lesson_mistakes(lesson, plan.course.module(lesson.name).parent, built.names)
     mistakes += plan.beyond_limits[lesson.name]
+    mistakes += _wrong_mistakes(plan, lesson.name)
     return mistakes + gather([*earlier, lesson]).notes
+
+
+def _wrong_mistakes(plan: Plan, name: str) -> list[str]:
+    """Return a sentence if the lesson's known solutions are not as they have to be."""
+    folder = plan.course.module(name).parent / WRONG
+    if not folder.is_dir():
+        return []
+    whole = next(lesson for lesson in plan.whole if lesson.name == name)
+    try:
+        known_solutions(folder, {cell.name: cell.source for cell in whole.named("exercise")})
+    except CourseError as error:
+        return [str(error)]
+    return []
 
 
 def _make_release(plan: Plan, lesson: Lesson, work: Path) -> NotebookNode:
@@ -377,6 +393,7 @@ def _make_release(plan: Plan, lesson: Lesson, work: Path) -> NotebookNode:
     concepts = [each for each in sum(plan.concepts.values(), []) if each.name not in answers]
     mistakes += told_concepts(folder, concepts, f"release/{lesson.name}", plan.self_study)
     mistakes += told_secret(folder, plan.course.root, f"release/{lesson.name}")
+    mistakes += told_wrong(folder, f"release/{lesson.name}")
     _raise(mistakes)
     return release.notebook
 
@@ -453,7 +470,7 @@ def support_files(folder: Path) -> Iterator[Path]:
     left_out += folder.glob(draw.BESIDE)
     for path in sorted(folder.rglob("*")):
         parts = path.relative_to(folder).parts
-        hidden = any(part.startswith(".") or part in IGNORED for part in parts)
+        hidden = any(part.startswith(".") or part in (*IGNORED, WRONG) for part in parts)
         if path.is_file() and not hidden and path not in left_out:
             yield path
 

@@ -17,6 +17,7 @@ features.py        which features there are, and what each may offer to the comm
 variants.py        inputs of hidden cases that may vary, and what is drawn for them
 hidden_doubles.py  doubles in hidden tests, held by the grader
 concepts.py        a lesson's concept questions, in a file that no release contains
+wrong.py           known wrong and unusual right solutions, which no release contains
 inventory.py       the items asked before a course and after it, and who takes which form
 lesson_times.py    a lesson's minutes and needs, and what serves each of its objectives
 tracks.py          the exercises that a class writes in the time that it has

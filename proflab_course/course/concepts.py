@@ -10,7 +10,7 @@ stem = "How many of the reads miss?"
 options = { A = "0.03", B = "0.5", C = "none", D = "all" }
 key = "D"
 slips = { A = "only the line that is too many misses" }  # the misconception behind an option
-mutants = { A = ["cache_misses", "a mutant's sentence in tests/cohort"] }  # it leads to the option
+mutants = { A = ["cache_misses", "a wrong solution's sentence"] }  # it leads to the option
 why = "Each line is thrown out before it is read again."
 line = "cache_misses([8 * (i % 33) for i in range(3300)], 8, 32) / 3300"  # in the solved lesson
 value = 1.0             # what the line gives, to 1e-3; a list stands for a tuple, too

@@ -33,6 +33,11 @@ def test_a_lesson_is_built_and_its_cohort_and_tests_are_run():
     assert all("lesson_08" in test for test in found["test"])
 
 
+def test_a_known_solution_concerns_its_lessons_cohort():
+    found = concerned("modules/08_benchmarking/wrong/pareto.txt")
+    assert found["lesson"] == ["08_benchmarking"] and found["cohort"] == ["lesson_08"]
+
+
 def test_a_lessons_demos_have_no_cohort():
     found = concerned("modules/08_benchmarking/demos.py")
     assert found["lesson"] == ["08_benchmarking"] and not found["cohort"]

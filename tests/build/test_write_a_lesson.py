@@ -88,7 +88,7 @@ def test_in_a_clone_the_lesson_passes_make_check_and_is_warned_of_its_missing_co
     for line in [*COMMANDS[0].splitlines(), "make check"]:
         done = run_in(place, *line.split())
         assert done.returncode == 0, done.stdout
-    assert "warning: " in done.stdout and "tests/cohort/lesson_20.py is missing" in done.stdout
+    assert "warning: " in done.stdout and "modules/20_padding/wrong/ is missing" in done.stdout
 
 
 def test_a_lesson_without_an_essay_is_built_and_its_report_speaks_of_none(tmp_path):

@@ -1,1 +1,1 @@
-"""The cohort: wrong and unusual submissions, a file a lesson. See run.py for their form."""
+"""The cohort: what judges known wrong and unusual solutions, and attacks. See run.py."""

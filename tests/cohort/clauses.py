@@ -20,7 +20,7 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from cohort.run import failures, lessons, solved
+from cohort.run import judge_many, lessons, solved
 
 _OTHER = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
 
@@ -59,10 +59,12 @@ def limits(code: str) -> dict[str, str]:
 
 def untried(lesson: str, exercise: str) -> list[str]:
     """Return the changed limits of the exercise that no visible case notices."""
+    changed = limits(solved(lesson).solutions[exercise])
+    judged = judge_many(solved(lesson), exercise, list(changed.values()), first=True)
     return [
-        changed
-        for changed, code in limits(solved(lesson).solutions[exercise]).items()
-        if all(case.hidden for case in failures(solved(lesson), exercise, code))
+        limit
+        for limit, cases in zip(changed, judged, strict=True)
+        if all(case.hidden for case in cases)
     ]
 
 

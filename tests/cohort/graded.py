@@ -7,7 +7,6 @@ freezes what the lesson made. What one of them accepts and the other does not is
 from __future__ import annotations
 
 import atexit
-import os
 import shutil
 import subprocess
 import sys
@@ -18,8 +17,7 @@ from pathlib import Path
 
 import nbformat
 
-from cohort.run import ROOT, entries, judge, solved
-from proflab_classroom.viva.entries import whole_code
+from cohort.run import ROOT, entries, judge, known, solved
 from proflab_course.build.in_process import WHOLE
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import read_module
@@ -27,8 +25,6 @@ from proflab_course.grading.answer_key import Key, make_key
 from proflab_course.grading.grade_notebook import grade_notebook
 from proflab_course.grading.plan import Runner
 from proflab_course.grading.races import METADATA
-
-PARTS = 10
 
 
 @dataclass(frozen=True)
@@ -44,27 +40,22 @@ class Entry:
         return f"{self.lesson} {self.exercise}: {self.sentence}"
 
     @property
+    def chance(self) -> str:
+        """On what it hangs which cases it fails."""
+        of = known(self.lesson).of[self.exercise]
+        return next(each.chance for each in of if each.sentence == self.sentence)
+
+    @property
     def code(self) -> str:
         """The entry's code as a whole cell, after the helpers that it may use."""
-        lesson = solved(self.lesson)
         code = entries(self.lesson, self.kind)[self.exercise][self.sentence]
-        return (
-            f"{lesson.helpers}\n{whole_code(self.exercise, code, lesson.solutions[self.exercise])}"
-        )
+        return f"{solved(self.lesson).helpers}\n{code}"
 
 
 def all_entries(lesson: str, kind: str) -> list[Entry]:
     """Every entry of a lesson's MUTANTS or ALTERNATES."""
     found = entries(lesson, kind).items()
     return [Entry(lesson, exercise, kind, sentence) for exercise, of in found for sentence in of]
-
-
-def chosen_part() -> int:
-    """The tenth of the cohort that `make test` grades: PROFLAB_COHORT_PART (0 to 9), or the first.
-
-    The same commit always has the same tests; `make soak` grades all parts.
-    """
-    return int(os.environ.get("PROFLAB_COHORT_PART", "0")) % PARTS
 
 
 def failed_in_the_cohort(entry: Entry) -> set[str]:

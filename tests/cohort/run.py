@@ -1,23 +1,24 @@
 """Runs a lesson's cohort: replaces one exercise of the solved lesson, judges its test cells.
 
-A lesson's file, `lesson_NN.py`, holds two dicts, `MUTANTS` (wrong, and must lose points) and
-`ALTERNATES` (right in another style, and must keep all). Each maps an exercise to its entries, and
-an entry's sentence to its code: the body of the function alone, under the solution's own signature,
-or, where it says `def NAME`, `class NAME` or `NAME =` itself, the whole of it. `HELPERS`, if there,
-is code that all entries can use, so that each differs from the solution in one thing only.
+The entries are the known solutions beside each lesson, wrong ones and unusual right ones; the form
+of their files is explained in proflab_course/course/wrong.py. Wrong ones must lose points, and
+right ones must keep all.
 
 The statements are executed as the grader does it, and judged as the grader does it, but without
-its isolation: what attacks the grader does not belong here. Each entry has a fork of a process that
-holds the solved lessons and nothing else: a fork of a test runner takes ten times as long.
+its isolation: what attacks the grader does not belong here. Entries are judged in forks of a
+process that holds the solved lessons and nothing else: a fork of a test runner takes ten times as
+long. `judge` gives an entry a fork of its own. `judge_many` judges entries one after the other in
+one, and puts the lesson's names back between them, which is more than twice as fast; what one of
+them leaves behind elsewhere may change the next one's verdict, so who uses it has to know what to
+expect, and to judge alone what differs.
 """
 
 from __future__ import annotations
 
-import importlib
 import re
 import sys
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import chdir, contextmanager
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -31,8 +32,10 @@ from proflab_course.build.in_process import Case, run_cell
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import Cell, read_module
 from proflab_course.course.test_cells import TestCell, split
+from proflab_course.course.wrong import FOLDER, KnownSolutions, read_known_solutions
 
 ROOT = Path(__file__).parents[2]
+TOGETHER = 30  # entries in one fork
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,12 +91,25 @@ class Solved:
 
 def lessons() -> list[str]:
     """The lessons that have a cohort, as `lesson_NN` names them."""
-    return sorted(path.stem for path in Path(__file__).parent.glob("lesson_[0-9][0-9].py"))
+    course = Course(ROOT)
+    names = (name for name in course.lessons() if (course.module(name).parent / FOLDER).is_dir())
+    return [f"lesson_{name[:2]}" for name in names]
 
 
+@cache
+def known(lesson: str) -> KnownSolutions:
+    """The known solutions of `lesson_NN`."""
+    return read_known_solutions(Course(ROOT), _cells(lesson)[0])
+
+
+@cache
 def entries(lesson: str, kind: str) -> dict[str, dict[str, str]]:
-    """The MUTANTS or ALTERNATES of `lesson_NN`: exercise → sentence → code."""
-    return getattr(importlib.import_module(f"cohort.{lesson}"), kind)
+    """The MUTANTS (wrong) or ALTERNATES (right) of `lesson_NN`: exercise → sentence → code."""
+    right = kind == "ALTERNATES"
+    return {
+        exercise: {each.sentence: each.code for each in found if each.is_right == right}
+        for exercise, found in known(lesson).of.items()
+    }
 
 
 @cache
@@ -115,8 +131,7 @@ def solved(lesson: str) -> Solved:
     name, cells = _cells(lesson)
     solutions = {cell.name: cell.source for cell in cells if cell.role == "exercise"}
     tests = {exercise: _tests(cells, exercise) for exercise in solutions}
-    helpers = getattr(importlib.import_module(f"cohort.{lesson}"), "HELPERS", "")
-    return Solved(lesson, name, cells, solutions, tests, helpers)
+    return Solved(lesson, name, cells, solutions, tests, known(lesson).helpers)
 
 
 def _tests(cells: list[Cell], exercise: str) -> list[TestCell]:
@@ -146,13 +161,23 @@ def judge_all(
     return _cases("all_cases", lesson, codes, exercises or list(lesson.tests))
 
 
-@cache
-def failures(lesson: Solved, exercise: str, code: str) -> list[Case]:
-    """The cases of the exercise that fail, up to the first visible one: none for right code.
+def judge_many(
+    lesson: Solved, exercise: str, codes: Sequence[str], first: bool = False
+) -> list[list[Case]]:
+    """Every case of the exercise for each code, in the same fork, as many as one fork is good for.
 
-    Judged once a process, for all tests that look at the same mutant.
+    first: only the cases that fail, up to the first visible one. At the end of a fork the lesson's
+    own solution is judged. Where it no longer passes, an entry has changed more than names, and all
+    of that fork are judged again, each alone.
     """
-    return _cases("first_failures", lesson, {exercise: f"{lesson.helpers}\n{code}"})
+    found: list[list[Case]] = []
+    for start in range(0, len(codes), TOGETHER):
+        some = [f"{lesson.helpers}\n{code}" for code in codes[start : start + TOGETHER]]
+        rows = judged("one_by_one", lesson.key, exercise, some, first)
+        if not rows:
+            rows = [judged("alone", lesson.key, exercise, code, first) for code in some]
+        found += [[Case(*row) for row in of] for of in rows]
+    return found
 
 
 def earned(lesson: Solved, attempts: list[dict[str, str]]) -> list[float]:
@@ -172,14 +197,36 @@ def all_cases(lesson: Solved, codes: dict[str, str], exercises: list[str] | None
     return _rows(_replaced(lesson, codes, exercises))
 
 
-def first_failures(lesson: Solved, codes: dict[str, str]) -> list[list]:
-    """Judge in this process, and return the cases that fail, up to the first visible one."""
-    failed = []
-    for case in _replaced(lesson, codes):
-        failed += [] if case.passed else [case]
-        if failed and not failed[-1].hidden:
-            break
-    return _rows(failed)
+def one_by_one(lesson: Solved, exercise: str, codes: list[str], first: bool) -> list[list[list]]:
+    """Judge codes of an exercise in this process, one after the other: the rows of each.
+
+    Returns nothing where the lesson's own solution no longer passes after them, and where one ends
+    with more than an exception.
+    """
+    names, found = dict(lesson.scope), []
+    for code in [*codes, lesson.solutions[exercise]]:
+        try:
+            found.append(alone(lesson, exercise, code, first))
+        except BaseException:
+            return []
+        lesson.scope.clear()
+        lesson.scope.update(names)
+    return found if all(Case(*row).passed for row in found.pop()) else []
+
+
+def alone(lesson: Solved, exercise: str, code: str, first: bool) -> list[list]:
+    """Judge a code of an exercise in this process: a row a case, or `first` those that fail."""
+    cases = _replaced(lesson, {exercise: code})
+    return _rows(_first_failures(cases) if first else cases)
+
+
+def _first_failures(cases: Iterable[Case]) -> Iterator[Case]:
+    """Yield the cases that fail, up to the first visible one."""
+    for case in cases:
+        if not case.passed:
+            yield case
+            if not case.hidden:
+                return
 
 
 def totals(lesson: Solved, attempts: list[dict[str, str]]) -> list[float]:

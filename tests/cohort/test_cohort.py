@@ -9,20 +9,21 @@ from collections import Counter
 import pytest
 
 from cohort.clauses import limits, untried
+from cohort.failing import failing, judged, quick, table
 from cohort.run import (
     earned,
     entries,
     exercises,
-    failures,
     judge,
     judge_all,
+    known,
     lessons,
     points,
     solved,
     stub,
 )
 from cohort.visible import GOAL, LESSON_GOAL, share
-from proflab_classroom.viva.entries import whole_code
+from proflab_course.course.wrong import KINDS
 from proflab_course.grading.points import share as share_of
 
 EXERCISES = [(lesson, name) for lesson in lessons() for name in exercises(lesson)]
@@ -32,8 +33,8 @@ CONSTANTS = ("0", "1", "1.0", "None", "True", "False", "''", "[]", "{}", "float(
 
 # How a case's reason begins that an exception ended. A ValueError is what a wrong solution refuses.
 ENDED = re.compile(r"(?!ValueError|NotImplementedError)[A-Z]\w*(Error|Exception|Interrupt)\b")
-# A sentence that says so may be of an entry that does nothing but raise.
-RAISES = re.compile(r"\b(raises|fails|[A-Z]\w+Error)\b")
+# Entries of other kinds than these are to do more than raise.
+RETURNS = KINDS.keys() - {"names", "raises"}
 
 # What an entry raises whose helper has a name that a test cell gives to something else.
 TAKEN = "object is not callable"
@@ -47,35 +48,47 @@ each_exercise = pytest.mark.parametrize("lesson, exercise", EXERCISES)
 
 
 @each_exercise
-def test_mutants_lose_points(lesson, exercise):
-    survivors, slips = [], []
-    for sentence, code in entries(lesson, "MUTANTS")[exercise].items():
-        code = whole_code(exercise, code, solved(lesson).solutions[exercise])
-        failed = failures(solved(lesson), exercise, code)
-        survivors += [] if failed else [sentence]
-        slips += [
-            (sentence, c.reason) for c in failed if c.reason.startswith(SLIPS) or TAKEN in c.reason
-        ]
-    assert survivors == []
-    assert slips == []
+def test_wrong_solutions_lose_points_and_right_ones_keep_them(lesson, exercise):
+    rows = table(lesson)[exercise]
+    entries = known(lesson).of[exercise]
+    assert [e.sentence for e in entries if not e.is_right and not rows[e.sentence]] == []
+    assert [e.sentence for e in entries if e.is_right and rows[e.sentence]] == []
 
 
 @each_exercise
-def test_no_mutant_is_caught_by_an_accident_alone(lesson, exercise):
-    """What is to return a wrong value and only raises shows nothing of the cases."""
-    accidents = {}
-    for sentence, code in entries(lesson, "MUTANTS")[exercise].items():
-        code = whole_code(exercise, code, solved(lesson).solutions[exercise])
-        if RAISES.search(sentence) or not _ended(failures(solved(lesson), exercise, code)):
-            continue
-        failed = [case for case in judge(solved(lesson), exercise, code) if not case.passed]
-        if _ended(failed):
-            accidents[sentence] = failed[0].reason
-    assert accidents == {}
+def test_the_table_is_of_what_is_there(lesson, exercise):
+    """`python -m tests.cohort.failing NN` renews it."""
+    cells = solved(lesson).tests[exercise]
+    cases = {f"{cell.name}: {answer.label}" for cell in cells for _, answer in cell.answers}
+    cases |= {f"{cell.name}: set-up" for cell in cells}
+    rows = table(lesson)[exercise]
+    assert list(rows) == [entry.sentence for entry in known(lesson).of[exercise]]
+    assert frozenset().union(*rows.values()) <= cases
 
 
-def _ended(failed):
-    return all(ENDED.match(case.reason) for case in failed)
+@each_exercise
+def test_each_way_to_fail_is_as_the_table_says(lesson, exercise):
+    """One entry for each set of cases; each test cell is tried by entries of its own."""
+    agree(lesson, exercise, quick(lesson, exercise))
+
+
+@pytest.mark.whole
+@each_exercise
+def test_each_entry_fails_as_the_table_says(lesson, exercise):
+    agree(lesson, exercise, known(lesson).of[exercise])
+
+
+def agree(lesson, exercise, entries):
+    """Judge the entries, and hold what they fail against the table; none fails by a slip."""
+    found, rows = judged(lesson, exercise, entries), table(lesson)[exercise]
+    steady = [entry.sentence for entry in entries if not entry.chance]
+    assert {s: sorted(failing(found[s])) for s in steady if failing(found[s]) != rows[s]} == {}
+    assert [entry.sentence for entry in entries if entry.chance and not found[entry.sentence]] == []
+    reasons = [(sentence, case.reason) for sentence, of in found.items() for case in of]
+    assert [each for each in reasons if each[1].startswith(SLIPS) or TAKEN in each[1]] == []
+    # What is to return a wrong value and only raises shows nothing of the cases.
+    values = [e.sentence for e in entries if e.kind in RETURNS]
+    assert [s for s in values if all(ENDED.match(case.reason) for case in found[s])] == []
 
 
 @each_exercise
@@ -83,17 +96,6 @@ def test_no_two_mutants_are_one(lesson, exercise):
     mutants = entries(lesson, "MUTANTS")[exercise]
     codes = Counter(textwrap.dedent(code).strip() for code in mutants.values())
     assert [code for code, times in codes.items() if times > 1] == []
-
-
-@each_exercise
-def test_alternates_keep_points(lesson, exercise):
-    lost = {}
-    for sentence, code in entries(lesson, "ALTERNATES")[exercise].items():
-        code = whole_code(exercise, code, solved(lesson).solutions[exercise])
-        failed = [case for case in judge(solved(lesson), exercise, code) if not case.passed]
-        if failed:
-            lost[sentence] = failed
-    assert lost == {}
 
 
 @pytest.mark.parametrize("lesson, exercise", [e for e in EXERCISES if e[0] not in BELOW_THE_GOAL])

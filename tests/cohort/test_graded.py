@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from sandboxes import needs_sandbox
 
-from cohort.graded import (
-    PARTS,
-    all_entries,
-    chosen_part,
-    failed_in_the_cohort,
-    failed_in_the_grader,
-)
+from cohort.graded import all_entries, failed_in_the_cohort, failed_in_the_grader
 from cohort.run import lessons
 from proflab_course.grading.run.sandbox_runner import SandboxRunner
 
 pytestmark = needs_sandbox
-# Of the wrong solutions, which are many, one in so many is graded, too.
-MUTANTS_TO_ONE = 20
+# One in so many is graded, too; `make soak` grades all right ones and a fifth of the wrong ones.
+RIGHT_TO_ONE, WRONG_TO_ONE = 10, 200
 each_lesson = pytest.mark.parametrize("lesson", lessons())
 
 
@@ -43,13 +35,13 @@ def lost_by_right_work(entries, runner):
 def disagreements(entries, runner):
     """Return the wrong solutions of which grader and cohort find different test cells at fault.
 
-    Which cells are hit where an id comes again is chance: there, some cell must be.
+    Where it is chance which cells are hit, some cell must be.
     """
     found = {}
     for entry in entries:
         failed, reasons = failed_in_the_grader(entry, runner)
         expected = failed_in_the_cohort(entry)
-        chance = re.search(r"\bid(entity)?\b", entry.sentence) and failed and expected
+        chance = entry.chance and failed and expected
         if failed != expected and not chance:
             found[str(entry)] = (sorted(failed), sorted(expected), reasons)
     return found
@@ -57,7 +49,7 @@ def disagreements(entries, runner):
 
 @each_lesson
 def test_a_tenth_of_the_right_solutions_keeps_all_points_in_the_grader(lesson, runner):
-    due = all_entries(lesson, "ALTERNATES")[chosen_part() :: PARTS]
+    due = all_entries(lesson, "ALTERNATES")[::RIGHT_TO_ONE]
     assert lost_by_right_work(due, runner) == {}
 
 
@@ -70,8 +62,7 @@ def test_what_is_imported_inside_a_function_is_there_for_both(runner):
 
 @each_lesson
 def test_the_grader_and_the_cohort_agree_on_some_wrong_solutions(lesson, runner):
-    step = PARTS * MUTANTS_TO_ONE
-    assert disagreements(all_entries(lesson, "MUTANTS")[chosen_part() :: step], runner) == {}
+    assert disagreements(all_entries(lesson, "MUTANTS")[::WRONG_TO_ONE], runner) == {}
 
 
 @pytest.mark.soak

@@ -8,6 +8,7 @@ from cohort.run import Solved, all_cases
 from cohort.visible import least
 from proflab_course.build.in_process import Case
 from proflab_course.course.test_cells import split
+from proflab_course.course.wrong import whole_code
 
 SOLUTION = """
 def larger(a, b):
@@ -47,6 +48,7 @@ MUTANTS = {
 
 
 def judged(lesson, exercise, code):
+    code = whole_code(exercise, code, SOLUTION)
     return [Case(*row) for row in all_cases(lesson, {exercise: code}, None)]
 
 

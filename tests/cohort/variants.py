@@ -21,10 +21,11 @@ from typing import Any
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
+
+from cohort.failing import table, visible
 from cohort.judging import judged, said_by_fork
-from cohort.run import Solved, entries, failures, lessons, solved
+from cohort.run import Solved, entries, lessons, solved
 from proflab.checks.values import dumps, loads, to_plain_data
-from proflab_classroom.viva.entries import whole_code
 from proflab_course.build.in_process import run_cell
 from proflab_course.course.test_cells import TestCell, split
 from proflab_course.course.variants import Varying, varying
@@ -81,16 +82,13 @@ def audit(
 
 def _codes(lesson: str, exercise: str) -> tuple[dict[str, str], dict[str, bool]]:
     """Return the codes to be judged, by sentence, and which of them hidden cases catch."""
-    whole = solved(lesson)
-    codes, caught = {}, {}
-    for sentence, code in entries(lesson, "ALTERNATES").get(exercise, {}).items():
-        codes[sentence] = whole_code(exercise, code, whole.solutions[exercise])
-    for sentence, code in entries(lesson, "MUTANTS").get(exercise, {}).items():
-        text = whole_code(exercise, code, whole.solutions[exercise])
-        failed = failures(whole, exercise, text)
-        if all(case.hidden for case in failed):
-            codes[sentence], caught[sentence] = text, bool(failed)
-    return {s: f"{whole.helpers}\n{code}" for s, code in codes.items()}, caught
+    codes, caught = dict(entries(lesson, "ALTERNATES")[exercise]), {}
+    seen, rows = visible(lesson, exercise), table(lesson)[exercise]
+    for sentence, code in entries(lesson, "MUTANTS")[exercise].items():
+        if not rows[sentence] & seen:
+            codes[sentence], caught[sentence] = code, bool(rows[sentence])
+    helpers = solved(lesson).helpers
+    return {sentence: f"{helpers}\n{code}" for sentence, code in codes.items()}, caught
 
 
 def _sources(lesson: Solved, exercise: str) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """The share of a cohort's mutants that fail a visible case: `python -m tests.cohort.visible 02`.
 
-With `--alike` it lists the mutants that fail the same cases with the same reasons as another one:
-where both sentences tell of one mistake, one of the two is enough.
+With `--alike` it lists the mutants of one kind that fail the same cases with the same reasons: one
+of them is enough.
 
 With `--least` it lists each exercise's visible cases in order of what each adds: how many mutants
 fail it that fail none above it, and the share caught so far. Then those that nothing needs. Before
@@ -11,8 +11,8 @@ several tuples of arguments, each tuple is a case.)
 
 A student whose visible cases all pass should be able to trust that, so of the wrong solutions of
 each exercise at least `GOAL` have to fail one, and of each lesson `LESSON_GOAL`. Those that write
-the visible answers in can only be caught by a hidden case; a mutant whose sentence ends with
-`ASIDE` is one of them and not counted.
+the visible answers in can only be caught by a hidden case; a mutant of the kind `ASIDE` is one of
+them and not counted. What fails which case is read off the table of failing.py.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from cohort.run import Solved, entries, failures, judge, lessons, solved
-from proflab_classroom.viva.entries import whole_code
+from cohort.failing import table, visible
+from cohort.run import Solved, judge, judge_many, known, lessons, solved
 from proflab_course.build.in_process import Case
 
 GOAL, LESSON_GOAL = 0.9, 0.97
-ASIDE = "written in"
+ASIDE = "written"
 
 
 @dataclass(frozen=True)
@@ -54,22 +54,17 @@ class Share:
 
 @cache
 def share(lesson: str, exercise: str) -> Share:
-    """Judge the mutants of an exercise of `lesson_NN` by its visible cases."""
-    solution, unseen, survivors = solved(lesson).solutions[exercise], [], []
-    counted = counted_mutants(lesson, exercise)
-    for sentence, code in counted.items():
-        failed = failures(solved(lesson), exercise, whole_code(exercise, code, solution))
-        if all(case.hidden for case in failed):
-            unseen.append(sentence)
-        if not failed:
-            survivors.append(sentence)
-    return Share(exercise, len(counted), tuple(unseen), tuple(survivors))
+    """Return how many mutants of an exercise of `lesson_NN` fail a visible case."""
+    counted, seen = counted_mutants(lesson, exercise), visible(lesson, exercise)
+    rows = table(lesson)[exercise]
+    unseen = tuple(sentence for sentence in counted if not rows[sentence] & seen)
+    survivors = tuple(sentence for sentence in counted if not rows[sentence])
+    return Share(exercise, len(counted), unseen, survivors)
 
 
 def counted_mutants(lesson: str, exercise: str) -> dict[str, str]:
     """Return the mutants that a visible case could catch: sentence → code."""
-    mutants = entries(lesson, "MUTANTS")[exercise]
-    return {sentence: code for sentence, code in mutants.items() if not sentence.endswith(ASIDE)}
+    return {e.sentence: e.code for e in known(lesson).wrong(exercise) if e.kind != ASIDE}
 
 
 @dataclass(frozen=True)
@@ -97,7 +92,7 @@ def least(
         if not hidden
     }
     for sentence, code in mutants.items():
-        for case in judge(lesson, exercise, whole_code(exercise, code, lesson.solutions[exercise])):
+        for case in judge(lesson, exercise, code):
             if not (case.passed or case.hidden):
                 # A set-up that raises is no case, yet it tells students as much.
                 caught.setdefault((case.cell, case.label), {})[sentence] = None
@@ -126,12 +121,13 @@ def print_least(lesson: str, exercise: str) -> None:
 
 
 def alike(lesson: str, exercise: str) -> list[list[str]]:
-    """Return the sentences of mutants that no case tells apart, in groups of two and more."""
-    solution, groups = solved(lesson).solutions[exercise], {}
-    for sentence, code in entries(lesson, "MUTANTS")[exercise].items():
-        cases = judge(solved(lesson), exercise, whole_code(exercise, code, solution))
+    """Return the sentences of mutants of one kind that no case tells apart, if two or more."""
+    groups: dict[tuple, list[str]] = {}
+    wrong = known(lesson).wrong(exercise)
+    many = judge_many(solved(lesson), exercise, [entry.code for entry in wrong])
+    for entry, cases in zip(wrong, many, strict=True):
         outcome = tuple((case.cell, case.label, case.passed, case.reason) for case in cases)
-        groups.setdefault(outcome, []).append(sentence)
+        groups.setdefault((entry.kind, outcome), []).append(entry.sentence)
     return [group for group in groups.values() if len(group) > 1]
 
 

@@ -11,7 +11,6 @@ from grading_course import cell, copy_course
 from nbformat import NotebookNode
 from whole_lessons import whole_lesson
 
-from proflab_classroom.viva.entries import whole_code
 from proflab_course.course.layout import Course
 
 LESSON = "03_latency"
@@ -28,8 +27,7 @@ def course_of(place) -> Course:
 def entry(kind: str, exercise: str, number: int | str) -> str:
     """A mutant or an alternate as a whole cell: by its sentence, or by its number, in turns."""
     found = entries("lesson_03", kind)[exercise]
-    code = found[number] if isinstance(number, str) else list(found.values())[number % len(found)]
-    return whole_code(exercise, code, cohort("lesson_03").solutions[exercise])
+    return found[number] if isinstance(number, str) else list(found.values())[number % len(found)]
 
 
 def notebook(codes: dict[str, str]) -> NotebookNode:

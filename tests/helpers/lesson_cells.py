@@ -12,7 +12,6 @@ import pytest
 from cohort.run import ROOT, entries, judge, solved
 from lesson_demos import demos_of
 
-from proflab_classroom.viva.entries import whole_code
 from proflab_course.course.notebook import read_module
 
 
@@ -66,5 +65,4 @@ def diagnoses(lesson: str, exercise: str, mutant: str) -> list[str]:
     """Return the diagnosis of each case of `lesson_NN` for a wrong solution of the exercise."""
     original = solved(lesson)
     code = entries(lesson, "MUTANTS")[exercise][mutant]
-    code = whole_code(exercise, code, original.solutions[exercise])
     return [case.diagnosis for case in judge(original, exercise, code)]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from cohort.lesson_01 import HELPERS, MUTANTS
-from cohort.run import solved as cohort
+from cohort.run import entries, known
 from grading_course import LESSON, copy_course, hand_in, solved
 from killing import files, tables
 
-from proflab_classroom.viva.entries import whole_code
 from proflab_course.grading.command import grade_class
 from proflab_course.grading.run.sandbox_runner import SandboxRunner
 
@@ -16,13 +14,13 @@ STUDENTS = ["complete", "other_megabyte", "lost_metadata"]
 
 def mutated(exercise, code):
     """A notebook that is right but for one wrong exercise of the cohort."""
-    own = whole_code(exercise, code, cohort("lesson_01").solutions[exercise])
-    return solved(**{exercise: f"{HELPERS}\n{own}"})
+    return solved(**{exercise: f"{known('lesson_01').helpers}\n{code}"})
 
 
 def first_mutants():
     """One wrong solution of each exercise."""
-    return [(exercise, next(iter(codes.values()))) for exercise, codes in MUTANTS.items()]
+    wrong = entries("lesson_01", "MUTANTS")
+    return [(exercise, next(iter(codes.values()))) for exercise, codes in wrong.items()]
 
 
 def make_course(place, mutants):

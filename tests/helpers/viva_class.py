@@ -111,6 +111,8 @@ MUTANTS = {
         "the rest alone": "return length % size",
     },
 }
+
+FORM = {"rounded to whole numbers", "a float for an int"}
 '''
 
 

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from cohort.run import ROOT, entries, solved
 
-from proflab_classroom.viva.entries import whole_code
 from proflab_course.course.concepts import LETTERS, Concept, read_concepts
 from proflab_course.course.layout import Course
 
@@ -75,7 +74,6 @@ def test_the_key_is_what_its_line_gives(lesson, concept, monkeypatch):
 def test_a_slip_leads_to_its_option(lesson, concept, letter, monkeypatch):
     exercise, sentence = concept.mutants[letter]
     code = entries(f"lesson_{lesson[:2]}", "MUTANTS")[exercise][sentence]
-    code = whole_code(exercise, code, solved(f"lesson_{lesson[:2]}").solutions[exercise])
     found = value_of(lesson, concept.line, {exercise: code}, monkeypatch)
     assert agree(found, concept.option_values[letter]), found
 

@@ -13,7 +13,6 @@ from lesson_cells import diagnoses, value_of
 
 from proflab.lesson.hardware import read_hardware
 from proflab.lesson.plot import Picture
-from proflab_classroom.viva.entries import whole_code
 from proflab_course.assemble.command import read_folder, render
 from proflab_course.assemble.gather import gather
 
@@ -191,7 +190,6 @@ def test_misconceptions_are_named(exercise, mutant, diagnosis):
 def test_a_slip_costs_points_in_its_own_exercise_alone(exercise, mutant):
     lesson = solved("lesson_05")
     code = entries("lesson_05", "MUTANTS")[exercise][mutant]
-    code = whole_code(exercise, code, lesson.solutions[exercise])
     helpers = {"helpers": lesson.helpers, exercise: code}
     worth = lesson.cell_points()
     failed = {case.cell for case in judge_all(lesson, helpers) if not case.passed}

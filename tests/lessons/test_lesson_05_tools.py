@@ -28,7 +28,6 @@ from proflab.lesson.recording import (
     work_and_traffic,
 )
 from proflab.lesson.tensor_memory import bytes_by_memory, each_op, memory_of, present
-from proflab_classroom.viva.entries import whole_code
 
 profiled = beside("05_profiler", "profiled")
 
@@ -257,7 +256,7 @@ def test_each_thread_of_a_recording_has_self_times_and_depths_of_its_own(monkeyp
 
 def test_two_ways_to_self_times_agree_on_drawn_nestings():
     scope, draw = dict(solved("lesson_05").scope), random.Random(5)
-    other = whole_code("self_times", entries("lesson_05", "ALTERNATES")["self_times"][SEARCH], CODE)
+    other = entries("lesson_05", "ALTERNATES")["self_times"][SEARCH]
 
     def nest(start, end, depth):
         spans, at = [(start, end)], start

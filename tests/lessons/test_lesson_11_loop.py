@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cohort.lesson_11_loop import ALTERNATES, MUTANTS
-from cohort.run import solved
+from cohort.run import entries, solved
 from lesson_demos import beside
 
 import proflab
 
 loops = beside("11_gpu_training", "counted_loop")
+RIGHT = entries("lesson_11", "ALTERNATES")["train_epoch"]
 
 
 @pytest.fixture(scope="module")
@@ -27,9 +27,8 @@ def counts(loop, **how) -> list:
 def changed(scope, sentence: str):
     """Return the mended loop with one of its faults again."""
     names = dict(scope)
-    body = "\n".join("    " + line for line in MUTANTS["train_epoch"][sentence].splitlines())
-    exec(f"def train(torch, model, optimizer, clips, device, batch=4):\n{body}", names)
-    return names["train"]
+    exec(entries("lesson_11", "MUTANTS")["train_epoch"][sentence], names)
+    return names["train_epoch"]
 
 
 def test_the_slow_loop_waits_in_each_step_and_the_mended_one_in_none(scope):
@@ -153,17 +152,14 @@ def on_torch(torch, loop, clips: int, batch: int) -> tuple[list, list]:
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize("style", ["the solution", *ALTERNATES["train_epoch"]])
+@pytest.mark.parametrize("style", ["the solution", *RIGHT])
 def test_torch_learns_what_its_double_learns(scope, style):
     torch = pytest.importorskip("torch")
     names = dict(scope)
     if style in ("zeros are put behind on the card", "threads read ahead"):
         pytest.skip("it asks for CUDA by name")
     if style != "the solution":
-        import textwrap
-
-        body = textwrap.indent(textwrap.dedent(ALTERNATES["train_epoch"][style]), "    ")
-        exec(f"def train_epoch(torch, model, optimizer, clips, device, batch=4):\n{body}", names)
+        exec(RIGHT[style], names)
     expected = loops.count_waits(names["train_epoch"], clips=10, batch=4)
     losses, weights = on_torch(torch, names["train_epoch"], 10, 4)
     assert losses == pytest.approx(expected["losses"], abs=1e-5)

@@ -1,59 +1,43 @@
 """Races in lessons: each idea on the way has its share, and full marks are at the solution."""
 
-import ast
-import textwrap
-
 import pytest
-from cohort import (
-    lesson_06_races,
-    lesson_07_races,
-    lesson_09_races,
-    lesson_11_races,
-    lesson_12_races,
-    lesson_13,
-)
-from cohort.run import solved
+from cohort.run import known, lessons, solved
 
 from proflab.checks.values import to_plain_data
 from proflab.lesson.race.cost import MACHINES, cost
 from proflab.lesson.race.judge import share_of
 from proflab.lesson.race.plans import judge_plan
 
-RACES = {
-    "lesson_06": lesson_06_races,
-    "lesson_07": lesson_07_races,
-    "lesson_09": lesson_09_races,
-    "lesson_11": lesson_11_races,
-    "lesson_12": lesson_12_races,
-    "lesson_13": lesson_13,
-}
+STEPS = [
+    (lesson, entry)
+    for lesson in lessons()
+    for entries in known(lesson).of.values()
+    for entry in entries
+    if entry.kind == "slow"
+]
 
 
-@pytest.mark.parametrize(
-    ("lesson", "name", "idea"),
-    [
-        (lesson, name, idea)
-        for lesson, races in RACES.items()
-        for name, ideas in races.STEPS.items()
-        for idea in ideas
-    ],
-)
-def test_an_idea_is_worth_its_share_of_the_way(lesson, name, idea):
-    share, body = RACES[lesson].STEPS[name][idea]
-    helpers, lesson = RACES[lesson].HELPERS, solved(lesson)
+def test_each_race_has_ideas_on_the_way():
+    races = {
+        (lesson, name)
+        for lesson in lessons()
+        for name, cells in solved(lesson).tests.items()
+        if any(a.race or a.plan for cell in cells for _, a in cell.answers)
+    }
+    assert {(lesson, entry.exercise) for lesson, entry in STEPS} == races
+
+
+@pytest.mark.parametrize(("lesson", "entry"), STEPS)
+def test_an_idea_is_worth_its_share_of_the_way(lesson, entry):
+    lesson, name = solved(lesson), entry.exercise
     scope = dict(lesson.scope)
-    exec(helpers, scope)
-    [function] = [
-        n for n in ast.parse(lesson.solutions[name]).body if isinstance(n, ast.FunctionDef)
-    ]
-    body = textwrap.indent(textwrap.dedent(body).strip(), "    ")
-    exec(f"def {name}({ast.unparse(function.args)}):\n{body}", scope)
+    exec(f"{lesson.helpers}\n{entry.code}", scope)
     steps, answers = lesson.tests[name][0].blocks[0].steps, lesson.tests[name][0].blocks[0].answers
     for step in steps[:-1]:
         exec(step.code, scope)
     paid = _paid(answers[-1], steps[-1].code, scope)
     assert share_of(paid, (answers[-1].race or answers[-1].plan).full) == pytest.approx(
-        share, abs=0.01
+        entry.share, abs=0.01
     )
 
 

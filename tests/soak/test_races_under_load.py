@@ -1,9 +1,7 @@
 """A grade of a race does not depend on the machine: the same scores, idle and with 30 at work."""
 
-import ast
 import os
 import shutil
-import textwrap
 from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
@@ -11,8 +9,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from busy import busy_cores
-from cohort import lesson_12_races, lesson_13
-from cohort.run import solved
+from cohort.run import known, solved
 from grading_course import copy_course
 from sandboxes import needs_sandbox
 
@@ -26,20 +23,18 @@ ROOT = Path(__file__).resolve().parents[2]
 HAND_INS = int(os.environ.get("PROFLAB_SOAK_RACES", "20"))
 AT_WORK = 30  # other processes that never wait
 LESSONS = {
-    "12_serving": ("lesson_12", "generate", lesson_12_races),
-    "13_faster": ("lesson_13", "faster", lesson_13),
+    "12_serving": ("lesson_12", "generate"),
+    "13_faster": ("lesson_13", "faster"),
 }
 
 
 def programs(lesson):
     """The course's own solution and each idea on the way to it, as one exercise's code."""
-    of, exercise, cohort = LESSONS[lesson]
-    own = solved(of).solutions[exercise]
-    [function] = [n for n in ast.parse(own).body if isinstance(n, ast.FunctionDef)]
-    yield own
-    for _, body in cohort.STEPS[exercise].values():
-        lines = textwrap.indent(textwrap.dedent(body).strip(), "    ")
-        yield f"{cohort.HELPERS}\ndef {exercise}({ast.unparse(function.args)}):\n{lines}"
+    of, exercise = LESSONS[lesson]
+    yield solved(of).solutions[exercise]
+    for entry in known(of).wrong(exercise):
+        if entry.kind == "slow":
+            yield f"{known(of).helpers}\n{entry.code}"
 
 
 def course_of(lesson, place):

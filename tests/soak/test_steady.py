@@ -6,7 +6,7 @@ import shutil
 import nbformat
 import pytest
 from busy import busy_cores
-from cohort.lesson_01 import MUTANTS
+from cohort.run import entries
 from grading_course import LESSON, ROOT, copy_course, solved
 from mutant_classes import grade_with, make_course
 from sandboxes import needs_sandbox
@@ -21,7 +21,8 @@ GRADINGS = int(os.environ.get("PROFLAB_SOAK_GRADINGS", "200"))
 
 
 def all_mutants():
-    return [(exercise, code) for exercise, codes in MUTANTS.items() for code in codes.values()]
+    wrong = entries("lesson_01", "MUTANTS")
+    return [(exercise, code) for exercise, codes in wrong.items() for code in codes.values()]
 
 
 @pytest.fixture(scope="module")

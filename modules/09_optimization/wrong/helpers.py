@@ -1,0 +1,26 @@
+"""What the known solutions beside use; executed after the solved lesson."""
+
+import itertools
+
+from proflab.nn import functional as F
+
+
+def fused(q, k, v):
+    return F.scaled_dot_product_attention(q, k, v)
+
+
+def loss_and_gradients(model, y):
+    loss = y.square().mean()
+    loss.backward()
+    return [loss.detach(), *(p.grad for p in model.parameters())]
+
+
+def run_again(layers, again, x):
+    for number, layer in enumerate(layers):
+        x = checkpointed([layer], 1)(x) if number in again else layer(x)
+    return x
+
+
+def blocks_again(model, x, memory):
+    layers = list(model)
+    return next((n for n in range(len(layers)) if held_bytes(model, x, n) <= memory), len(layers))

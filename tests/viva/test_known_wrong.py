@@ -1,0 +1,91 @@
+"""Which known wrong solutions a viva takes from the files beside a lesson: their kind decides."""
+
+import ast
+import shutil
+
+import pytest
+from cohort.run import ROOT
+from viva_class import LESSON, Local, lesson_text, make_course
+
+from proflab_classroom.viva.command import Lesson
+from proflab_course.cli import main
+from proflab_course.course.layout import CourseError
+from proflab_course.grading.answer_key import read_key
+
+FILES = {
+    "rectangle.txt": """
+wrong (value): the result is checked and rounded, an error
+    return width + height
+
+wrong (rounding): half of it
+    return width * height / 2
+
+wrong (order): turned by a quarter
+diagnosis: the width is squared
+    return product(width, width)
+
+right: the other way round
+    return height * width
+""",
+    "tiles.txt": """
+wrong (refusal): one more
+    return length // size + 1
+""",
+    "helpers.py": "def product(one, other):\n    return one * other\n",
+}
+
+
+@pytest.fixture
+def lesson(tmp_path):
+    course = make_course(tmp_path, {})
+    shutil.rmtree(course.root / "private" / "variants")
+    folder = course.root / "modules" / LESSON / "wrong"
+    folder.mkdir(parents=True)
+    (folder.parent / f"{LESSON}.py").write_text(lesson_text())
+    for name, text in FILES.items():
+        (folder / name).write_text(text)
+    made = Lesson(course, read_key(course.source(LESSON)))
+    made.secret = bytes(32)
+    return made
+
+
+def test_the_kind_decides_and_not_the_words_of_the_sentence(lesson):
+    found = {name: [v.sentence for v in of] for name, of in lesson.variants.items()}
+    told = ["the result is checked and rounded, an error", "the width is squared"]
+    assert found == {"rectangle": told, "tiles": []}
+
+
+def test_they_are_executed_with_the_helpers_that_they_need(lesson):
+    known = lesson.all_known(Local())["rectangle"]
+    assert known.variants and all(map(all, known.wrong))
+    assert "def product" in known.variants[1].shown
+
+
+def test_a_file_with_a_mistake_is_named_with_its_line(lesson):
+    path = lesson.course.module(LESSON).parent / "wrong" / "tiles.txt"
+    path.write_text("wrong (valeu): one more\n    return 1\n")
+    with pytest.raises(CourseError, match=f"{LESSON}/wrong/tiles.txt, line 1: there is no kind"):
+        lesson.variants  # noqa: B018
+
+
+def test_a_course_without_them_is_told_so(lesson, capsys, monkeypatch):
+    shutil.rmtree(lesson.course.module(LESSON).parent / "wrong")
+    monkeypatch.chdir(lesson.course.root)
+    assert main(["viva", "01"]) == 2
+    said = capsys.readouterr().err
+    assert f"modules/{LESSON}/wrong/ is not there" in said and len(said.splitlines()) == 1
+
+
+def test_the_package_never_imports_a_test():
+    """What is installed has no tests/."""
+    tests = {path.name for path in (ROOT / "tests").iterdir() if path.is_dir()} | {"tests"}
+    for path in sorted((ROOT / "proflab_course").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and not node.level:
+                named = [node.module or ""]
+            elif isinstance(node, ast.Import):
+                named = [alias.name for alias in node.names]
+            else:
+                named = []
+            own = {name.partition(".")[0] for name in named}
+            assert not own & (tests - {"site", "build"}), f"{path}: {own}"
