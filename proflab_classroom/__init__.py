@@ -1,4 +1,4 @@
-"""What a teacher adds to a course that builds, grades, reports and exports without it.
+"""What an instructor adds to a course that builds, grades, reports and exports without it.
 
 marking/  essays and questions about verdicts: tables that people fill in, and what becomes of them
 viva/     questions about students' own functions, with computed keys, and their marks
