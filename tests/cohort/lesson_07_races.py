@@ -89,26 +89,8 @@ STEPS = {
             0.0,
             "return proflab.stack([((x - each) ** 2).sum(1) for each in y], 1)",
         ),
-        "the formula": (0.85, "return squares(x) + squares(y).mT - 2 * (x @ y.mT)"),
-        "the formula, twice x first": (0.9, "return squares(x) + squares(y).mT - 2 * x @ y.mT"),
-        "the formula, in place": (
-            0.89,
-            """
-            found = x @ (-2 * y).mT
-            found += squares(x)
-            found += squares(y).mT
-            return found
-            """,
-        ),
-        "one more column": (
-            0.93,
-            """
-            left, ones = with_columns(-2 * x, squares(x)), proflab.ones_like(y[:, :1])
-            return left @ with_columns(y, ones).mT + squares(y).mT
-            """,
-        ),
         "in float64": (
-            0.75,
+            0.88,
             """
             x, y = x.to(np.float64), y.to(np.float64)
             left = with_columns(-2 * x, squares(x), proflab.ones_like(x[:, :1]))
@@ -304,6 +286,22 @@ ALTERNATES = {
         """,
     },
     "distances": {
+        "the formula, twice x first": "return squares(x) + squares(y).mT - 2 * x @ y.mT",
+        "the formula, in place": """
+            found = x @ (-2 * y).mT
+            found += squares(x)
+            found += squares(y).mT
+            return found
+        """,
+        "one more column": """
+            left, ones = with_columns(-2 * x, squares(x)), proflab.ones_like(y[:, :1])
+            return left @ with_columns(y, ones).mT + squares(y).mT
+        """,
+        "two more columns": """
+            xx, yy = squares(x), squares(y)
+            left = with_columns(-2 * x, xx, proflab.ones_like(xx))
+            return left @ with_columns(y, proflab.ones_like(yy), yy).mT
+        """,
         "squares and sums in one op": """
             xx = proflab.einsum("nd,nd->n", x, x)[:, None]
             yy = proflab.einsum("nd,nd->n", y, y)[:, None]
@@ -322,6 +320,31 @@ ALTERNATES = {
             left = with_columns(-2 * x, proflab.einsum("nd,nd->n", x, x)[:, None])
             right = with_columns(y, proflab.ones_like(yy)[:, None])
             return proflab.nn.functional.linear(left, right, yy)
+        """,
+    },
+}
+
+# Programs that cost less than full marks: what `best` says in the visible case.
+BEST = {
+    "order": {
+        "to and fro, so that a block begins where the one before it ended": """
+            side, width = 9, 16
+            found, up = [], True
+            for row, top in enumerate(range(0, n, side)):
+                lefts = range(0, n, width)
+                for left in reversed(lefts) if row % 2 else lefts:
+                    block = (range(top, min(top + side, n)), range(left, min(left + width, n)))
+                    depth = range(n) if up else reversed(range(n))
+                    found += [(i, j, k) for k in depth for i in block[0] for j in block[1]]
+                    up = not up
+            return found
+        """,
+    },
+    "distances": {
+        "a padded column, and a linear layer with a bias": """
+            left = with_columns(-2 * x, proflab.einsum("nd,nd->n", x, x)[:, None])
+            right = proflab.nn.functional.pad(y, (0, 1), value=1.0)
+            return proflab.nn.functional.linear(left, right, proflab.einsum("nd,nd->n", y, y))
         """,
     },
 }

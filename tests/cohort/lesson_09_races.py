@@ -585,3 +585,48 @@ columns by quarters, seven keys at a time
 """,
     ),
 }
+
+# A program that costs less than full marks: what `best` says in the visible case.
+BEST = {
+    "through_tiles": {
+        "to and fro: the last three tiles of keys and values stay for the next queries": """
+            tokens, width = q.shape
+            size, step = -(-tokens // 3), 8
+            out, waiting = proflab.zeros(tokens, width), {}
+            for low in range(0, tokens, size):
+                queries = q[low : low + size].clone()
+                queries *= width**-0.5
+                count, kept = len(queries), {}
+                top, total = proflab.full((count, 1), -math.inf), proflab.zeros(count, 1)
+                mixed = proflab.zeros(count, width)
+                starts = list(range(0, tokens, step))
+                starts = starts[::-1] if low == size else starts
+                for start in starts:
+                    tile = slice(start, min(start + step, tokens))
+                    stays = low + size < tokens and start in starts[-3:]
+                    keys, values = waiting.pop(start, (None, None))
+                    keys = k[tile].clone() if keys is None else keys
+                    scores = queries @ keys.T
+                    new = proflab.maximum(top, scores.max(-1, keepdim=True)[0])
+                    top -= new
+                    top.exp_()
+                    total *= top
+                    mixed *= top
+                    top = new
+                    scores -= new
+                    scores.exp_()
+                    total += scores.sum(-1, keepdim=True)
+                    if stays:
+                        values = v[tile].clone() if values is None else values
+                        kept[start] = keys, values
+                    for at in range(0, width, 4):
+                        part = slice(at, at + 4)
+                        mine = v[tile, part].clone() if values is None else values[:, part]
+                        mixed[:, part] += scores @ mine
+                waiting = kept
+                mixed /= total
+                out[low : low + size] = mixed
+            return out
+        """,
+    },
+}

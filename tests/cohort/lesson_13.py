@@ -139,13 +139,13 @@ STEPS = {
     "faster": {
         "as it is given": (0.0, "return slow(model, tokens)"),
         "all texts at once": (0.17, _without("samples")),
-        "attention in one op": (0.33, _without("attention")),
+        "attention in one op": (0.34, _without("attention")),
         "GELU in one op": (0.14, _without("gelu")),
         "the last position alone": (0.05, _without("last")),
         "the low rank kept": (0.0, _without("lowrank")),
-        "attention and GELU in one op each": (0.61, _without("attention", "gelu")),
-        "all texts at once, attention in one op": (0.53, _without("samples", "attention")),
-        "all but the last position": (0.87, _without("samples", "attention", "gelu", "lowrank")),
+        "attention and GELU in one op each": (0.64, _without("attention", "gelu")),
+        "all texts at once, attention in one op": (0.55, _without("samples", "attention")),
+        "all but the last position": (0.91, _without("samples", "attention", "gelu", "lowrank")),
         "worse than it was given": (0.0, "return with_faults(*drawing['FAULTS'])(model, tokens)"),
     }
 }
@@ -387,6 +387,33 @@ ALTERNATES = {
                 x = cut(x, block, model)
                 x = x + block.narrow(gelu(block.wide(program.normalized(x, block.norm2))))
             return model.head(program.normalized(x, model.norm))
+        """,
+    },
+}
+
+# A program that costs less than full marks: what `best` says in the visible case.
+BEST = {
+    "faster": {
+        "of the last block one query": """
+        x = embed(model, tokens)
+        texts, length, wide = x.shape
+        heads = len(model.blocks[0].query)
+        for block in model.blocks:
+            last = block is model.blocks[-1]
+            parts = (block.query, block.key, block.value)
+            weights = [[layer.weight for layer in part] for part in parts]
+            y = block.norm1(x)
+            if last:
+                query = F.linear(y[:, -1:], proflab.cat(weights.pop(0)))
+                query = query.reshape(texts, 1, heads, wide // heads).transpose(1, 2)
+            rest = F.linear(y, proflab.cat([each for part in weights for each in part]))
+            rest = rest.reshape(texts, length, len(weights), heads, wide // heads)
+            asked = rest.permute(2, 0, 3, 1, 4).unbind(0)
+            asked = (query, *asked) if last else asked
+            found = F.scaled_dot_product_attention(*asked, is_causal=not last)
+            x = (x[:, -1:] if last else x) + projected(block, side_by_side(found))
+            x = x + block.narrow(gelu(block.wide(block.norm2(x))))
+        return model.head(model.norm(x))[:, 0]
         """,
     },
 }

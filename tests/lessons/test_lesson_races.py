@@ -1,60 +1,72 @@
 """Races in lessons: each idea on the way has its share, and full marks are at the solution."""
 
-import ast
-import textwrap
+import json
+import re
 
 import pytest
-from cohort import (
-    lesson_06_races,
-    lesson_07_races,
-    lesson_09_races,
-    lesson_11_races,
-    lesson_12_races,
-    lesson_13,
-)
-from cohort.run import solved
+from cohort.run import ROOT, solved
+from race_programs import LESSONS, raced, races
 
 from proflab.checks.values import to_plain_data
 from proflab.lesson.race.cost import MACHINES, cost
-from proflab.lesson.race.judge import share_of
+from proflab.lesson.race.judge import judge, share_of
 from proflab.lesson.race.plans import judge_plan
 
-RACES = {
-    "lesson_06": lesson_06_races,
-    "lesson_07": lesson_07_races,
-    "lesson_09": lesson_09_races,
-    "lesson_11": lesson_11_races,
-    "lesson_12": lesson_12_races,
-    "lesson_13": lesson_13,
-}
+NEAR = 1.5  # of benchmarks/bench_race_ranks.py
 
 
-@pytest.mark.parametrize(
-    ("lesson", "name", "idea"),
-    [
-        (lesson, name, idea)
-        for lesson, races in RACES.items()
-        for name, ideas in races.STEPS.items()
-        for idea in ideas
-    ],
-)
-def test_an_idea_is_worth_its_share_of_the_way(lesson, name, idea):
-    share, body = RACES[lesson].STEPS[name][idea]
-    helpers, lesson = RACES[lesson].HELPERS, solved(lesson)
-    scope = dict(lesson.scope)
-    exec(helpers, scope)
-    [function] = [
-        n for n in ast.parse(lesson.solutions[name]).body if isinstance(n, ast.FunctionDef)
+def _entries(kind):
+    """Yield lesson, exercise and sentence of each of the cohort's entries of a kind."""
+    return [
+        (lesson, name, sentence)
+        for lesson in LESSONS
+        for name, entries in getattr(races(lesson), kind, {}).items()
+        for sentence in entries
     ]
-    body = textwrap.indent(textwrap.dedent(body).strip(), "    ")
-    exec(f"def {name}({ast.unparse(function.args)}):\n{body}", scope)
-    steps, answers = lesson.tests[name][0].blocks[0].steps, lesson.tests[name][0].blocks[0].answers
-    for step in steps[:-1]:
-        exec(step.code, scope)
-    paid = _paid(answers[-1], steps[-1].code, scope)
-    assert share_of(paid, (answers[-1].race or answers[-1].plan).full) == pytest.approx(
-        share, abs=0.01
+
+
+@pytest.mark.parametrize(("lesson", "name", "idea"), _entries("STEPS"))
+def test_an_idea_is_worth_its_share_of_the_way(lesson, name, idea):
+    share, body = races(lesson).STEPS[name][idea]
+    answer, made, scope = raced(lesson, name, body)
+    full = (answer.race or answer.plan).full
+    assert share_of(_paid(answer, made, scope), full) == pytest.approx(share, abs=0.01)
+
+
+@pytest.mark.parametrize(("lesson", "name", "sentence"), _entries("BEST"))
+def test_the_best_known_program_is_right_and_costs_what_its_case_says(lesson, name, sentence):
+    answer, made, scope = raced(lesson, name, races(lesson).BEST[name][sentence])
+    case = answer.race or answer.plan
+    assert _paid(answer, made, scope)["ms"] == pytest.approx(case.best, rel=5e-4)
+    assert case.best < case.full
+    if answer.race is not None:
+        given = list(eval(answer.race.given, scope))
+        found = judge(list(made), given, scope["op_facts"], case.machine, **case.options)
+        assert (found.get("refused"), found.get("wrong")) == (None, "")
+
+
+def test_each_best_cost_that_a_case_says_has_its_program():
+    for lesson in LESSONS:
+        for name in races(lesson).STEPS:
+            for test in solved(lesson).tests[name]:
+                cases = [a.race or a.plan for b in test.blocks for a in b.answers if a]
+                known = any(case.best is not None for case in cases if case is not None)
+                first = test is solved(lesson).tests[name][0]
+                assert known == (first and name in getattr(races(lesson), "BEST", {})), name
+
+
+def test_lessons_quote_the_record_of_ranks():
+    record = json.loads((ROOT / "docs" / "figures" / "race_ranks.json").read_text("utf-8"))
+    found = re.search(r"of all (\d+) pairs: [\d.]+; (\d+) in another order", record["table"])
+    pairs, others = map(int, found.groups())
+    assert (pairs - 2 * others) / pairs > 0.9
+    said = (
+        f"of {pairs} pairs of this course's programs that differ by more than {NEAR} times, "
+        f"{pairs - others} come in the same order by CPU time."
     )
+    for lesson in ("lesson_06", "lesson_13"):
+        texts = (cell.source.replace("\n# ", " ") for cell in solved(lesson).cells)
+        assert any(said in text for text in texts), lesson
 
 
 @pytest.mark.parametrize(
@@ -87,9 +99,8 @@ def test_the_order_costs_what_the_students_own_cache_counts():
     assert scope["cache_misses"](walk, 8, 32) == 896
 
 
-def _paid(answer, code, scope):
+def _paid(answer, made, scope):
     """What the case's program costs, and the given one."""
-    made = eval(code, scope)
     if answer.plan is not None:
         plan = answer.plan
         return judge_plan(to_plain_data(made), plan.rule, plan.parameters, plan.given)
