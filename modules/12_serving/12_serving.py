@@ -358,7 +358,8 @@ expect_faster(
     race.traced(generate, model=make_gpt2(256, 80, 64, 2, 4), tokens=("int64", (4, 64))),
     like=slow_generate,
     machine="DESK",
-    full=3.936,
+    full=3.989,
+    best=3.898,
     draws={"tokens": 256, "weight": "fan-in"},
 )
 ### BEGIN HIDDEN TESTS
@@ -368,7 +369,7 @@ expect_faster(
     race.traced(generate, model=make_gpt2(150, 32, 48, 3, 2), tokens=("int64", (3, 20))),
     like=slow_generate,
     machine="DESK",
-    full=2.908,
+    full=2.956,
     draws={"tokens": 150, "weight": "fan-in"},
 )
 expect_faster(
@@ -376,7 +377,7 @@ expect_faster(
     race.traced(generate, model=make_gpt2(300, 96, 32, 1, 2), tokens=("int64", (5, 90))),
     like=slow_generate,
     machine="DESK",
-    full=0.68,
+    full=0.7126,
     draws={"tokens": 300, "weight": "fan-in"},
 )
 # viva: generate(make_gpt2(9, 6, 8, 1, 2)(), proflab.zeros(3, 4, dtype="int64"))[0].shape
@@ -390,7 +391,7 @@ expect_faster(
 # Prints what each line costs, of the given program and of yours, and draws where yours stands.
 four = {"model": make_gpt2(256, 80, 64, 2, 4), "tokens": ("int64", (4, 64))}
 print(race.table(slow_generate, generate, "DESK", **four))
-race.picture(slow_generate, generate, "DESK", 3.936, **four)
+race.picture(slow_generate, generate, "DESK", 3.989, best=3.898, **four)
 
 # %% [markdown]
 # **Optional.** How many FLOPs does a cache save?

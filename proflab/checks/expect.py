@@ -81,6 +81,7 @@ def expect_cheaper(
     rule: str,
     given: float,
     full: float,
+    best: float | None = None,
     **parameters: Any,
 ) -> None:
     """Check that a plan is valid by its rule, and show what it costs beside the given plan.
@@ -88,6 +89,7 @@ def expect_cheaper(
     plan: plain data, as the rule's simulator takes it (`proflab.lesson.race.plans`).
     rule: "cache", "buckets" or "loader". parameters: the rule's, by name.
     given, full: what the given plan costs, and the cost that earns full marks, in the rule's unit.
+    best: the lowest cost that is known; it is shown, and earns no more.
     Raises AssertionError where the plan is not valid; one that is valid and dear passes, and earns
     the share of the way that it has gone from `given` to `full`.
     """
@@ -102,6 +104,7 @@ def expect_cheaper(
     share = shares.setdefault(running_cell(), {})[label] = judge.share_of(found, full)
     trail.note(trail.plan_race_of(rule, parameters), found["ms"])
     print(f"🏁 {label}: {plans.told(found, rule, full)}{_earned(share)}")
+    _show_best(best, plans.RULES[rule].unit)
     if (hint := plans.hint(found)) and share < 1:
         print(f"   {hint}")
 
@@ -113,12 +116,14 @@ def expect_faster(
     like: Callable,
     machine: str,
     full: float,
+    best: float | None = None,
     **options: Any,
 ) -> None:
     """Check that a traced program returns what `like` does, and show what it costs beside it.
 
     actual: `traced(program, …)` of proflab.lesson.race. like: the given, slow program.
     machine: the declared machine's name, such as "DESK". full: the ms that earn full marks.
+    best: the lowest cost that is known; it is shown, and earns no more.
     options: within, floor, draws, state, fast and memory, as `race.judge.judge` takes them.
     Raises AssertionError where the program is refused, or is cheaper and its results are wrong;
     else it passes, and earns the share of the way that it has gone from `like` to `full`. One that
@@ -149,8 +154,16 @@ def expect_faster(
     trail.note(trail.race_of(found["race"], machine, *limits), found["ms"])
     same = "no cheaper, so its results are not compared" if share == 0 else "same results"
     print(f"🏁 {label}: {same}; {told}{_earned(share)}")
+    _show_best(best, judge.unit_of(machine, options.get("fast")))
     for text in texts(found, partial(show.line_of, actual)) if share < 1 else ():
         print(f"   {text}")
+
+
+def _show_best(best: float | None, unit: str) -> None:
+    """Print the lowest cost that is known, a mark without points."""
+    if best is not None:
+        shown = f"{best:,.0f}" if best >= 1000 else f"{best:.4g}"
+        print(f"   best known: {shown} {unit}; it earns no more than full marks")
 
 
 def expect_log(

@@ -144,6 +144,20 @@ class _Rdiv(Binary):
         return (-grad * out * out / other if other else np.zeros_like(grad),)
 
 
+def _power(input, exponent):
+    """Return input ** exponent, with products for exponents 3 and -2, as torch has.
+
+    numpy itself takes a product for 2, a quotient for -1 and a root for 0.5; its power for all
+    others goes through a logarithm.
+    """
+    if isinstance(exponent, (int, float)):
+        if exponent == 3:
+            return input * input * input
+        if exponent == -2 and input.dtype.kind == "f":
+            return 1 / (input * input)
+    return input**exponent
+
+
 @register
 class _Pow(Binary):
     """input ** other"""
@@ -152,7 +166,7 @@ class _Pow(Binary):
     suppress_warnings = True
 
     def forward(self, input, other):
-        return input**other
+        return _power(input, other)
 
     def save_for_backward(self, need, out, input, other):
         return (input,) if len(need) == 1 else (input, other, out if need[1] else None)
@@ -161,7 +175,7 @@ class _Pow(Binary):
         # grad, out: the broadcast shape · input, other: their shapes → each operand's shape
         if other is not None:
             (input,) = node.saved
-            return (grad * other * input ** (other - 1) if other else np.zeros_like(grad),)
+            return (grad * other * _power(input, other - 1) if other else np.zeros_like(grad),)
         input, other, out = node.saved
         grads: list[np.ndarray | None] = [None, None]
         if node.need[0]:

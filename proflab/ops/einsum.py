@@ -48,6 +48,8 @@ def _contract(arrays: list[np.ndarray], labels: list[str], out: str) -> np.ndarr
     left = "".join(x for x in out if x in a and x not in b)
     right = "".join(x for x in out if x in b and x not in a)
     summed = "".join(x for x in a if x in b and x not in out)
+    if not summed or not left + right:  # no number meets more than one other: no matrix product
+        return _multiply(arrays, labels, out, summed)
     sizes = _label_sizes(labels, [x.shape for x in arrays])
 
     def size(names: str) -> int:
@@ -58,6 +60,18 @@ def _contract(arrays: list[np.ndarray], labels: list[str], out: str) -> np.ndarr
     y = _arrange(arrays[1], b, batch + summed + right).reshape(*stack, size(summed), size(right))
     result = product(x, y).reshape([sizes[x] for x in batch + left + right])
     return _arrange(result, batch + left + right, out)
+
+
+def _multiply(arrays: list[np.ndarray], labels: list[str], out: str, summed: str) -> np.ndarray:
+    """Return the products of two arrays, number by number, summed over the labels `summed`."""
+    order = "".join(name for name in labels[0] if name in out + summed) if summed else out
+    x, y = (
+        _arrange(array, names, "".join(name for name in order if name in names))[
+            tuple(slice(None) if name in names else None for name in order)
+        ]
+        for array, names in zip(arrays, labels, strict=True)
+    )
+    return _arrange(np.multiply(x, y, order="C"), order, out)
 
 
 @register

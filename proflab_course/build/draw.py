@@ -35,6 +35,9 @@ _SOLUTION = re.compile(
 )
 
 
+_BEST = re.compile(r"best=[\d._]+,\s*")
+
+
 @dataclass(frozen=True)
 class Drawn:
     """Hold what is drawn: files by name, by a race's label the shape of each input, and solutions.
@@ -97,7 +100,8 @@ def put_solutions(lesson: Lesson, found: Drawn) -> None:
 def set_full_marks(lesson: Lesson, folder: Path) -> None:
     """Put what full marks cost into each race, by what the lesson's solution costs there.
 
-    A demo cell that says the same `full=` as a race is changed with it.
+    A demo cell that says the same `full=` as a race is changed with it. What is the best cost for
+    the program as it is drawn is not known: no race says one, and no demo cell.
     """
     [run] = execute([solved_run(lesson, folder)], 1)
     run.conclude()
@@ -112,9 +116,10 @@ def set_full_marks(lesson: Lesson, folder: Path) -> None:
             [old] = [_text(cell, k) for k in call.keywords if k.arg == "full"]
             new = f"full={_ABOVE * result['ms']:.4g}"
             case = _text(cell, call)
-            cell.node.source = cell.source.replace(case, case.replace(old, new))
+            cell.node.source = cell.source.replace(case, _BEST.sub("", case.replace(old, new)))
             for node in demos:
-                node.source = node.source.replace(old, new)
+                if old in node.source:
+                    node.source = _BEST.sub("", node.source.replace(old, new))
 
 
 def _reshape(cell: Cell, label: str, shapes: Mapping[str, Any]) -> bool:

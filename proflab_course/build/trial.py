@@ -109,6 +109,10 @@ def solved_run(lesson: Lesson, folder: Path) -> Run:
     return Run(align(lesson.notebook, key), key, folder, full=False)
 
 
+# Full marks are 1.02 times what the solution costs; more where older hand-ins would lose by less.
+MOST_ABOVE = 1.15
+
+
 class Trial:
     """A lesson's runs, and what they bring to light.
 
@@ -170,13 +174,16 @@ class Trial:
             if "ms" not in found:
                 continue  # its solution fails, which is told elsewhere
             paid, given = found["ms"], found["given"]
-            if not 1 <= each.full / paid <= 1.05:
+            if not 1 <= each.full / paid <= MOST_ABOVE:
                 costs = f"the solution costs {paid:.4g}, and full is {each.full:.4g}"
                 yield f"{where}: {costs}: write full={1.02 * paid:.4g}"
             if isinstance(each, PlanRace):
                 given = given_cost(each.rule, each.parameters)
                 if abs(each.given / given - 1) > 1e-4:
                     yield f"{where}: the given plan costs {given:.7g}: write given={given:.7g}"
+            if each.best is not None and not found["floor"] <= each.best <= paid * (1 + 1e-4):
+                costs = f"the solution costs {paid:.4g}, the floor is {found['floor']:.4g}"
+                yield f"{where}: {costs}, and best is {each.best:.4g}: it lies between the two"
             if not each.full < given:
                 yield f"{where}: the given program costs {given:.4g}, no more than full marks"
             if found["floor"] > paid:

@@ -88,12 +88,14 @@ class Step:
 class Race:
     """Hold what a race's grader keeps: the code that traces the given program, machine, full marks.
 
-    full: the ms that earn all; options: within, floor, draws, state, fast and memory, where said
+    full: the ms that earn all; best: the lowest that is known, which earns no more, or None
+    options: within, floor, draws, state, fast and memory, where said
     """
 
     given: str
     machine: str
     full: float
+    best: float | None = None
     options: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -106,13 +108,14 @@ class Race:
 class PlanRace:
     """Hold what the grader keeps of `expect_cheaper`: the rule, its parameters, two costs.
 
-    given: what the given plan costs; full: the cost that earns all
+    given: what the given plan costs; full: the cost that earns all; best: as of a Race
     """
 
     rule: str
     parameters: dict[str, Any]
     given: float
     full: float
+    best: float | None = None
 
     @property
     def unit(self) -> str:
@@ -366,17 +369,26 @@ def _race(call: ast.Call, name: str) -> tuple[Step, Answer]:
     """Return the case of `expect_faster(label, traced(program, x=(8, 8), …), like=…, …)`."""
     if len(call.args) != 2:
         raise GrammarError(_at(name, call, "expect_faster takes a label and traced(program, …)"))
-    said = _said(call, {"like", "machine", "full"}, _RACE_OPTIONS, name)
+    said = _said(call, {"like", "machine", "full"}, _RACE_OPTIONS | {"best"}, name)
     label, made = _label(call.args[0], name), call.args[1]
     given = _given(made, said.pop("like"), name)
     options = {key: _literal(value, name) for key, value in said.items()}
-    machine, full = options.pop("machine"), options.pop("full")
+    machine, full, best = (options.pop(key, None) for key in ("machine", "full", "best"))
     if machine not in [*MACHINES] or not isinstance(full, (int, float)) or full <= 0:
         known_machines = ", ".join(MACHINES)
         problem = f"machine is one of {known_machines}, and full a positive number of ms"
         raise GrammarError(_at(name, call, problem))
-    race = Race(given, machine, float(full), options)
+    race = Race(given, machine, float(full), _best(best, full, call, name), options)
     return Step("tape", ast.unparse(made)), Answer(label, "expect_faster", race=race)
+
+
+def _best(best: Any, full: float, call: ast.Call, name: str) -> float | None:
+    """Return the best cost that is known, where the case says one."""
+    if best is None:
+        return None
+    if not isinstance(best, (int, float)) or not 0 < best <= full:
+        raise GrammarError(_at(name, call, "best is a cost, and no higher than full"))
+    return float(best)
 
 
 def _said(
@@ -445,16 +457,17 @@ def _plan_race(call: ast.Call, name: str) -> tuple[Step, Answer]:
     if (rule := said.pop("rule", None)) not in [*RULES]:
         raise GrammarError(_at(name, call, f"rule is one of {', '.join(RULES)}"))
     needed = {*RULES[rule].parameters, "given", "full"}
-    _refuse_unknown(call, needed | {"rule"}, name)
+    _refuse_unknown(call, needed | {"rule", "best"}, name)
     if missing := sorted(needed - said.keys()):
         raise GrammarError(_at(name, call, f"the rule {rule!r} needs {missing[0]}="))
     costs = given, full = said.pop("given"), said.pop("full")
+    best = said.pop("best", None)
     if not all(isinstance(cost, (int, float)) for cost in costs) or not 0 < full < given:
         raise GrammarError(_at(name, call, "given and full are costs, and full is the lower one"))
     if unknown := [v for v in said.values() if isinstance(v, str) and v not in WORKLOADS]:
         problem = f"there is no {unknown[0]!r} in race.WORKLOADS"
         raise GrammarError(_at(name, call, problem))
-    plan = PlanRace(rule, said, float(given), float(full))
+    plan = PlanRace(rule, said, float(given), float(full), _best(best, full, call, name))
     label = _label(call.args[0], name)
     return Step("value", ast.unparse(call.args[1])), Answer(label, "expect_cheaper", plan=plan)
 

@@ -20,6 +20,9 @@ An exercise has a file there, EXERCISE.txt:
     right: by the absolute value
         return abs(a - b)
 
+    best: what costs least in a race, of all that is known
+        return a - b
+
 After its first line, which has the kind and the sentence, an entry has keys and then its code,
 indented by four spaces: a function's body, under the signature of the lesson's own solution, or,
 where it says `def EXERCISE`, `class EXERCISE` or `EXERCISE =` itself, the whole of it. With the key
@@ -66,9 +69,10 @@ KINDS = {
 # Of these kinds, a call and its result can show what the function computes.
 SUBSTANCE = ("value", "order")
 
-_HEAD = re.compile(r"(?:wrong \((?P<kind>[^)]*)\)|(?P<other>right|base)): (?P<sentence>\S.*)")
+_HEAD = re.compile(r"(?:wrong \((?P<kind>[^)]*)\)|(?P<other>right|best|base)): (?P<sentence>\S.*)")
 # The first line of a wrong entry, wherever it is copied to.
 ENTRY = re.compile(rf"wrong \(({'|'.join(KINDS)})\): \S".encode())
+_BEST = "best"
 _KEY = re.compile(r"(?P<key>[a-z]+): (?P<value>\S.*)")
 _KEYS = ("chance", "change", "diagnosis", "share")
 _TEXT_OF = re.compile(r'TEXT_OF\("([^"/\\]+)"\)')
@@ -80,7 +84,8 @@ class KnownSolution:
     """Hold a known solution of an exercise as a whole cell.
 
     kind: one of KINDS, or "" where it is right. share: of a race's points; None if not slow.
-    chance: on what it hangs which cases it fails; "" if on nothing.
+    chance: on what it hangs which cases it fails; "" if on nothing. is_best: it is right, and what
+    the case of its race calls the best known.
     """
 
     exercise: str
@@ -90,6 +95,7 @@ class KnownSolution:
     diagnosis: str
     share: float | None = None
     chance: str = ""
+    is_best: bool = False
 
     @property
     def is_right(self) -> bool:
@@ -182,7 +188,7 @@ class _Section:
     @property
     def is_base(self) -> bool:
         """Return True if others can be changes of it."""
-        return self.kind in ("base", "") and self.is_whole
+        return self.kind in ("base", "", _BEST) and self.is_whole
 
     def text(self, path: Path) -> str:
         """Return the code as it stands there."""
@@ -224,11 +230,12 @@ class _Section:
         return KnownSolution(
             exercise,
             self.sentence,
-            self.kind,
+            "" if self.kind == _BEST else self.kind,
             code,
             self.keys.get("diagnosis", self.sentence),
             self._share(path),
             self.keys.get("chance", ""),
+            self.kind == _BEST,
         )
 
     def _share(self, path: Path) -> float | None:
@@ -271,7 +278,7 @@ def _sections(path: Path) -> Iterator[_Section]:
 
 
 def _kind(path: Path, number: int, head: re.Match) -> str:
-    """Return the kind that an entry's first line gives it: "" if right, "base" if none."""
+    """Return the kind that an entry's first line gives it: "" if right, "base" if it is none."""
     if other := head["other"]:
         return "" if other == "right" else other
     if head["kind"] not in KINDS:

@@ -26,7 +26,7 @@ from race_course import (
 from sandboxes import needs_sandbox
 
 from proflab.lesson.race.judge import BELOW_FLOOR
-from proflab_course.build.trial import Trial
+from proflab_course.build.trial import MOST_ABOVE, Trial
 from proflab_course.course.layout import CourseError
 from proflab_course.course.release_stamp import STAMP, make_stamp
 from proflab_course.course.test_cells import GrammarError, split
@@ -228,7 +228,7 @@ def test_the_build_traces_the_given_programs_and_keeps_them_out_of_the_release(t
     assert traced == {(cell, label): text for cell, label, text in as_metadata(tapes(key))}
     costs = solution_costs(key)
     assert {cell for cell, _ in costs.keys() - traced.keys()} == {"test_order"}  # no tape
-    assert all(1 <= each.full / costs[name] <= 1.05 for name, each in races_of(key).items())
+    assert all(1 <= each.full / costs[name] <= MOST_ABOVE for name, each in races_of(key).items())
     released = (tmp_path / "release" / LESSON / f"{LESSON}.ipynb").read_text()
     assert METADATA not in released and "(40, 200)" not in released
 
@@ -275,6 +275,8 @@ RACE = 'expect_faster("a", traced(f, x=(8, 8)), like=slow, machine="DESK", full=
         (RACE.replace("traced(f, x=(8, 8))", "tape"), "is a call of traced"),
         (RACE.replace("DESK", "CRAY"), "machine is one of DESK, T4"),
         (RACE.replace(", full=1.7", ""), "needs full="),
+        (RACE.replace("full=1.7", "full=1.7, best=1.8"), "best is a cost, and no higher than full"),
+        (RACE.replace("full=1.7", "full=1.7, best='low'"), "best is a cost"),
         (RACE.replace("full=1.7", "full=1.7, speed=1"), "takes no argument speed"),
         (RACE.replace("like=slow", "like=lambda x: x"), "name of a function"),
         (RACE.replace("x=(8, 8)", "model=make(n)"), "not `n`"),
@@ -298,6 +300,7 @@ PLAN = 'expect_cheaper("a", f(4), rule="cache", n=4, lines=2, line=4, given=90, 
         (PLAN.replace("n=4", "n=4, m=4"), "takes no argument m"),
         (PLAN.replace("n=4", 'n="four"'), "there is no 'four' in race.WORKLOADS"),
         (PLAN.replace("full=51", "full=91"), "full is the lower one"),
+        (PLAN.replace("full=51", "full=51, best=52"), "best is a cost, and no higher than full"),
         (PLAN.replace("f(4)", "f(4), f(5)"), "takes a label and a plan"),
         (PLAN + '\nexpect("b", 1, 1)', "races have a cell of their own"),
     ],
@@ -312,6 +315,36 @@ def test_a_plan_crosses_as_code_without_its_costs():
     assert block.steps[0].code == "f(4)"
     plan = block.answers[0].plan
     assert (plan.rule, plan.parameters["lines"], plan.given, plan.full) == ("cache", 2, 90, 51)
+
+
+def test_the_best_that_is_known_is_no_option_of_the_judge():
+    for written, best in ((RACE, 1.5), (PLAN, 40)):
+        full = written.partition("full=")[2].rstrip(")")
+        [block] = split(written.replace(f"full={full}", f"full={full}, best={best}"), "f").blocks
+        case = block.answers[0].race or block.answers[0].plan
+        assert (case.best, case.full) == (best, float(full))
+        assert "best" not in getattr(case, "options", {}) | getattr(case, "parameters", {})
+
+
+def test_the_build_refuses_a_best_that_the_solution_is_better_than(key):
+    trial = object.__new__(Trial)
+    names = [SimpleNamespace(name=name, where=name) for name in key.tests]
+    [name] = [each for each in races_of(key) if each[1] == "square"]
+    test = key.tests[name[0]]
+    case = test.blocks[0].answers[0]
+
+    def said(best, floor=0.001):
+        told = replace(case, race=replace(case.race, best=best))
+        blocks = (replace(test.blocks[0], answers=(told,)), test.blocks[1])
+        other = replace(key, tests={name[0]: replace(test, blocks=blocks)})
+        trial.lesson = SimpleNamespace(named=lambda role: names)
+        found = {"ms": 0.01799, "given": 0.05, "floor": floor}
+        trial.graded = SimpleNamespace(key=other, raced={name: found})
+        return list(trial._race_mistakes())
+
+    assert said(0.017) == [] == said(None)
+    assert "and best is 0.0182: it lies between the two" in said(0.0182)[0]
+    assert "and best is 0.0005: it lies between the two" in said(0.0005)[0]
 
 
 def test_a_races_model_is_a_functions_name_or_its_call():

@@ -13,7 +13,8 @@ from race_tapes import crossed, solved_op_facts, step
 import proflab
 from proflab import Tensor, autograd, dispatch, models, stack
 from proflab.lesson.race import Refused, traced
-from proflab.lesson.race.cost import MACHINES, MOVES, cost
+from proflab.lesson.race.charges import MOVES
+from proflab.lesson.race.cost import MACHINES, cost
 from proflab.lesson.race.judge import draw, judge
 from proflab.lesson.race.replay import walk
 from proflab.lesson.race.tape import RANDOM, SCHEMA, check, inputs_of

@@ -1,44 +1,68 @@
 """Races in lessons: each idea on the way has its share, and full marks are at the solution."""
 
+import json
+import re
+
 import pytest
-from cohort.run import known, lessons, solved
+from cohort.run import ROOT, solved
+from race_programs import best, ideas, raced, races
 
 from proflab.checks.values import to_plain_data
 from proflab.lesson.race.cost import MACHINES, cost
-from proflab.lesson.race.judge import share_of
+from proflab.lesson.race.judge import judge, share_of
 from proflab.lesson.race.plans import judge_plan
 
-STEPS = [
-    (lesson, entry)
-    for lesson in lessons()
-    for entries in known(lesson).of.values()
-    for entry in entries
-    if entry.kind == "slow"
-]
+NEAR = 1.5  # of benchmarks/bench_race_ranks.py
+
+
+IDEAS = [(lesson, each) for lesson, name in races() for each in ideas(lesson, name)]
+BEST = [(lesson, each) for lesson, name in races() for each in best(lesson, name)]
 
 
 def test_each_race_has_ideas_on_the_way():
-    races = {
-        (lesson, name)
-        for lesson in lessons()
-        for name, cells in solved(lesson).tests.items()
-        if any(a.race or a.plan for cell in cells for _, a in cell.answers)
-    }
-    assert {(lesson, entry.exercise) for lesson, entry in STEPS} == races
+    assert {(lesson, each.exercise) for lesson, each in IDEAS} == {*races()}
 
 
-@pytest.mark.parametrize(("lesson", "entry"), STEPS)
-def test_an_idea_is_worth_its_share_of_the_way(lesson, entry):
-    lesson, name = solved(lesson), entry.exercise
-    scope = dict(lesson.scope)
-    exec(f"{lesson.helpers}\n{entry.code}", scope)
-    steps, answers = lesson.tests[name][0].blocks[0].steps, lesson.tests[name][0].blocks[0].answers
-    for step in steps[:-1]:
-        exec(step.code, scope)
-    paid = _paid(answers[-1], steps[-1].code, scope)
-    assert share_of(paid, (answers[-1].race or answers[-1].plan).full) == pytest.approx(
-        entry.share, abs=0.01
+@pytest.mark.parametrize(("lesson", "idea"), IDEAS)
+def test_an_idea_is_worth_its_share_of_the_way(lesson, idea):
+    answer, made, scope = raced(lesson, idea.exercise, idea.code)
+    full = (answer.race or answer.plan).full
+    assert share_of(_paid(answer, made, scope), full) == pytest.approx(idea.share, abs=0.01)
+
+
+@pytest.mark.parametrize(("lesson", "known"), BEST)
+def test_the_best_known_program_is_right_and_costs_what_its_case_says(lesson, known):
+    answer, made, scope = raced(lesson, known.exercise, known.code)
+    case = answer.race or answer.plan
+    assert _paid(answer, made, scope)["ms"] == pytest.approx(case.best, rel=5e-4)
+    assert case.best < case.full
+    if answer.race is not None:
+        given = list(eval(answer.race.given, scope))
+        found = judge(list(made), given, scope["op_facts"], case.machine, **case.options)
+        assert (found.get("refused"), found.get("wrong")) == (None, "")
+
+
+def test_each_best_cost_that_a_case_says_has_its_program():
+    for lesson, name in races():
+        for test in solved(lesson).tests[name]:
+            cases = [a.race or a.plan for b in test.blocks for a in b.answers if a]
+            known = any(case.best is not None for case in cases if case is not None)
+            first = test is solved(lesson).tests[name][0]
+            assert known == (first and bool(best(lesson, name))), name
+
+
+def test_lessons_quote_the_record_of_ranks():
+    record = json.loads((ROOT / "docs" / "figures" / "race_ranks.json").read_text("utf-8"))
+    found = re.search(r"of all (\d+) pairs: [\d.]+; (\d+) in another order", record["table"])
+    pairs, others = map(int, found.groups())
+    assert (pairs - 2 * others) / pairs > 0.9
+    said = (
+        f"of {pairs} pairs of this course's programs that differ by more than {NEAR} times, "
+        f"{pairs - others} come in the same order by CPU time."
     )
+    for lesson in ("lesson_06", "lesson_13"):
+        texts = (cell.source.replace("\n# ", " ") for cell in solved(lesson).cells)
+        assert any(said in text for text in texts), lesson
 
 
 @pytest.mark.parametrize(
@@ -71,9 +95,8 @@ def test_the_order_costs_what_the_students_own_cache_counts():
     assert scope["cache_misses"](walk, 8, 32) == 896
 
 
-def _paid(answer, code, scope):
+def _paid(answer, made, scope):
     """What the case's program costs, and the given one."""
-    made = eval(code, scope)
     if answer.plan is not None:
         plan = answer.plan
         return judge_plan(to_plain_data(made), plan.rule, plan.parameters, plan.given)

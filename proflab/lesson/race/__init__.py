@@ -7,6 +7,7 @@ tape:      the instructions, and the check that a list is a tape
 trace:     from a program to its tape
 replay:    run a tape, on data or without
 cost:      what a tape costs on a machine
+charges:   where an op is charged more or less than lesson 05's row says
 work:      how long an op takes here at most, whatever a machine counts
 known:     what all tapes of a race are judged beside: the given program's cost and results
 judge:     right or wrong, and the share of the way from the given program to full marks

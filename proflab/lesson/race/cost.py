@@ -15,22 +15,14 @@ from typing import Any
 import numpy as np
 
 from proflab import dispatch
+from proflab.lesson.race.charges import beside, charge
 from proflab.lesson.race.replay import Walk, owner, used, walk
 from proflab.lesson.race.tape import Refused, inputs_of
 from proflab.lesson.race.work import NUMBER, STEP, work_of
 from proflab.meta import MetaArray
-from proflab.tensor import Tensor
 
 # Kinds of op (files of proflab/ops) that may write their result where an operand lies.
 _ELEMENTWISE = ("pointwise", "arithmetic", "activation", "where", "convert", "comparison")
-# Ops that only move, make room or look up: they have no FLOPs.
-MOVES = (
-    "to", "clone", "index", "index_put", "gather", "cat", "tril", "triu", "flip", "roll", "pad",
-    "embedding",
-)  # fmt: skip
-
-# Ops that compare or choose, and einsum, which may sum nothing: one FLOP for each output.
-_CHOOSE = ("einsum", "where", "masked_fill", "argsort", "nonzero")
 
 
 @dataclass(frozen=True)
@@ -100,7 +92,7 @@ def cost(tape: list, machine: Machine, op_facts: Callable, *, state: tuple[str, 
     def look(at: int, call: dispatch.Call, result: Any) -> None:
         row = op_facts(call, result) | {"at": at}
         work.append(work_of(call, result, row))
-        row["elementwise_flops"] = max(row["elementwise_flops"], _least_flops(call, result))
+        charge(call, result, row)
         if row["dtype"] == "float64":
             row["matmul_flops"] *= 2
             row["elementwise_flops"] *= 2
@@ -108,6 +100,7 @@ def cost(tape: list, machine: Machine, op_facts: Callable, *, state: tuple[str, 
 
     left = walk(tape, inputs, look)
     slow = {id(owner(array)): name for name, array in inputs.items()}
+    rows += _fills(tape, left)
     merged = _writes(tape, left, rows, slow, state)
     rows.sort(key=lambda row: row["at"])
     for row in rows:
@@ -159,22 +152,27 @@ def _too_early(tape: list, at: int) -> str:
     return told if again else ""
 
 
-def _least_flops(call: dispatch.Call, result: Any) -> int:
-    """Return the FLOPs of the ops for which lesson 02's convention has too few for a race.
+def _fills(tape: list, left: Walk) -> list[dict]:
+    """Return a row for each tensor of one value or of constants, whose bytes are written.
 
-    A window's size for each output of a pool, forward or backward; one for each element that
-    scatter_add adds; one for each output of an op that compares or chooses.
+    A single number, such as the 1 that backward starts with, is none.
     """
-    forward = call.phase == "forward"
-    result = result if forward else call.grad
-    size = result.numel() if isinstance(result, Tensor) else 0
-    if call.op in ("max_pool2d", "avg_pool2d"):
-        return size * math.prod(call.attributes["kernel_size"])
-    if call.op == "adaptive_avg_pool2d":
-        return max(size, call.inputs[0].numel())
-    if call.op == "scatter_add":
-        return call.inputs[2].numel()
-    return size if call.op in _CHOOSE else 0
+    found = []
+    for at, line in enumerate(tape):
+        if line[0] in ("fill", "const"):
+            array = left.values[left.made[at][0]]
+            if array.shape:
+                found.append(_row("fill", array, at, written=array.nbytes))
+    return found
+
+
+def _row(op: str, result: Any, at: int, read: int = 0, written: int = 0) -> dict:
+    """Return the row of what is no op of the engine's: a fill, or a write."""
+    return {
+        "op": op, "module": "", "phase": "forward", "input_shapes": [], "at": at,
+        "output_shape": result.shape, "dtype": str(result.dtype), "matmul_flops": 0,
+        "elementwise_flops": 0, "bytes_read": read, "bytes_written": written,
+    }  # fmt: skip
 
 
 def _writes(tape: list, left: Walk, rows: list, slow: dict, state: tuple) -> set[int]:
@@ -188,6 +186,7 @@ def _writes(tape: list, left: Walk, rows: list, slow: dict, state: tuple) -> set
         for number in used(line):
             users.setdefault(number, []).append(at)
     merged: set[int] = set()
+    made_by = {row["at"]: row for row in rows}
     kept = {id(owner(array)) for _, array in _saved(tape, left)}
     for at, line in enumerate(tape):
         if line[0] != "write":
@@ -203,13 +202,11 @@ def _writes(tape: list, left: Walk, rows: list, slow: dict, state: tuple) -> set
         alone = alone and id(owner(source)) not in kept  # backward needs it as it was
         if alone and target.dtype == source.dtype and _into(tape[before], left, target):
             merged.add(id(owner(source)))
+            if before in made_by:
+                made_by[before]["bytes_written"] += beside(target)
             continue
-        row = {
-            "op": "write", "module": "", "phase": "forward", "input_shapes": [source.shape],
-            "output_shape": target.shape, "dtype": str(target.dtype), "matmul_flops": 0,
-            "elementwise_flops": 0, "bytes_read": source.nbytes, "bytes_written": target.nbytes,
-        }  # fmt: skip
-        rows.append(row | {"at": at})
+        read, written = (array.nbytes + beside(array) for array in (source, target))
+        rows.append(_row("write", target, at, read, written) | {"input_shapes": [source.shape]})
     return merged
 
 

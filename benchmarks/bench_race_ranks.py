@@ -1,0 +1,139 @@
+"""Compare how a race's programs rank by count, and by CPU time on this machine.
+
+    python benchmarks/bench_race_ranks.py             # all races that are counted in ms
+    python benchmarks/bench_race_ranks.py chain       # this one
+
+The programs of a race are the given one, the ideas of the lesson's cohort, the solution and the
+best that is known, at the visible size, all counted on DESK, which models a processor. Each is
+replayed as the grader replays it, with one thread, in rounds that go through all of them forwards
+and then backwards; its time is the median of CPU time. Freed memory is kept for the next array.
+Kendall's tau is taken over the pairs whose counts differ by more than 1.5 times: the share of pairs
+in the same order by both, less the share of the others. What lies nearer is not told apart.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+# One thread; and the memory of freed arrays is kept, for new pages cost more than what is counted.
+_QUIET = dict.fromkeys(("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"), "1")
+_QUIET |= {"MALLOC_MMAP_THRESHOLD_": str(2**32), "MALLOC_TRIM_THRESHOLD_": str(2**32)}
+if __name__ == "__main__" and not _QUIET.items() <= os.environ.items():
+    os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | _QUIET)
+
+import statistics  # noqa: E402
+import time  # noqa: E402
+from collections.abc import Iterator, Mapping  # noqa: E402
+from itertools import combinations  # noqa: E402
+from pathlib import Path  # noqa: E402
+from typing import Any  # noqa: E402
+
+from record import recording  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "helpers")]
+
+from cohort.run import solved  # noqa: E402
+from race_programs import programs, raced, races  # noqa: E402
+
+from proflab.lesson.race.cost import MACHINES, cost  # noqa: E402
+from proflab.lesson.race.known import draw  # noqa: E402
+from proflab.lesson.race.replay import Reading, walk  # noqa: E402
+from proflab.lesson.race.tape import Refused, inputs_of  # noqa: E402
+
+NEAR = 1.5  # times: programs whose counts are nearer than this are not ranked
+ROUNDS = 7
+_SECONDS = 0.01  # of a sample, at least
+
+Programs = dict[str, tuple[float, float]]  # by a program's name: its count and its CPU ms
+
+
+def main() -> None:
+    """Print a table for each race, and tau for all of them."""
+    wanted = [word for word in sys.argv[1:] if not word.startswith("-")]
+    signs: dict[str, list[int]] = {}
+    for lesson, name in timed_races():
+        if not wanted or name in wanted:
+            signs[name] = show(f"{lesson[-2:]} {name}", ranked(lesson, name))
+    print("Kendall's tau:", ", ".join(f"{name} {mean(found):.2f}" for name, found in signs.items()))
+    every = [sign for found in signs.values() for sign in found]
+    print(f"of all {len(every)} pairs: {mean(every):.2f}; {every.count(-1)} in another order")
+
+
+def timed_races() -> Iterator[tuple[str, str]]:
+    """Yield the lesson and the name of each race that is counted in ms."""
+    for lesson, name in races():
+        race = solved(lesson).tests[name][0].blocks[0].answers[-1].race
+        if race is not None and "fast" not in race.options:
+            yield lesson, name
+
+
+def ranked(lesson: str, name: str, rounds: int = ROUNDS) -> Programs:
+    """Return each program of a race with its count on DESK and its CPU ms."""
+    counts, calls = {}, {}
+    for sentence, code in programs(lesson, name):
+        answer, tape, scope = raced(lesson, name, code)
+        options = {key: answer.race.options[key] for key in ("memory",) if key in
+                   answer.race.options}  # fmt: skip
+        try:
+            counts[sentence] = cost(list(tape), MACHINES["DESK"], scope["op_facts"], **options).ms
+        except Refused:
+            continue
+        calls[sentence] = replaying(list(tape), answer.race.options.get("draws") or {})
+    times = in_turns(calls, rounds)
+    return {each: (counts[each], times[each]) for each in counts}
+
+
+def replaying(tape: list, draws: Mapping[str, Any]) -> Any:
+    """Return a call that replays a tape on drawn inputs."""
+    inputs, reading = draw(inputs_of(tape), 1, "normal", draws), Reading(tape)
+    return lambda: walk(tape, inputs, reading=reading)
+
+
+def in_turns(calls: Mapping[str, Any], rounds: int) -> dict[str, float]:
+    """Return the median CPU ms of each call, of rounds forwards and backwards."""
+    often = {}
+    for name, call in calls.items():
+        call()
+        often[name] = max(1, round(_SECONDS / max(1e-6, _seconds(call, 1))))
+    found: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(rounds):
+        for name in [*calls, *reversed(calls)]:
+            found[name].append(_seconds(calls[name], often[name]))
+    return {name: 1e3 * statistics.median(seconds) for name, seconds in found.items()}
+
+
+def _seconds(call: Any, times: int) -> float:
+    began = time.thread_time()
+    for _ in range(times):
+        call()
+    return (time.thread_time() - began) / times
+
+
+def in_order(programs: Programs) -> list[int]:
+    """Return 1 for each pair of programs that both rank alike, -1 for any other; none too near."""
+    return [
+        1 if (a[0] < b[0]) == (a[1] < b[1]) else -1
+        for a, b in combinations(programs.values(), 2)
+        if max(a[0], b[0]) > NEAR * min(a[0], b[0])
+    ]
+
+
+def mean(signs: list[int]) -> float:
+    """Return Kendall's tau of pairs; 1 where there are none."""
+    return sum(signs) / len(signs) if signs else 1.0
+
+
+def show(title: str, programs: Programs) -> list[int]:
+    """Print a race's programs, the dearest by count first; return what `in_order` says of them."""
+    found = in_order(programs)
+    print(f"{title}: tau {mean(found):.2f}\n  {'ms on DESK':>10} {'CPU ms':>9}  program")
+    for name, (count, measured) in sorted(programs.items(), key=lambda item: -item[1][0]):
+        print(f"  {count:>10.4g} {measured:>9.4g}  {name}")
+    return found
+
+
+if __name__ == "__main__":
+    with recording(__file__, "Races: how programs rank by count and by CPU time"):
+        main()
