@@ -84,6 +84,13 @@ def visible(lesson: str, exercise: str) -> set[str]:
     return (shown - hidden) | {f"{cell.name}: set-up" for cell in cells}
 
 
+def case_names(lesson: str, exercise: str) -> Failing:
+    """Return the names of an exercise's cases, and of what may fail before them."""
+    cells = solved(lesson).tests[exercise]
+    cases = {f"{cell.name}: {answer.label}" for cell in cells for _, answer in cell.answers}
+    return frozenset(cases | {f"{cell.name}: set-up" for cell in cells})
+
+
 def renew(lesson: str) -> None:
     """Judge the entries of `lesson_NN`, and write its table."""
     made = {}
@@ -92,8 +99,13 @@ def renew(lesson: str) -> None:
             sentence: failing(cases) for sentence, cases in judged(lesson, exercise, of).items()
         }
         stands = table(lesson).get(exercise, {})
-        # Where it is chance which cases fail, no new row is of more worth than the one that stands.
-        rows |= {e.sentence: stands[e.sentence] for e in of if e.chance and stands.get(e.sentence)}
+        # Where it is chance which cases fail, no new row is of more worth than the one that stands,
+        # as long as the lesson has its cases.
+        there = case_names(lesson, exercise)
+        for entry in of:
+            stood = stands.get(entry.sentence)
+            if entry.chance and stood and stood <= there:
+                rows[entry.sentence] = stood
         made[exercise] = packed(rows, lesson, exercise)
     path_of(lesson).write_text(json.dumps(made, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
