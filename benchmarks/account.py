@@ -100,6 +100,8 @@ def _group() -> Iterator[Path | None]:
         yield group
     finally:
         if group is not None:
+            with contextlib.suppress(OSError):
+                (group / "cgroup.kill").write_text("1")  # where this program was interrupted
             _wait_until_empty(group)
             group.rmdir()
 
