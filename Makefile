@@ -21,7 +21,7 @@ export MPLBACKEND ?= Agg
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup system demo test test-torch check lab build grade report site lint format api bench ai-baseline soak pins clean FORCE
+.PHONY: help setup system demo test test-rest test-all test-torch costs check lab build grade report site lint format api bench ai-baseline soak pins clean FORCE
 
 help:  ## this list
 	@echo "make demo and make test work on a fresh clone; the rest is for daily use."
@@ -74,8 +74,17 @@ lab: $(READY)  ## JupyterLab, with nbgrader's formgrader under /formgrader/manag
 
 # ── its checks ──────────────────────────────────────────────────────────────────────────────
 
-test: setup  ## lint, generated files in step, all tests: about 20 minutes on two cores
-	@.ci/test $(JOBS)
+test: setup  ## lint, generated files in step, a test of each behaviour: about MINUTES on two cores
+	@.ci/test $(JOBS) quick
+
+test-rest: setup  ## the tests that `make test` leaves out, all lessons executed
+	@.ci/test $(JOBS) rest
+
+test-all: setup  ## everything: `make test`, then the rest
+	@status=0; .ci/test $(JOBS) quick || status=1; .ci/test $(JOBS) rest || status=1; exit $$status
+
+costs: setup  ## renew tests/suite/costs.csv: what each test costs, in CPU seconds
+	@python -m pytest -p costs -n 2 --dist loadfile --no-loadscope-reorder -m "not soak"
 
 test-torch:  ## the tests that need torch, in .venv-torch: torch itself is installed there
 	@.ci/test-torch $(PYTHON)
@@ -98,7 +107,7 @@ bench: setup  ## every figure that the documents quote: one script each, one tab
 ai-baseline: setup  ## what an assistant scores that has the release alone: AGENT="command"
 	@python benchmarks/ai_baseline.py "$(AGENT)"
 
-soak: setup  ## what takes longer than `make test` allows
+soak: setup  ## what takes hours
 	@python -m pytest -m soak
 
 # The first release of the oldest supported Python decides which versions are taken.

@@ -4,45 +4,18 @@ And which files come first: those that take longest, or the last of them would k
 work while the others have nothing left to do.
 """
 
+import csv
 import gc
 import os
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
 
 import pytest
 
 import proflab_course  # noqa: F401  # before any test imports nbformat, which is slow without
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
-LONGEST_FIRST = (
-    "test_cohort.py",
-    "test_docs.py",
-    "test_grade_attacks.py",
-    "test_nbgrader.py",
-    "test_sandbox_attacks.py",
-    "test_nbval.py",
-    "test_add_an_op.py",
-    "test_grader_errors.py",
-    "test_grade_kill.py",
-    "test_site.py",
-    "test_endless.py",
-    "test_feedback.py",
-    "test_cluster.py",
-    "test_pages.py",
-    "test_formgrader.py",
-    "test_hostile_pages.py",
-    "test_lesson_09_demos.py",
-    "test_windows.py",
-    "test_reader.py",
-    "test_binder.py",
-    "test_standalone.py",
-    "test_lesson_drafts.py",
-    "test_every_track.py",
-    "test_everything.py",
-    "test_course_tracks.py",
-    "test_write_a_lesson.py",
-    "test_build_failures.py",
-    "test_run_all_in_a_browser.py",
-)
 
 
 @pytest.fixture(scope="module")
@@ -64,5 +37,19 @@ def environment_as_it_was():
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the longest files first; with several processes each takes the next file of the list."""
-    rank = {name: place for place, name in enumerate(LONGEST_FIRST)}
-    items.sort(key=lambda item: rank.get(item.path.name, len(rank)))
+    items.sort(key=lambda item: -cost_of_file(item))
+
+
+def cost_of_file(item: pytest.Item) -> float:
+    """Return the CPU seconds of a test's file by suite/costs.csv; 0 if it is not in the record."""
+    return _costs().get(item.nodeid.partition("::")[0], 0.0)
+
+
+@cache
+def _costs() -> dict[str, float]:
+    found: defaultdict[str, float] = defaultdict(float)
+    with open(Path(__file__).with_name("suite") / "costs.csv", newline="") as file:
+        for row in csv.DictReader(file):
+            path = row["test"].partition("::")[0]
+            found[path] += float(row["setup"]) + float(row["call"])
+    return found

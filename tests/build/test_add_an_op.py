@@ -6,6 +6,8 @@ import textwrap
 import pytest
 from clones import ROOT, clone, run, set_up
 
+pytestmark = pytest.mark.whole("build/test_contributing.py")
+
 SECTION = (ROOT / "docs/engine.md").read_text().split("## How to add an op\n")[1]
 [(OPS, OP)] = re.findall(r"^```python add-to=(\S+)\n(.*?)^```$", SECTION, re.M | re.S)
 [(CASES, CASE)] = re.findall(r"^```python add-below=(\S+)\n(.*?)^```$", SECTION, re.M | re.S)

@@ -94,6 +94,7 @@ def test_only_what_students_work_with_is_left(binder):
     assert without_halves(released) == LESSONS
 
 
+@pytest.mark.whole
 def test_no_lesson_shows_a_hidden_case_a_mark_scheme_or_a_solution(binder, lessons):
     taken = Plan.read(Course(ROOT)).taken
     for lesson in lessons:
@@ -101,6 +102,7 @@ def test_no_lesson_shows_a_hidden_case_a_mark_scheme_or_a_solution(binder, lesso
         assert leaks(folder, lesson, lessons, lesson.name, taken[lesson.name].given) == []
 
 
+@pytest.mark.whole
 def test_no_other_file_shows_a_hidden_case_or_a_solution(binder, lessons):
     secrets = [
         line
@@ -211,6 +213,7 @@ for cell in json.load(open(sys.argv[1]))["cells"]:
 ENDS = {LESSONS[0], LESSONS[-1]}
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=() if n in ENDS else pytest.mark.soak) for n in LESSONS]
 )

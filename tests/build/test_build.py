@@ -65,12 +65,14 @@ def test_built_py_works_and_holds_nothing_of_its_lesson(built):
     assert "volume" not in text and "SOLUTION" not in text
 
 
+@pytest.mark.whole
 def test_a_second_build_gives_the_same_bytes(built, tmp_path):
     again = make_course(tmp_path)
     build(again)
     assert files(again.root) == files(built.root)
 
 
+@pytest.mark.whole
 def test_nbgrader_alone_makes_the_same_release(course):
     ours = files(course.root)
     command = [sys.executable, "-m", "nbgrader", "generate_assignment", "02_second", "--force"]

@@ -43,6 +43,7 @@ def course(built, tmp_path):
 # ── as a student runs it ─────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.whole
 def test_an_import_that_only_students_need_stops_the_build(course):
     """The grader reads `expect_raises` as text, so that its own run does not miss the name."""
     told = changed(
@@ -90,6 +91,7 @@ def crashing(request, monkeypatch):
     return "full" if place is trial or place is trial.SubprocessRunner else "static"
 
 
+@pytest.mark.whole
 def test_a_crash_at_one_lesson_is_a_sentence_and_the_others_are_made(
     course, crashing, monkeypatch, capsys
 ):
@@ -107,12 +109,14 @@ def test_a_crash_at_one_lesson_is_a_sentence_and_the_others_are_made(
     assert not list(course.root.glob(".build-*"))
 
 
+@pytest.mark.whole
 def test_check_tells_of_a_crash(course, crashing):
     told = check(course, audit=crashing)
     assert "01_first was not made" in told[0] and "02_second.ipynb is out of step" in told[-1]
     assert not any("release/01_first" in sentence for sentence in told)
 
 
+@pytest.mark.whole
 def test_no_tree_is_made_without_one_of_its_lessons(course, crashing, tmp_path, monkeypatch):
     monkeypatch.chdir(course.root)
     words = ["build", "--through", "2", "--audit", crashing, "-o", str(tmp_path / "tree")]
@@ -120,6 +124,7 @@ def test_no_tree_is_made_without_one_of_its_lessons(course, crashing, tmp_path, 
     assert not (tmp_path / "tree").exists()
 
 
+@pytest.mark.whole
 def test_no_thread_but_the_first_parses(course, monkeypatch):
     threads = watch_parsing(monkeypatch)
     build(course)
@@ -213,6 +218,7 @@ def test_a_place_that_can_hold_no_folder_is_said_in_a_sentence(course, monkeypat
     )
 
 
+@pytest.mark.whole
 def test_a_long_build_says_a_line_for_each_lesson(course, capsys):
     build(course)
     said = capsys.readouterr().err.splitlines()

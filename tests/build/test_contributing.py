@@ -223,6 +223,7 @@ def test_the_walks_of_check_assemble_and_run_all_are_what_python_executes(tmp_pa
     assert set(walk("Notebooks")) <= followed("assemble", "release", *options)
 
 
+@pytest.mark.whole
 def test_the_walk_of_a_lesson_is_what_python_executes(tmp_path, monkeypatch):
     course = make_course(tmp_path)
     monkeypatch.chdir(course.root)

@@ -33,6 +33,7 @@ def plans():
     return {name: Plan.read(Course(ROOT), track=name) for name in SHORT}
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", SHORT)
 def test_every_name_that_a_cell_uses_is_defined_above_it_or_called_later(plans, name):
     for lesson in plans[name].lessons:
@@ -70,6 +71,7 @@ def test_nothing_refers_to_what_the_class_never_saw(plans, name):
     assert list(tree.mistakes()) == [] and list(tree.notes()) == []
 
 
+@pytest.mark.whole
 def test_no_lesson_of_the_default_sends_its_reader_to_its_own_page():
     plan, address = Plan.read(Course(ROOT)), Address.read(ROOT)
     for name, taken in plan.taken.items():
@@ -88,6 +90,7 @@ def test_the_tracks_fit_into_their_hours(plans):
         assert 0.6 <= minutes / (60 * plan.track.hours) <= 1, plan.track.name
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", ["term", "capstone", "all"])
 def test_the_hours_of_a_whole_track_are_its_lessons_rounded_up(name):
     plan = Plan.read(Course(ROOT), track=name)
@@ -104,6 +107,7 @@ def three_weeks(plans, tmp_path_factory):
     return plans["weeks3"], work
 
 
+@pytest.mark.whole
 def test_lessons_of_three_weeks_run_solved_and_empty(three_weeks):
     plan, work = three_weeks
     trials = []
@@ -115,6 +119,7 @@ def test_lessons_of_three_weeks_run_solved_and_empty(three_weeks):
     assert [mistake for trial in trials for mistake in trial.mistakes()] == []
 
 
+@pytest.mark.whole
 def test_a_whole_lesson_handed_in_to_three_weeks_earns_its_points(three_weeks):
     plan, work = three_weeks
     name = "02_flops"

@@ -69,6 +69,7 @@ def test_a_private_copy_loses_the_sample_class_and_goes_on_merging(places):
     assert (private / "submitted/s1234567" / LESSON / f"{LESSON}.ipynb").exists()
 
 
+@pytest.mark.whole
 def test_a_class_tree_is_pushed_with_the_tag_that_its_links_name(places):
     _, private = places
     *_, hand_out = (block for kind, block in blocks(PAGE) if kind == "by-git")

@@ -246,11 +246,13 @@ def test_a_course_without_tracks_has_every_line_and_no_comment(tmp_path):
 # ── the course's own tracks ──────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.proves("no track promises what it leaves out")
 def test_no_short_track_of_the_course_promises_what_it_leaves_out():
     course = Course(ROOT)
     assert list(edition_mistakes(course, course.lessons())) == []
 
 
+@pytest.mark.whole
 def test_the_default_track_keeps_every_line_of_the_lessons_that_it_has():
     plan = Plan.read(Course(ROOT))
     for lesson in plan.whole:
@@ -268,6 +270,7 @@ def plan(request):
     return Plan.read(Course(ROOT), track=request.param)
 
 
+@pytest.mark.whole
 def test_the_roofline_of_each_track_that_has_its_lesson_is_drawn(plan):
     if (taken := plan.taken.get("06_roofline")) is None:
         assert plan.track.name == "evening"
@@ -329,6 +332,7 @@ def test_pages_of_a_tree_link_and_name_what_the_tree_has(plan, tmp_path):
             assert where not in text, (page.name, where)
 
 
+@pytest.mark.whole
 def test_a_page_of_a_whole_tree_keeps_its_links(tmp_path):
     plan = Plan.read(Course(ROOT))
     names = [name for name in plan.taken if name < "08"]
@@ -345,6 +349,7 @@ def test_a_page_that_rests_on_something_else_is_refused(tmp_path):
         write_pages(Plan.read(Course(ROOT), track="evening"), ["01_parameters"], tmp_path)
 
 
+@pytest.mark.whole
 def test_each_track_says_what_it_is():
     tracks = Tracks.read(ROOT)
     for name in SHORT:

@@ -286,6 +286,7 @@ def figures():
     return Plan.read(Course(ROOT), track=DEFAULT).figures
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", Tracks.read(ROOT).track(DEFAULT).lessons)
 def test_a_lesson_is_no_longer_than_it_may_be_and_is_allowed_no_more_than_it_needs(name):
     found, allowed = excesses(name, figures()[name]), dict(ALLOWED.get(name, {}))

@@ -106,6 +106,7 @@ def test_many_exercises_share_lines_by_their_sections(tmp_path):
     assert re.search(r"\[`area_0`\]\(#cell-id=([\w-]+)\), \[`area_1`\]\(#cell-id=\1\)", text)
 
 
+@pytest.mark.whole
 def test_the_maps_of_this_course_are_short():
     for track, more in (
         (None, 0),

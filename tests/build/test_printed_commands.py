@@ -16,9 +16,12 @@ from busy_class import BEFORE, LESSONS, make_class
 from test_docs import BLOCK, ROOT, run_line
 
 # Hand-ins and vivas run isolated, as the pages say.
-pytestmark = pytest.mark.skipif(
-    os.environ.get("PROFLAB_NO_SANDBOX_TESTS") == "1", reason="it grades isolated"
-)
+pytestmark = [
+    pytest.mark.skipif(
+        os.environ.get("PROFLAB_NO_SANDBOX_TESTS") == "1", reason="it grades isolated"
+    ),
+    pytest.mark.whole("build/test_docs.py"),
+]
 
 # The instructors' page first: others take up what it has begun.
 FIRST = "docs/instructors.md"
@@ -40,7 +43,7 @@ ASIDE = {
         "proflab build --through 03 -o ../class", "proflab build --seed 2026",
         "proflab build 01 --audit static", "proflab build 20", "proflab build 20 --audit static",
         "proflab build inventory", "proflab grade 02 --new-variants", "proflab viva 02",
-        "proflab viva 02 --gift",
+        "proflab viva 02 --gift", "proflab build --remove-former",
     ),
     "the exchange of a hub: tests/grading": ("nbgrader collect 01_parameters --update",),
 }  # fmt: skip

@@ -10,7 +10,10 @@ import os
 import subprocess
 import sys
 
+import pytest
 from clones import ROOT
+
+pytestmark = pytest.mark.whole("lesson/test_standalone.py")
 
 # What a library imports late is imported first: libraries look at the real system, and may.
 HIDING = r'''

@@ -80,6 +80,7 @@ def test_hand_ins_are_graded_and_given_back(course):
     assert "0 of 17.5 points" in feedback and "the longest one comes first" in feedback
 
 
+@pytest.mark.whole
 def test_in_a_clone_the_lesson_passes_make_check_and_is_warned_of_its_missing_cohort(tmp_path):
     place = set_up(clone(tmp_path))
     (place / "modules" / NAME).mkdir()

@@ -115,6 +115,7 @@ BUSY = """import time
 """
 
 
+@pytest.mark.whole
 def test_a_loop_leaves_a_slow_exercise_its_time(runner, without_exercise):
     conv2d = textwrap.dedent(sample_class.COMPLETE["conv2d_parameters"]).strip()
     first, rest = conv2d.split("\n", 1)
@@ -124,6 +125,7 @@ def test_a_loop_leaves_a_slow_exercise_its_time(runner, without_exercise):
     assert left == without_exercise
 
 
+@pytest.mark.proves("an exercise that never ends costs itself alone")
 def test_an_exercise_that_is_slow_for_ever_costs_itself(runner, without_exercise):
     slow = defined(f"{BUSY.format(0.35)}    return 1".replace("\n    ", "\n"))
     status, left, graded = scores(solved(linear_parameters=slow), runner)
@@ -178,6 +180,7 @@ def test_the_reason_for_a_stopped_test_is_kept_after_another_session(runner):
     assert result.replies[3][0].outputs[0]["text"] == "1\n"
 
 
+@pytest.mark.whole
 def test_code_that_does_not_end_has_a_limit_in_all():
     cells = [RunCell("while True: pass")] * 60
     runner = SubprocessRunner(replace(LIMITS, stuck_seconds=2.0))

@@ -19,6 +19,7 @@ KILLS = 2  # `make soak` kills some hundred times
 STUDENTS = ["complete", "forgets_biases", "lost_metadata", "not_json"]
 
 
+@pytest.mark.proves("a killed grading goes on where it was")
 @needs_sandbox
 def test_killed_and_run_again_it_ends_like_an_undisturbed_run(tmp_path):
     for name in ("undisturbed", "killed"):
@@ -67,6 +68,7 @@ def test_a_gradebook_is_made_whole_or_not_at_all(tmp_path, monkeypatch):
     assert ("alembic_version" in dict(tables(course.gradebook))) and left_over(course) == []
 
 
+@pytest.mark.whole
 def test_a_second_grading_is_told_of_the_first(tmp_path):
     course = copy_course(tmp_path, ["complete"])
     with only_grading(course, LESSON):

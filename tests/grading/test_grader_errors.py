@@ -330,6 +330,7 @@ def test_closing_ends_turns_and_wakes_who_waits_for_a_slot():
         runner.run(Submission("late"), ())
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("words", [("--no-sandbox",), pytest.param((), marks=needs_sandbox)])
 def test_ctrl_c_ends_a_grading_whose_students_sleep(course, words):
     for number in range(4):

@@ -229,6 +229,7 @@ SLOW = {
 LONG = ("math", "attributes", "misnested")
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=pytest.mark.soak if n in LONG else ()) for n in SLOW]
 )

@@ -112,6 +112,7 @@ READERS = {
 }
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", READERS)
 def test_a_text_eight_times_as_long_costs_about_eight_times_as_much(name):
     """Where time grows with the square of the length, it costs 64 times as much."""
@@ -121,6 +122,7 @@ def test_a_text_eight_times_as_long_costs_about_eight_times_as_much(name):
         assert cpu_seconds(READERS[name], large) < 28 * least, repr(large[:12] + "…" + large[-3:])
 
 
+@pytest.mark.whole
 def test_a_notebook_of_32_mb_is_matched_in_seconds(tmp_path):
     """Each cell's text is looked through once, however many exercises are missing."""
     lessons = Lessons(KEY, ROOT / "source")
@@ -243,6 +245,7 @@ MEASURE = """
 """
 
 
+@pytest.mark.whole
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads /proc")
 def test_sixty_archives_take_the_room_of_one(tmp_path):
     folder = tmp_path / "me" / LESSON

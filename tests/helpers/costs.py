@@ -1,4 +1,4 @@
-"""A plugin of pytest that records what each test costs: `make costs` writes tests/costs.csv.
+"""A plugin of pytest that records what each test costs: `make costs` writes tests/suite/costs.csv.
 
 CPU seconds are those of the process and of the children that it has waited for; what the init of a
 sandbox reaps is in nobody's account. A module's fixtures are charged to its first test, as setup.
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-PLACE = Path(__file__).parents[1] / "costs.csv"
+PLACE = Path(__file__).parents[1] / "suite" / "costs.csv"
 COLUMNS = ("test", "setup", "call", "processes")
 STARTS = ("subprocess.Popen", "os.fork", "os.posix_spawn", "os.forkpty")
 # What costs less is summed up, one line a file.

@@ -68,6 +68,7 @@ def printed_counts(text: str) -> tuple[str, str]:
 # ── the file as it is run ────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.proves("one file with numpy alone counts as the lessons do")
 def test_one_file_with_numpy_alone_counts_as_the_lessons_do(assembled, with_numpy_alone, tmp_path):
     arguments = ["gpt2-small", "--batch", "2", "--tokens", "8", "--passes", "1", "--threads", "1"]
     ran = run(with_numpy_alone, assembled, *arguments, at=tmp_path)
@@ -125,6 +126,7 @@ def solve(folder: Path, replaced: dict[str, str]) -> Path:
     return folder
 
 
+@pytest.mark.whole
 def test_a_students_own_folder_gives_the_same_counts(with_numpy_alone, tmp_path):
     lesson, replaced = solved("lesson_02"), {}
     for exercise, style in {"count_flops": "an object for a hook", "op_flops": None}.items():
@@ -138,6 +140,7 @@ def test_a_students_own_folder_gives_the_same_counts(with_numpy_alone, tmp_path)
     assert printed_counts(ran.stdout) == expected_counts("lenet5", (1, 1, 32, 32), train=True)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     "exercise, lesson",
     [

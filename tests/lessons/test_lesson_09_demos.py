@@ -159,6 +159,7 @@ def counted(demos, scope):
     }
 
 
+@pytest.mark.whole
 def test_the_loss_is_the_same_with_and_without_faults(counted):
     for found in counted.values():
         assert found["losses"] == pytest.approx(counted["slow"]["losses"], abs=1e-5)
@@ -354,6 +355,7 @@ def test_roofs_are_measured(demos, small):
 # ── half the bits ────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.whole
 def test_a_scaled_loss_trains_in_float16_and_another_does_not(half_bits, scope):
     found = half_bits.half_training(scope["half_gradients"], scope["scale_after"], steps=70)
     plain, half, scaled, unskipped = found.values()

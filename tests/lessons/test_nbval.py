@@ -117,6 +117,7 @@ def test_a_stored_output_holds_the_guess_that_a_run_shows(name):
             assert len(kept) == cell.source.count("guesses.compare("), cell.id
 
 
+@pytest.mark.proves("stored outputs are compared by nbval")
 def test_a_stored_output_that_is_not_what_the_cell_prints_fails(tmp_path):
     notebook = copy("source", LESSONS[0], tmp_path)
     document = nbformat.read(notebook, 4)
@@ -145,6 +146,7 @@ def test_in_the_empty_notebook_only_what_is_still_to_be_written_raises(name, tmp
         assert re.search(r"^`\w+` is not written yet", why, re.MULTILINE), why
 
 
+@pytest.mark.whole
 def test_a_solved_exercise_no_longer_raises(tmp_path):
     name = LESSONS[0]
     notebook = copy("release", name, tmp_path)

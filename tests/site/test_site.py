@@ -20,6 +20,8 @@ from proflab_course.course.layout import Course
 from proflab_course.course.notebook import HIDDEN, read_module, read_notebook, regions
 from proflab_course.course.tracks import Tracks
 
+pytestmark = pytest.mark.whole("site/test_lesson_pages.py")
+
 COURSE = Course(ROOT)
 LESSONS = without_halves(COURSE.lessons("release"))
 FIRST = LESSONS[0]

@@ -85,8 +85,8 @@ def run(*words):
 
 
 def as_parameter(each):
-    """Return a class as a test's parameter; the capstone's races take minutes."""
-    marks = [pytest.mark.soak] if each.track == "capstone" else []
+    """Return a class as a test's parameter; `make test` has one, and races take minutes."""
+    marks = {"evening": (), "capstone": pytest.mark.soak}.get(each.track, pytest.mark.whole)
     return pytest.param(each, id=each.track, marks=marks)
 
 
@@ -250,9 +250,10 @@ def test_grades_go_into_a_platforms_file(taken):
 
 
 def test_the_site_shows_the_lesson_as_the_track_has_it(taken, tmp_path):
-    from build import audit
     from lessons import lesson_page
     from slides import deck
+
+    from build import audit
 
     each, course = taken
     page = lesson_page(course, each.lesson, [], tmp_path / "extra")

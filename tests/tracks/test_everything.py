@@ -19,6 +19,8 @@ from proflab_course.course.tracks import DEFAULT, Tracks
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.match_cells import align
 
+pytestmark = pytest.mark.whole("build/test_course_tracks.py")
+
 EVERYTHING = "all"
 
 

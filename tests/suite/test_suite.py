@@ -1,0 +1,66 @@
+"""`make test` runs each behaviour once, in minutes, and `make test-all` everything."""
+
+import ast
+import re
+
+from behaviours import COSTS, TESTS, costs, files, in_make_test, table
+
+# CPU seconds of a test that `make test` runs although it is not the only one of its behaviour.
+DEAR = 2.0
+# What `make test` may take: CPU seconds of tests on two cores, of which it has six minutes.
+BUDGET = 520.0
+
+
+def test_each_file_shows_something_in_make_test_or_says_which_other_one_does():
+    silent = [
+        path for path, file in files().items() if not re.match(r"[\w`].*[.:]", file.behaviour)
+    ]
+    assert silent == [], "their docstrings begin with the behaviour"
+    hidden = {path: file.shown_by for path, file in files().items() if not file.in_make_test()}
+    unseen = [
+        path
+        for path, shown_by in hidden.items()
+        if "soak" not in files()[path].marks
+        and not (shown_by in files() and files()[shown_by].in_make_test())
+    ]
+    assert unseen == [], 'pytest.mark.whole("FILE") names a file of `make test`'
+
+
+def test_what_takes_long_runs_in_make_test_only_where_it_alone_shows_a_behaviour():
+    dear = [
+        f"{row.path}::{row.test} {row.cpu:.1f} s"
+        for row in costs()
+        if row.function and row.cpu > DEAR and in_make_test(row)
+        and row.function not in files()[row.path].partly
+        and "proves" not in files()[row.path].tests[row.function] | files()[row.path].marks
+    ]  # fmt: skip
+    assert dear == [], "mark them `whole`, or what they alone show with `proves`"
+
+
+def test_no_behaviour_is_proved_twice():
+    proved = [
+        ast.unparse(node.args[0])
+        for path in sorted(TESTS.rglob("test_*.py"))
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.proves"
+    ]
+    assert sorted(set(proved)) == sorted(proved)
+
+
+def test_make_test_takes_minutes():
+    quick = sum(row.cpu for row in costs() if in_make_test(row))
+    assert quick <= BUDGET, f"{quick:.0f} CPU seconds by {COSTS.name}"
+
+
+def test_the_record_is_of_tests_that_there_are():
+    gone = [
+        f"{row.path}::{row.test}"
+        for row in costs()
+        if row.path not in files() or (row.function and row.function not in files()[row.path].tests)
+    ]
+    assert gone == [], f"take these out of {COSTS}, or run `make costs`"
+
+
+def test_the_table_is_in_step():
+    stands = (COSTS.parent / "README.md").read_text("utf-8")
+    assert stands == table(), "python tests/suite/behaviours.py > tests/suite/README.md"
