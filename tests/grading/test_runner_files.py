@@ -159,14 +159,23 @@ def in_a_lesson(tmp_path, **own: str):
     return gather_files(Submission("ann", tmp_path / "mine", tmp_path / "lesson"))
 
 
+def answer_in(place, *before: str) -> str:
+    """What built.answer is in a process that starts in a session's folder, after some code."""
+    words = [sys.executable, "-c", "; ".join([*before, "import built", "print(built.answer)"])]
+    return subprocess.run(words, cwd=place, capture_output=True, text=True, check=True).stdout
+
+
 def test_no_session_compiles_a_module_of_the_course(tmp_path):
-    found = in_a_lesson(tmp_path)
     place = tmp_path / "session"
-    write_files(found, place)
-    (place / "built.py").write_text("raise SystemExit('it was compiled anew')\n")
-    words = [sys.executable, "-c", "import built; print(built.answer, built.__file__)"]
-    told = subprocess.run(words, cwd=place, capture_output=True, text=True, check=True).stdout
-    assert told.split() == ["42", str(place / "built.py")]
+    write_files(in_a_lesson(tmp_path), place)
+    refuse = ("import importlib.machinery as m", "m.SourceFileLoader.source_to_code = None")
+    assert answer_in(place, *refuse).strip() == "42"
+
+
+def test_a_program_of_ones_own_in_the_place_of_the_courses_is_what_runs(tmp_path):
+    place = tmp_path / "session"
+    write_files(in_a_lesson(tmp_path) | {"built.py": b"answer = 1 + 42\n"}, place)
+    assert answer_in(place).strip() == "43"
 
 
 def test_a_students_module_has_no_bytecode_and_one_that_is_no_python_is_left_alone(tmp_path):

@@ -71,8 +71,8 @@ def compiled(files: dict[str, bytes]) -> dict[str, bytes]:
 
 @lru_cache(maxsize=64)
 def _compiled(path: str, data: bytes) -> bytes:
-    """Return a module's bytecode as a file that holds for any time of the source; b"" for none."""
-    mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
+    """Return a module's bytecode as a file that holds for this very text; b"" for no Python."""
+    mode = py_compile.PycInvalidationMode.CHECKED_HASH
     with tempfile.TemporaryDirectory(prefix="proflab-") as place:
         source, target = f"{place}/source.py", f"{place}/code.pyc"
         Path(source).write_bytes(data)
