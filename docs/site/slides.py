@@ -21,6 +21,8 @@ from markupsafe import Markup
 
 from proflab.lesson.names import used_names
 from proflab_course.build.audit_demos import GUESS_TAG
+from proflab_course.build.concepts import HEADING as CONCEPTS
+from proflab_course.build.concepts import question_texts
 from proflab_course.build.objectives import stated_objectives
 from proflab_course.build.sections import heading_lines
 from proflab_course.build.stamp import LAST_CELL
@@ -45,7 +47,6 @@ _ASKS = ("**Predict", "**Guess")
 _PLACE = re.compile(r"\b(?:picture|cell|plot|figure|line)s? (?:below|above)\b|\bnext cell\b")
 _ASIDE = re.compile(r", in the next cell(?=[:,.])")
 _NO_GUESS = re.compile(r" ?\(you made no guess[^)]*\)")
-_QUESTION = re.compile(r"concept_\w+_text")
 _HEADING = re.compile(r"^## (?:\d+ · )?(.*?)(?: · \d+ (?:min|points?).*)?$")
 
 
@@ -127,11 +128,11 @@ def _units(course: Course, lesson: str, shown: list[list[dict]]) -> Iterator[_Un
     asked: list[tuple[Slide, set[str]]] = []  # predictions that wait for an answer: their guesses
     latest: list[tuple[Slide, set[str]]] = []  # those of the last text that has some
     for place, cell in enumerate(cells[1:], start=1):
-        if _QUESTION.fullmatch(cell.name):
-            yield _Unit((Slide("question", heading, _markdown(cell.source, folder)),))
-        elif cell.role == "text":
+        if cell.role == "text":
             for title, text in _parts(cell):
                 heading, count = (title, 0) if title else (heading, count)
+                for question in question_texts(text) if heading == CONCEPTS else ():
+                    yield _Unit((Slide("question", heading, _markdown(question, folder)),))
                 if heading == "Summary":
                     yield _Unit((Slide("summary", heading, _markdown(text, folder)),))
                     break

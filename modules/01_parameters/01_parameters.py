@@ -673,7 +673,7 @@ layer = nn.Linear(768, 3072)
 expect(
     "own dtype", parameter_memory_mb(layer), 9.01171875, mistakes={"None is float64": 18.0234375}
 )
-expect("all in float16", parameter_memory_mb(layer, "float16"), 4.505859375)
+expect("all in float16", parameter_memory_mb(layer, dtype="float16"), 4.505859375)
 expect("all in float64", parameter_memory_mb(layer, np.float64), 18.0234375)
 expect("not rounded", parameter_memory_mb(nn.Linear(3, 2)), 32 / 1024**2)
 mixed = [Tensor.meta((1024, 1024), kind) for kind in (np.float32, np.float16, np.int8)]
@@ -995,7 +995,7 @@ expect(
         "a layer norm is missing in each block": 124_421_376,
     },
 )
-expect("GPT-2 medium", gpt2_parameters(50257, 1024, 1024, 24), 354_823_168)
+expect("GPT-2 medium", gpt2_parameters(50257, 1024, d_model=1024, layers=24), 354_823_168)
 ### BEGIN HIDDEN TESTS
 # vary: 50257 in 40_000..60_000, 1024 in 700..1_500, 1280 in 900..1_900, 36 in 24..54
 expect(
@@ -1161,7 +1161,7 @@ def reflect_deployment(parameters, bytes_per_parameter, memory_gb):
 
 # %% nbgrader={"grade": true, "grade_id": "test_reflect_deployment", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 expect("float32", reflect_deployment(2**30, 4, 3), {"model_mb": 4096.0, "fits": False})
-expect("float16", reflect_deployment(2**30, 2, 3), {"model_mb": 2048.0, "fits": True})
+expect("float16", reflect_deployment(2**30, 2, memory_gb=3), {"model_mb": 2048.0, "fits": True})
 expect("4 bits", reflect_deployment(5 * 2**30, 0.5, 3), {"model_mb": 2560.0, "fits": True})
 expect("not rounded", reflect_deployment(2**20 + 1, 1, 1 / 64)["model_mb"], 1 + 2**-20)
 ### BEGIN HIDDEN TESTS

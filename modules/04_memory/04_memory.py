@@ -314,7 +314,7 @@ def measure_memory(model, input_shape):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_measure_memory", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_measure_memory", "locked": true, "points": 7.5, "schema_version": 3, "solution": false, "task": false}
 measure = doubles.using(measure_memory, MemoryTracker=fake.Tracker)
 model = doubles.Allocating(parameters_mb=4, graph_mb=3, output_mb=2, scratch_mb=7)
 found = measure(model, (512, 1024))
@@ -394,16 +394,17 @@ found = measure(fake.SumOfTwo(16, 1024), ((256, 16), (256, 1024)))
 expect("a model with two inputs gets both", found["activation_memory_mb"], 1.0, rel=0.01)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_measure_memory_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_measure_memory_3", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 measure = doubles.using(measure_memory, MemoryTracker=fake.Tracker)
 expect_table(
     measure,
-    ("a tuple is not a model", [((3, 4), (3, 4))], ValueError),
-    ("a batch of 0", [(nn.Linear(511, 1024), (0, 511))], ValueError),
+    (
+        "a tuple is not a model; a batch of 0",
+        [((3, 4), (3, 4)), (nn.Linear(511, 1024), (0, 511))],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
-expect_raises("half a row is not a shape", lambda: measure(nn.Linear(4, 4), (2.5, 4)), ValueError)
-expect_raises("a text is not a model", lambda: measure("Linear(4, 4)", (2, 4)), ValueError)
 # vary: 1023 in 682..1_534, 256 in 170..384
 found = measure(nn.Linear(1023, 256), (4, 1023))["parameter_memory_mb"]
 expect("after an error the next model is measured", found, 1.0)
@@ -557,7 +558,7 @@ both = [saved_activations(noisy.train(), (5, 8)), saved_activations(noisy.eval()
 expect("each dropout keeps a mask in training and none in eval", both, [210, 160])
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_saved_activations_3", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_saved_activations_3", "locked": true, "points": 7.5, "schema_version": 3, "solution": false, "task": false}
 with meta():
     resnet18, small = models.resnet18(), models.gpt2("small")
 expect("ResNet-18, 8 images", saved_activations(resnet18, (8, 3, 224, 224)), 161_420_800)
@@ -577,25 +578,19 @@ expect("a batch of 2 keeps a quarter of that", saved_activations(vit, (2, 3, 224
 expect("a large model in training stays in training", vit.training, True)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_saved_activations_4", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_saved_activations_4", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 layer = nn.Linear(512, 512)
 expect_table(
     saved_activations,
-    ("3 is not a model", [(3, (1, 4))], ValueError),
-    ("a batch of 0", [(layer, (0, 512))], ValueError),
-    ("a width that does not fit", [(layer, (2, 4))], ValueError),
+    ("a batch of 0", (layer, (0, 512)), ValueError),
 )
 ### BEGIN HIDDEN TESTS
 # vary: 4 in 4..9
 broken = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(3, 4))
 found = saved_activations(broken[:2], (2, 3))
 expect("after an error the next model is counted", found, 32)
-expect_raises(
-    "sizes that do not fit each other", lambda: saved_activations(broken, (2, 3)), ValueError
-)
 left = [len(autograd.packers), broken.training]
 expect("an error leaves no hook behind", left, [0, True])
-expect_raises("-2 is no size", lambda: saved_activations(nn.Linear(4, 4), (-2, 4)), ValueError)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -702,7 +697,7 @@ def optimizer_memory_mb(model, optimizer):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_optimizer_memory_mb", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_optimizer_memory_mb", "locked": true, "points": 7.5, "schema_version": 3, "solution": false, "task": false}
 layer = nn.Linear(511, 1024)  # 512 × 1,024 parameters: 2 MB
 found = [optimizer_memory_mb(layer, name) for name in ("sgd", "momentum", "adam", "adamw")]
 expect("all four optimizers", found, [0.0, 2.0, 4.0, 4.0])
@@ -736,23 +731,21 @@ found = optimizer_memory_mb(gpt2, "adam")
 expect("GPT-2 medium: Adam keeps two numbers a parameter", found, 2 * 354_823_168 * 4 / 1024**2)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_optimizer_memory_mb_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_optimizer_memory_mb_2", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 layer = nn.Linear(511, 1024)
 expect_table(
     optimizer_memory_mb,
-    ("3 is not a model", [(3, "sgd")], ValueError),
-    ("no such optimizer, or in capitals", [(layer, "adamax"), (layer, "Adam")], ValueError),
-    ("a part of a name, no name", [(layer, "ada"), (layer, "")], ValueError),
-    ("no optimizer, and no parameters", [(nn.ReLU(), "rmsprop")], ValueError),
+    (
+        "3 is not a model; whatever else is refused",
+        [(3, "sgd"), (layer, "adamax"), (layer, "Adam"), (layer, ""), (nn.ReLU(), "rmsprop")],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 # vary: 255 in 170..382, 512 in 341..768
 small = nn.Linear(255, 512)  # 256 × 512 parameters: 0.5 MB
 expect("a whole name is a name", optimizer_memory_mb(model=small, optimizer="adam"), 1.0)
 expect("adamw is the name of another", optimizer_memory_mb(small, "adamw"), 1.0)
-expect_raises("a part of momentum", lambda: optimizer_memory_mb(small, "momentu"), ValueError)
-expect_raises("a list is not a model", lambda: optimizer_memory_mb([layer], "sgd"), ValueError)
-expect_raises("None is not an optimizer", lambda: optimizer_memory_mb(nn.ReLU(), None), ValueError)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -794,7 +787,7 @@ def training_memory(model, input_shape, optimizer, activation_mb=None):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_training_memory", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_training_memory", "locked": true, "points": 7.5, "schema_version": 3, "solution": false, "task": false}
 with meta():
     small, resnet = models.gpt2("small"), models.resnet18()
 found = training_memory(small, (8, 128), "adam", activation_mb=200)
@@ -859,14 +852,15 @@ momentum = training_memory(nn.Linear(511, 1024), None, "momentum", 0)["total_mb"
 expect("momentum has one copy more", momentum, 6.0)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_training_memory_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_training_memory_3", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 given, shape = nn.Linear(511, 1024), (4, 511)
 expect_table(
     training_memory,
-    ("no such optimizer", [(given, shape, "lion", 0), (given, shape, "ada", 0)], ValueError),
-    ("a given memory below 0", [(given, shape, "adam", -0.5)], ValueError),
-    ("a batch of 0", [(given, (0, 511), "adam")], ValueError),
-    ("3 is not a model", [(3, shape, "sgd"), (3, shape, "sgd", 1.0)], ValueError),
+    (
+        "no such optimizer; a given memory below 0; a batch of 0",
+        [(given, shape, "ada", 0), (given, shape, "adam", -0.5), (given, (0, 511), "adam")],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 # vary: 3 in 2..9
@@ -874,11 +868,6 @@ expect("known activations are added", training_memory(given, None, "adam", 3)["t
 options = {"optimizer": "sgd", "activation_mb": 0.25}
 found = training_memory(model=given, input_shape=shape, **options)["total_mb"]
 expect("a quarter of a MB may be given by name", found, 4.25)
-expect_raises("a part of sgd", lambda: training_memory(given, shape, "sg", 0), ValueError)
-expect_raises("-1 is no size", lambda: training_memory(given, (-1, 511), "sgd"), ValueError)
-expect_raises(
-    "activations below 0", lambda: training_memory(given, (2, 511), "sgd", -3), ValueError
-)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_training", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -1032,8 +1021,14 @@ lines = resident.told(profiler.report, "before", "after", "later")  # labels, ea
 expect("a line for each", [label for label, _ in lines], ["before", "after", "later"])
 expect("with two numbers", [n in lines[0][1] for n in ("200.0", "0.0")], [True, True])
 expect("in each of them", [n in lines[2][1] for n in ("300.0", "39.5")], [True, True])
-expect_raises("no label", lambda: profiler.snapshot(""), ValueError)
-expect_raises("another profiler has no snapshot", lambda: MemoryProfiler().report(), ValueError)
+expect_table(
+    lambda act: act(MemoryProfiler()),
+    (
+        "no label; no snapshot",
+        [(lambda profiler: profiler.snapshot(""),), (lambda profiler: profiler.report(),)],
+        ValueError,
+    ),
+)
 ### BEGIN HIDDEN TESTS
 resident.each(profiler.snapshot, [("weights loaded", 1231.0)])
 lines = resident.told(profiler.report, "before", "after", "later", "weights loaded")
@@ -1047,8 +1042,6 @@ found = [n in lines[0][1] for n in ("200.0", "0.0")]
 expect("the first line has a growth of 0.0", found, [True, True])
 found = [n in lines[1][1] for n in ("260.5", "60.5", "300.0")]
 expect("a line has numbers of its own alone", found, [True, True, False])
-other = MemoryProfiler()
-expect_raises("an empty label is refused", lambda: other.snapshot(""), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_promise", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -1215,7 +1208,7 @@ around = [tracker.peak_mb, tracker.current_mb, tracing]
 expect("inside a tracker tracing goes on, and nothing is lost", around, [7.5, 1.5, True], rel=0.02)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_find_leak_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_find_leak_3", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 failing = fake.LeakyStep(fails_at=3, kept={"remember": 1})
 expect_table(
     find_leak,
@@ -1323,7 +1316,7 @@ expect("gradients are in order", lists, [[18.0, 25.0], [2.0, 1.0], [12.0, 20.0]]
 expect("recording that was on stays on", [a.requires_grad, proflab.is_grad_enabled()], [True, True])
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_recomputed_gradients_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_recomputed_gradients_2", "locked": true, "points": 7.5, "schema_version": 3, "solution": false, "task": false}
 w, c = Tensor([3.0, 5.0], requires_grad=True), Tensor([7.0, 8.0])
 spare, calls = Tensor([1.0], requires_grad=True), []
 w.grad = Tensor([0.25, 0.5])
@@ -1438,8 +1431,7 @@ expect("MB held one by one, in threes, in one segment", held, [2.0, 0.75, 0.25],
 expect("the list stays as it is", [len(layers), layers[3] is plain[3]], [8, True])
 expect_table(
     checkpointed,
-    ("no layers", [([], 2), ([], 1)], ValueError),
-    ("segments of 0, and less", [(layers, 0), (layers, -3)], ValueError),
+    ("no layers; segments of 0, and less", [([], 2), (layers, 0), (layers, -3)], ValueError),
 )
 ### BEGIN HIDDEN TESTS
 rows.requires_grad = True
@@ -1458,8 +1450,6 @@ expect(
     [3.875, 1.375, 0.375],
     rel=0.05,
 )
-expect_raises("every is 0", lambda: checkpointed(narrow, 0), ValueError)
-expect_raises("every is negative", lambda: checkpointed(layers, -1), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_checkpointed_2", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
@@ -1579,23 +1569,17 @@ expect_table(
     reflect_training_mb,
     ("one parameter, one copy, a unit of 1", (1, 1, 0, 1), 4.0),
     ("a few are rounded to none", (4, 2, 0.5, 1, 10), 0.5),
-    ("0 parameters, 0 copies", [(0, 4, 1), (124, 0, 200)], ValueError),
-    ("less than no activations", [(124, 4, -0.5)], ValueError),
-    ("a unit of 0 or below", [(5, 4, 1, 0), (5, 4, 1, -7)], ValueError),
-    ("rounded to 0 or below", [(5, 4, 1, 9, 0), (5, 4, 1, 10, -1)], ValueError),
+    (
+        "0 parameters, 0 copies; whatever else is refused",
+        [(0, 4, 1), (124, 4, -0.5), (5, 4, 1, 0), (5, 4, 1, -7), (5, 4, 1, 9, 0)],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 # vary: 3 in 2..9, 0.5 in 0.333..0.75, 12 in 8..18
 expect("one parameter is allowed, and nothing is rounded", reflect_training_mb(1, 3, 0.5, 12), 1.5)
 # vary: 7 in 2..14, 10 in 6..15
 expect("a multiple of 1 changes nothing", reflect_training_mb(7, 1, 0, 10, rounded_to=1), 2.8)
-expect_raises("rounded to 0", lambda: reflect_training_mb(99, 4, 200, rounded_to=0), ValueError)
-expect_raises("activations below 0", lambda: reflect_training_mb(99, 4, -1), ValueError)
-expect_raises("parameters and copies below 1", lambda: reflect_training_mb(-5, -4, 1), ValueError)
-expect_raises("a unit below 1", lambda: reflect_training_mb(5, 4, 1, unit=-1), ValueError)
-expect_raises(
-    "rounded to a multiple below 1", lambda: reflect_training_mb(5, 4, 1, 10, -2), ValueError
-)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_report", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]

@@ -512,7 +512,7 @@ def self_times(spans):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_self_times", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_self_times", "locked": true, "points": 7.5, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     self_times,
     (
@@ -585,19 +585,16 @@ expect_table(
 )
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_self_times_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_self_times_3", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     self_times,
-    ("two cross", [([(0, 5), (3, 8)],), ([(3, 8), (0, 5)],)], ValueError),
-    ("two inside cross, or leave", [([(0, 9), (1, 4), (2, 5), (6, 7)],)], ValueError),
-    ("one ends before it starts", [([(0, 9), (5, 4)],)], ValueError),
+    (
+        "two inside cross, or leave; one ends before it starts",
+        [([(0, 9), (1, 4), (2, 5), (6, 7)],), ([(0, 9), (5, 4)],)],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
-expect_table(
-    self_times,
-    ("spans that cross are refused, deep inside, too", [([(0, 9), (0, 8), (7, 9)],)], ValueError),
-    ("the only span, the wrong way round, is refused", [([(1, 0)],)], ValueError),
-)
 expect("spans that only touch are fine", self_times([(3, 5), (0, 3)]), [2.0, 3.0])
 expect("so are those that end together", self_times([(4, 5), (0, 5)]), [1.0, 4.0])
 ### END HIDDEN TESTS
@@ -910,7 +907,7 @@ def print_top_operations(rows, n=5, by="ms"):
     print(", ".join(f"{100 * top['share']:.0f} % {top['name']}" for top in tops) or "no ops")
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_top_operations", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_top_operations", "locked": true, "points": 7.5, "schema_version": 3, "solution": false, "task": false}
 rows = doubles.made_up(
     "op phase ms self_ms matmul_flops bytes_read",
     ("linear", "forward", 4.0, 4.0, 600, 70),
@@ -985,22 +982,13 @@ many = doubles.made_up("op self_ms", *[(f"op{i}", 1.0 + i) for i in range(70)])
 expect("n may be as large as it likes", len(top_operations(many, 70)), 70)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_top_operations_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_top_operations_2", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 rows = doubles.made_up("op ms self_ms", ("exp", 4.0, 4.0), ("tanh", 3.0, 3.0))
 expect_table(
     top_operations,
-    ("no rows", [([], 3)], ValueError),
-    ("no measure", [(rows, 3, "start_ms")], ValueError),
-    ("n below 1", [(rows, 0), (rows, -1)], ValueError),
+    ("no rows; no measure; n below 1", [([], 3), (rows, 3, "start_ms"), (rows, -1)], ValueError),
 )
 ### BEGIN HIDDEN TESTS
-expect_table(
-    top_operations,
-    ("an empty list is refused, whatever n is", [([], 1)], ValueError),
-    ("a key of a row that is no measure is refused", [(rows, 3, "self_ms")], ValueError),
-    ("an unknown key is refused", [(rows, 3, "calls")], ValueError),
-    ("a negative n is refused", [(rows, -2)], ValueError),
-)
 expect("n of 1 is fine", column(top_operations(rows, 1), "name"), ["exp"])
 # vary: 9 in 2..18
 expect("a single row is fine", column(top_operations(rows[1:], 9), "ms"), [3.0])
@@ -1213,7 +1201,7 @@ def find_bottleneck(flops, bytes_moved, hardware):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_find_bottleneck", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_find_bottleneck", "locked": true, "points": 7.5, "schema_version": 3, "solution": false, "task": false}
 machine = Hardware(peak_flops=8e12, bandwidth=2e11, name="an example")
 expect_table(
     find_bottleneck,
@@ -1236,20 +1224,17 @@ expect("work without a byte is limited by calculation", find_bottleneck(7, 0, ma
 expect("large numbers are compared exactly", find_bottleneck(10**20, 10**17, machine), "compute")
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_find_bottleneck_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_find_bottleneck_2", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 machine = Hardware(peak_flops=8e12, bandwidth=2e11, name="an example")
 expect_table(
     find_bottleneck,
-    ("no work at all", [(0, 0, machine), (0, 0, None)], ValueError),
-    ("fewer than none", [(-1, 5, machine), (5, -1, None), (-5, -5, machine)], ValueError),
+    (
+        "no work at all; fewer than none",
+        [(0, 0, machine), (5, -1, None), (-5, -5, machine)],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
-expect_table(
-    find_bottleneck,
-    ("negative FLOPs are refused, also without a machine", [(-7, 5, None)], ValueError),
-    ("negative bytes are refused", [(5, -1, machine)], ValueError),
-    ("negative FLOPs with negative bytes are refused", [(-1, -9, machine)], ValueError),
-)
 expect("FLOPs alone are work", find_bottleneck(1, 0, machine), "compute")
 # vary: 7 in 2..14
 expect("and bytes alone", find_bottleneck(0, 7, machine), "memory")
@@ -1331,21 +1316,17 @@ expect_table(
 )
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_rows_at_ridge_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_rows_at_ridge_2", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 machine = Hardware(2e11, 2e10)
 expect_table(
     rows_at_ridge,
-    ("no features", [(0, 8, machine), (8, 0, machine), (0, 0, machine)], ValueError),
-    ("fewer than none", [(-8, 8, machine), (8, -8, machine), (-8, -8, machine)], ValueError),
-    ("numbers without bytes", [(64, 64, machine, 0)], ValueError),
+    (
+        "no features; fewer than none; numbers without bytes",
+        [(0, 8, machine), (8, 0, machine), (-8, -8, machine), (64, 64, machine, 0)],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
-expect_table(
-    rows_at_ridge,
-    ("negative features are refused, also two of them", [(-768, -3072, machine)], ValueError),
-    ("a negative itemsize is refused", [(768, 3072, machine, -4)], ValueError),
-    ("no inputs are refused", [(0, 4096, machine, 2)], ValueError),
-)
 expect("a wide layer with small numbers", rows_at_ridge(4096, 4096, machine, 1), 6)
 # vary: 8 in 2..16
 expect("with larger ones", rows_at_ridge(4096, 4096, machine, 8), 41)
@@ -1416,7 +1397,7 @@ stats = pstats.Stats()
 stats.stats = {
     ("/a/train.py", 12, "step"): (5, 5, 0.25, 4.0, {}),
     ("~", 0, "<built-in matmul>"): (40, 40, 3.0, 3.0, {}),
-    ("/b/train.py", 12, "step"): (1, 1, 0.5, 0.625437, {}),
+    ("/b/train.py", 12, "step"): (1, 1, 0.5, 0.62543712, {}),
     ("/lib/decoder.py", 332, "decode"): (7, 90, 0.5, 0.75, {}),
 }
 expect(
@@ -1424,12 +1405,14 @@ expect(
     hot_functions(stats, 2),
     [
         {"function": "<built-in matmul>", "calls": 40, "tottime": 3.0, "cumtime": 3.0},
-        {"function": "train.py:12(step)", "calls": 1, "tottime": 0.5, "cumtime": 0.625437},
+        {"function": "train.py:12(step)", "calls": 1, "tottime": 0.5, "cumtime": 0.62543712},
     ],
 )
 expect("equal ones in order", hot_functions(stats, 3)[2]["function"], "decoder.py:332(decode)")
 expect(
-    "by cumtime", column(hot_functions(stats, 5, "cumtime"), "cumtime"), [4.0, 3.0, 0.75, 0.625437]
+    "by cumtime",
+    column(hot_functions(stats, 5, "cumtime"), "cumtime"),
+    [4.0, 3.0, 0.75, 0.62543712],
 )
 expect(
     "by calls",
@@ -1443,8 +1426,11 @@ found = hot_functions(calm, n=60, by="calls")
 expect("equal calls", [found[0]["function"], len(found)], ["f.py:0(f0)", 60])
 expect_table(
     hot_functions,
-    ("n below 1", [(stats, 0), (stats, -1)], ValueError),
-    ("no functions, another key", [(pstats.Stats(), 3), (stats, 3, "function")], ValueError),
+    (
+        "n below 1; no functions, another key",
+        [(stats, 0), (pstats.Stats(), 3), (stats, 3, "function")],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 others = pstats.Stats()
@@ -1474,11 +1460,6 @@ expect(
 many = pstats.Stats()
 many.stats = {("/a/b.py", i, "f"): (1, 1, 1.0 / (1 + i), 2.0, {}) for i in range(70)}
 expect("n may be as large as it likes", len(hot_functions(many, 70)), 70)
-expect_table(
-    hot_functions,
-    ("a key of pstats that is none of ours is refused", [(others, 3, "time")], ValueError),
-    ("a negative n is refused", [(others, -1)], ValueError),
-)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_cprofile", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -1542,7 +1523,7 @@ def profiling_overhead(fn, profiled, rounds=11):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_profiling_overhead", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_profiling_overhead", "locked": true, "points": 7.5, "schema_version": 3, "solution": false, "task": false}
 clock = doubles.Clock()
 plain = doubles.Model(clock, ms=[4.0, 4.0, 4.0, 4.0, 70.0], cold_ms=[500.0])
 watched = doubles.Model(clock, ms=[5.0, 5.0, 90.0, 5.0, 5.0], cold_ms=[30.0])
@@ -1579,11 +1560,11 @@ expect("one round is measured after one that warms up", once, 2.0, rel=1e-6)
 #     a.calls
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_profiling_overhead_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_profiling_overhead_2", "locked": true, "points": 5.5, "schema_version": 3, "solution": false, "task": false}
 clock = doubles.Clock()
 slower = doubles.Model(clock, ms=100 + np.arange(10))  # 100, 101, 102, … ms
 turns = clock.run(profiling_overhead, slower, lambda: [slower(0), clock.advance(50)], 4)
-expect("by turns, on a machine that gets slower", turns, 156 / 105, rel=1e-6)
+expect("by turns, on a machine that gets slower", turns, 156 / 105, rel=1e-7)
 pair = doubles.Model(clock, ms=[8.0]), doubles.Model(clock, ms=[9.0])
 expect("one round", clock.run(profiling_overhead, *pair, 1), 1.125, rel=1e-6)
 again = clock.run(profiling_overhead, pair[0], doubles.Model(clock, ms=[22.0]), 1)
@@ -1599,17 +1580,12 @@ expect("runs in pairs feel the same drift of the machine", slow, 167 / 116, rel=
 expect("15 rounds and one that warms up are 32 calls", drift.calls, 32)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_profiling_overhead_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_profiling_overhead_3", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     lambda rounds: profiling_overhead(time.perf_counter, time.perf_counter, rounds),
     ("rounds below 1", [(0,), (-1,)], ValueError),
 )
 ### BEGIN HIDDEN TESTS
-expect_table(
-    lambda rounds: profiling_overhead(time.perf_counter, time.perf_counter, rounds),
-    ("a negative number of rounds is refused", [(-3,)], ValueError),
-    ("far below 1 they are refused, too", [(-100,)], ValueError),
-)
 scripted = doubles.Clock()
 # vary: 2.0 in 1.33..3.0
 again = doubles.Model(scripted, ms=[2.0])
@@ -1665,7 +1641,7 @@ def samples_needed(share, error):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_samples_needed", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_samples_needed", "locked": true, "points": 7.5, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     samples_needed,
     (
@@ -1699,21 +1675,16 @@ expect_table(
 )
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_samples_needed_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_samples_needed_2", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     samples_needed,
-    ("no share, the whole time", [(0, 0.1), (1, 0.1)], ValueError),
-    ("no share at all", [(-0.1, 0.1), (1.1, 0.1)], ValueError),
-    ("no error, all of it", [(0.1, 0), (0.1, 1)], ValueError),
-    ("a negative error, one above 1", [(0.1, -0.1), (0.1, 1.5)], ValueError),
+    (
+        "no share, the whole time; whatever else is refused",
+        [(0, 0.1), (1, 0.1), (-0.1, 0.1), (1.1, 0.1), (0.1, 0), (0.1, 1), (0.1, -0.1)],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
-expect_table(
-    samples_needed,
-    ("a share in percent is refused", [(5, 0.01)], ValueError),
-    ("an error in percent is refused", [(0.05, 1.0)], ValueError),
-    ("a negative share is refused, also with a negative error", [(-0.5, -0.5)], ValueError),
-)
 # vary: 0.004 in 0.00267..0.006, 5e-4 in 3.33e-4..7.5e-4
 expect("a share and an error near 0 are fine", samples_needed(0.004, 0.0005), 61_220)
 # vary: 0.996 in 0.99..0.998, 0.02 in 0.0133..0.03
@@ -1821,7 +1792,7 @@ expect(
     "the median of four",
     found["latency_ms"],
     4.3117285,
-    rel=1e-6,
+    rel=1e-7,
     mistakes={"the mean": 25.65586425},
 )
 expect(
@@ -2000,8 +1971,6 @@ expect(
     whole,
     [[800, 10 / 7, 10 / 3, "limited by A"], [288, 288 / 7, 96.0, "limited by B"]],
 )
-wrong = profile_layer, nn.Linear(4, 4), (1.5, 4)
-expect_table(before, ("a size that is no whole number is refused", [(*wrong,)], ValueError))
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -2254,9 +2223,11 @@ expect("the inputs stay", shapes, {"words": (2, 7), "a": (2, 3, 8), "b": (16, 64
 a, b = {"a": nn.ReLU()}, {"b": nn.ReLU()}
 expect_table(
     lambda models, inputs: before(compare_architectures, models, inputs),
-    ("no models", [({}, {})], ValueError),
-    ("another name", [(a, {"b": x})], ValueError),
-    ("one too many, one too few", [(a, {"a": x, "b": x}), (a | b, {"a": x})], ValueError),
+    (
+        "no models; another name; one too many, one too few",
+        [({}, {}), (a, {"b": x}), (a, {"a": x, "b": x}), (a | b, {"a": x})],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 # vary: 512 in 341..768
@@ -2282,12 +2253,6 @@ expect(
 expect("frozen or not, parameters count", column(found, "parameters"), [131_584, 0])
 expect("a model's mode stays as it was", relu.training, True)
 c, d, shape = {"c": relu}, {"d": relu}, (2, 3)
-expect_table(
-    lambda models, inputs: before(compare_architectures, models, inputs),
-    ("a model without an input is refused", [(c, {"d": shape})], ValueError),
-    ("an input without a model is refused", [(c, {"c": shape, "d": shape})], ValueError),
-    ("every model needs an input", [(c | d, {"c": shape})], ValueError),
-)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "profiler", "locked": true, "schema_version": 3, "solution": false, "task": false}

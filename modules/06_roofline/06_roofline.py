@@ -45,7 +45,7 @@ import demos  # what only this lesson records and draws: a file beside this note
 import numpy as np
 from built import OpRecorder, matmul_flops, reflect_6nd
 
-from proflab.lesson import demo, doubles, expect, expect_raises, expect_table, guesses, measuring
+from proflab.lesson import demo, doubles, expect, expect_table, guesses, measuring
 from proflab.lesson.hardware import Hardware, this_machine
 
 # %% [markdown]
@@ -98,8 +98,11 @@ expect_table(
     arithmetic_intensity,
     ("no FLOPs", (0, 9), 0.0),
     ("half a byte", (3, 0.5), 6.0),
-    ("nothing moved", [(5, 0), (0, 0)], ValueError),
-    ("FLOPs or bytes below 0", [(-1, 8), (0, -1), (-2, -4)], ValueError),
+    (
+        "nothing moved; FLOPs or bytes below 0",
+        [(5, 0), (0, 0), (-1, 8), (0, -1), (-2, -4)],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 # vary: 4096 in 2_730..6_144, 2 in 2..9
@@ -107,13 +110,6 @@ found = [arithmetic_intensity(flops, 4096) for flops in (0, 2)]
 expect("data that is only moved has intensity 0", found, [0.0, 2**-11])
 # vary: 3 in 2..9, 0.25 in 0.167..0.375
 expect("less than a byte may be moved", arithmetic_intensity(3, 0.25), 12.0)
-expect_raises(
-    "a negative fraction of a FLOP is an error", lambda: arithmetic_intensity(-0.5, 8), ValueError
-)
-expect_raises("negative bytes are an error", lambda: arithmetic_intensity(8, -1), ValueError)
-expect_raises(
-    "two negative arguments are an error", lambda: arithmetic_intensity(-7, -9), ValueError
-)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -145,20 +141,17 @@ expect_table(
     ("a T4", (65e12, 0.32e12), 203.125),
     ("a toy", (3, 7), 3 / 7),
     ("a peak of 3, a bandwidth of 8,000", (3, 8000), 3 / 8000),
-    ("no bandwidth, no peak", [(1e12, 0), (0, 1e9)], ValueError),
-    ("one below 0, both", [(-2e12, 1e12), (2e12, -1e12), (-2e12, -1e12)], ValueError),
+    (
+        "no bandwidth, no peak; one below 0, both",
+        [(1e12, 0), (0, 1e9), (-2e12, 1e12), (2e12, -1e12), (-2e12, -1e12)],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 # vary: 9.89e14 in 6.59e14..1.48e15, 3.35e12 in 2.23e12..5.02e12
 expect("the ridge is the peak over the bandwidth", ridge_point(989e12, 3.35e12), 989 / 3.35)
 # vary: 3 in 2..7, 8 in 8..16
 expect("a ridge may be below 1", ridge_point(3, 8), 0.375)
-expect_raises("a negative peak is an error", lambda: ridge_point(-1, 1e9), ValueError)
-expect_raises(
-    "two negative roofs are an error, though their quotient is positive",
-    lambda: ridge_point(-3, -1),
-    ValueError,
-)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -219,9 +212,18 @@ expect(
 expect_table(
     attainable_flops,
     ("any intensity above the ridge", (1, 2e9, 5e9), 2e9),
-    ("an intensity below 0", [(-1, 312e12, 2e12), (-math.inf, 2e9, 2e9)], ValueError),
-    ("no peak, no bandwidth", [(1, 0, 1e9), (1, 3e9, 0)], ValueError),
-    ("roofs below 0", [(1, -1e9, 1e9), (1, 1e9, -1e9), (1, -1e9, -1e9)], ValueError),
+    (
+        "an intensity below 0; no peak, no bandwidth; roofs below 0",
+        [
+            (-1, 312e12, 2e12),
+            (-math.inf, 2e9, 2e9),
+            (1, 0, 1e9),
+            (1, 3e9, 0),
+            (1, -1e9, 1e9),
+            (1, 1e9, -1e9),
+        ],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 expect("nothing is computed at an intensity of 0", attainable_flops(0, 7e9, 3e9), 0.0)
@@ -229,11 +231,6 @@ expect("nothing is computed at an intensity of 0", attainable_flops(0, 7e9, 3e9)
 expect("a small intensity is in range", attainable_flops(2**-20, 7e9, 2.0**30), 1024.0)
 # vary: 0.75 in 0.5..0.875, 4e9 in 2.67e9..6e9
 expect("an intensity need not be whole", attainable_flops(0.75, 7e9, 4e9), 3e9)
-expect_raises("a peak of 0 is an error", lambda: attainable_flops(2, 0, 1e9), ValueError)
-expect_raises("a bandwidth of 0 is an error", lambda: attainable_flops(1, 1e9, 0), ValueError)
-expect_raises(
-    "two negative roofs are an error", lambda: attainable_flops(9, -3e9, -2e9), ValueError
-)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_roofs", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -318,18 +315,17 @@ expect("large counts are exact", matmul_bytes(10**10, 10**10, 1, 2), 2 * 10**20 
 expect_table(
     matmul_bytes,
     ("1 × 1 times 1 × 1, bytes", (1, 1, 1, 1), 3),
-    ("a size of 0", [(0, 3, 4, 2), (2, 0, 4, 4), (2, 3, 0, 4)], ValueError),
-    ("sizes below 0", [(-2, 3, 4, 4), (-2, 3, -4, 4)], ValueError),
-    ("no bytes a number, or fewer", [(2, 3, 5, 0), (2, 3, 4, -4)], ValueError),
+    (
+        "a size of 0; sizes below 0; no bytes a number, or fewer",
+        [(0, 3, 4, 2), (2, 0, 4, 4), (-2, 3, 4, 4), (-2, 3, -4, 4), (2, 3, 5, 0), (2, 3, 4, -4)],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 # vary: 3 in 2..9
 expect("one number times one row", matmul_bytes(1, 1, 3, 1), 7)
 # vary: 5 in 2..10, 8 in 2..16
 expect("one column times one number", matmul_bytes(5, 1, 1, 8), 88)
-expect_raises("a product without rows is an error", lambda: matmul_bytes(0, 3, 4, 4), ValueError)
-expect_raises("numbers of 0 bytes are an error", lambda: matmul_bytes(2, 3, 4, 0), ValueError)
-expect_raises("negative sizes are an error", lambda: matmul_bytes(-2, -3, -4, 4), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_tiles", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -395,24 +391,24 @@ expect_table(
     ("a single number", ((), 1, 8), 16),
     ("nothing read", ((7,), 0, 1), 7),
     ("sizes of 1", ((1, 5, 1), 2, 4), 60),
-    ("a size of 0, two below 0", [((3, 0), 1, 4), ((-3, -2), 1, 4)], ValueError),
-    ("inputs below 0", [((3,), -1, 4), ((3,), -3, 4)], ValueError),
-    ("no bytes a number, or fewer", [((4,), 1, 0), ((3,), 1, -4)], ValueError),
+    (
+        "a size of 0, two below 0; inputs below 0; no bytes a number, or fewer",
+        [
+            ((3, 0), 1, 4),
+            ((-3, -2), 1, 4),
+            ((3,), -1, 4),
+            ((3,), -3, 4),
+            ((4,), 1, 0),
+            ((3,), 1, -4),
+        ],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 # vary: 2 in 2..9, 4 in 2..9
 expect("the shape () is a single number", elementwise_bytes((), 2, 4), 12)
 # vary: 5 in 2..10
 expect("without inputs only the result counts", elementwise_bytes((5, 5), 0, 1), 25)
-expect_raises(
-    "negative sizes are an error, though their product is positive",
-    lambda: elementwise_bytes((-1, -1), 1, 4),
-    ValueError,
-)
-expect_raises(
-    "a negative number of inputs is an error", lambda: elementwise_bytes((3,), -2, 4), ValueError
-)
-expect_raises("numbers of 0 bytes are an error", lambda: elementwise_bytes((3,), 1, 0), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_intensity", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -472,9 +468,18 @@ expect("two texts, three heads, float16", attention_bytes(2, 3, 8, 4, 2, False),
 expect_table(
     attention_bytes,
     ("more than 2⁶³", (1, 1, 10**10, 1, 1, False), 4 * 10**20 + 4 * 10**10),
-    ("0 tokens, 0 bytes", [(1, 1, 0, 4, 4, True), (1, 1, 8, 3, 0, True)], ValueError),
-    ("no texts, no heads", [(0, 1, 8, 4, 4, True), (1, 0, 8, 4, 4, True)], ValueError),
-    ("no width; two sizes below 0", [(1, 1, 8, 0, 4, True), (-1, -1, 8, 4, 4, True)], ValueError),
+    (
+        "0 tokens, 0 bytes; no texts, no heads; no width; two sizes below 0",
+        [
+            (1, 1, 0, 4, 4, True),
+            (1, 1, 8, 3, 0, True),
+            (0, 1, 8, 4, 4, True),
+            (1, 0, 8, 4, 4, True),
+            (1, 1, 8, 0, 4, True),
+            (-1, -1, 8, 4, 4, True),
+        ],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 # vary: 2 in 2..9, 12 in 8..18, 1024 in 682..1_536, 64 in 42..96, 4 in 2..9
@@ -486,15 +491,6 @@ expect(
     "not fused, scores and softmaxes are written and read",
     attention_bytes(2, 12, 1024, 64, 2, False),
     213_909_504,
-)
-expect_raises("0 heads are an error", lambda: attention_bytes(1, 0, 8, 4, 4, False), ValueError)
-expect_raises(
-    "two negative sizes are an error, though their product is positive",
-    lambda: attention_bytes(1, -2, -8, 4, 4, True),
-    ValueError,
-)
-expect_raises(
-    "numbers of 0 bytes are an error", lambda: attention_bytes(1, 1, 8, 4, 0, True), ValueError
 )
 ### END HIDDEN TESTS
 
@@ -632,7 +628,7 @@ expect(
 #     repeats=1); m.amounts
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_measure_peak_flops_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_measure_peak_flops_2", "locked": true, "points": 5.5, "schema_version": 3, "solution": false, "task": false}
 from noted import noting_kinds
 
 clock, seen = doubles.Clock(), []
@@ -658,12 +654,14 @@ expect(
 expect("the speed does not depend on the dtype's name", speed, 2e9, rel=1e-3)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_measure_peak_flops_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_measure_peak_flops_3", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     lambda *arguments: measure_peak_flops(np.matmul, *arguments),
-    ("no sizes", [([],), ((),)], ValueError),
-    ("a size of 0 or below", [([8, 0],), ([8, -8],)], ValueError),
-    ("no repeats, fewer", [([8], np.float32, 0), ([8], np.float32, -1)], ValueError),
+    (
+        "no sizes; a size of 0 or below; no repeats, fewer",
+        [([],), ((),), ([8, 0],), ([8, -8],), ([8], np.float32, 0), ([8], np.float32, -1)],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 watch = doubles.Clock()
@@ -676,12 +674,6 @@ two = doubles.Matmul(watch, per_second=[1e6, 4e6])
 # vary: 2 in 2..9
 best = watch.run(measure_peak_flops, two, (2, 1), repeats=1)
 expect("sizes may be small, the smallest last", best, 4e6, rel=1e-3)
-expect_raises("a size of 0 is an error", lambda: measure_peak_flops(np.matmul, [8, 0]), ValueError)
-expect_raises(
-    "negative repeats are an error",
-    lambda: measure_peak_flops(np.matmul, [8], repeats=-1),
-    ValueError,
-)
 ### END HIDDEN TESTS
 
 
@@ -821,7 +813,7 @@ expect("two numbers in each array are enough", best, 8e6, rel=1e-3)
 #     m.amounts
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_measure_bandwidth_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_measure_bandwidth_2", "locked": true, "points": 7.5, "schema_version": 3, "solution": false, "task": false}
 from noted import noting_copies
 
 clock, seen = doubles.Clock(), []
@@ -845,11 +837,14 @@ expect("two arrays of half the working set each, at any size", half, [9 * 2**22]
 expect("the speed of a large copy", speed, 4e9, rel=1e-6)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_measure_bandwidth_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_measure_bandwidth_3", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     measure_bandwidth,
-    ("no repeats, fewer", [(2**14, np.copyto, 0), (2**14, np.copyto, -1)], ValueError),
-    ("nothing to copy, too little", [(0,), (15,), (-(2**14),)], ValueError),
+    (
+        "no repeats, fewer; nothing to copy, too little",
+        [(2**14, np.copyto, 0), (2**14, np.copyto, -1), (0,), (15,), (-(2**14),)],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 watch = doubles.Clock()
@@ -859,8 +854,6 @@ expect("both of the arrays count", small.amounts, [32, 32])
 again = doubles.Copy(watch, per_second=[1e6, 2e6, 3e6])
 watch.run(measure_bandwidth, 48, again, 2)
 expect("each copy is of all bytes", again.amounts, [48, 48, 48])
-expect_raises("less than 16 bytes are an error", lambda: measure_bandwidth(8), ValueError)
-expect_raises("negative bytes are an error", lambda: measure_bandwidth(-(2**20)), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_sweep", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -951,7 +944,6 @@ found = [write_allocate(8, each, 9 * each / 8) for each in (5, 6.5, 7, 12)]
 expect("the pair that is nearer decides", found, ["non-temporal", "non-temporal", "plain", "plain"])
 found = [write_allocate(10, 9.5, 7), write_allocate(10, 7, 10.9), write_allocate(10, 6.8, 11.6)]
 expect("both ratios count alike", found, ["non-temporal", "plain", "plain"])
-expect_raises("no rate is 0", lambda: write_allocate(4, 4, 0), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_stores", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -1260,7 +1252,7 @@ expect(
 )
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_classify_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_classify_2", "locked": true, "points": 5.5, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     classify,
     ("computed only", (8, 0, 9.0, 1.0, 1.0), "compute"),
@@ -1302,13 +1294,21 @@ expect(
 )
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_classify_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_classify_3", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     classify,
-    ("FLOPs or bytes below 0", [(-1, 1, 1, 1, 1), (1, -1, 1, 1, 1)], ValueError),
-    ("no time, or below 0", [(1, 1, 0.0, 1, 1), (1, 1, -1, 1, 1)], ValueError),
-    ("a peak of 0, a bandwidth of 0", [(1, 1, 1, 0.0, 1), (1, 1, 1, 1, 0.0)], ValueError),
-    ("roofs below 0", [(1, 1, 1, -1, 1), (1, 1, 1, 1, -1), (1, 1, 1, -1, -1)], ValueError),
+    (
+        "FLOPs or bytes below 0; no time, or below 0; whatever else is refused",
+        [
+            (-1, 1, 1, 1, 1),
+            (1, -1, 1, 1, 1),
+            (1, 1, 0.0, 1, 1),
+            (1, 1, -1, 1, 1),
+            (1, 1, 1, 0.0, 1),
+            (1, 1, 1, -1, 1),
+        ],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 expect(
@@ -1320,13 +1320,6 @@ expect(
     "FLOPs without bytes are in range, and may wait for something else",
     [classify(7, 0, seconds, 2.0, 1.0) for seconds in (15.0, 3.5)],
     ["overhead", "compute"],
-)
-expect_raises("negative bytes are an error", lambda: classify(9, -2, 5.0, 1.0, 1.0), ValueError)
-expect_raises("a negative time is an error", lambda: classify(1, 1, -2.0, 1.0, 1.0), ValueError)
-expect_raises("a peak of 0 is an error", lambda: classify(1, 1, 1.0, 0.0, 1.0), ValueError)
-expect_raises("a bandwidth of 0 is an error", lambda: classify(1, 1, 1.0, 1.0, 0.0), ValueError)
-expect_raises(
-    "two negative roofs are an error", lambda: classify(1, 1, 1.0, -2.0, -1.0), ValueError
 )
 ### END HIDDEN TESTS
 
@@ -1450,7 +1443,7 @@ def inspect_step(step):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_inspect_step", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_inspect_step", "locked": true, "points": 4.5, "schema_version": 3, "solution": false, "task": false}
 fine = {"times_ms": [100.0, 101.0, 99.0], "busy_ms": 95.0, "matmul_ms": 80.0}
 fine |= {"matmul_flops": 12 * 10**9, "peak_flops": 200e9}
 times = [100.0] * 12 + [130.0, 80.0] * 14
@@ -1527,7 +1520,7 @@ verdicts = [inspect_step(each) for each in steps]
 expect("fifty times have a median, too", verdicts, ["other work", "near peak", "slow matmuls"])
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_inspect_step_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_inspect_step_3", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 good = {"busy_ms": 95.0, "matmul_ms": 62.5, "matmul_flops": 10**10, "peak_flops": 2e11}
 expect_table(
     lambda times: inspect_step(good | {"times_ms": times}),
@@ -1539,7 +1532,6 @@ verdicts = [inspect_step(three | {"times_ms": [low, 93.0, 94.0]}) for low in (90
 expect("three of them suffice", verdicts, ["idle", "unstable"])
 verdicts = [inspect_step(three | {"times_ms": [91.0, last, 92.0]}) for last in (93.0, 93e3, 92.0)]
 expect("the three times alone decide", verdicts, ["near peak", "unstable", "near peak"])
-expect_raises("two are too few", lambda: inspect_step(good | {"times_ms": [90.0] * 2}), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_inspect", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -1788,8 +1780,11 @@ expect_table(
     ("nothing done", (0, 3.0, 1e12), 0.0),
     ("more than there is", (10, 3, 3), 10 / 9),
     ("in 0.3 µs", (60_000, 3e-7, 1e12), 0.2),
-    ("no time, no peak", [(1e12, 0, 312e12), (2, 1, 0)], ValueError),
-    ("FLOPs below 0, two below 0", [(-1, 1, 1), (1, -1, -1)], ValueError),
+    (
+        "no time, no peak; FLOPs below 0, two below 0",
+        [(1e12, 0, 312e12), (2, 1, 0), (-1, 1, 1), (1, -1, -1)],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 # vary: 8e9 in 5.33e9..1.2e10, 9e11 in 6e11..1.35e12, 1e14 in 6.67e13..1.5e14
@@ -1798,11 +1793,6 @@ expect("the share is FLOPs over time over peak", mfu(10**9, 8e9 / 900e9, 100e12)
 expect("without FLOPs the share is 0", mfu(0, 7.0, 2e12), 0.0)
 # vary: 3 in 10..19, 2 in 2..9
 expect("a share above 1 is passed on: a figure is wrong", mfu(3, 1, 2), 1.5)
-expect_raises("negative FLOPs are an error", lambda: mfu(-2, 1, 1), ValueError)
-expect_raises("a peak of 0 is an error", lambda: mfu(1, 1, 0), ValueError)
-expect_raises(
-    "a negative time and a negative peak are an error", lambda: mfu(3, -1, -2), ValueError
-)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1876,8 +1866,11 @@ expect_table(
     amdahl,
     ("all of it at 8 times the speed", (1, 8), 8.0),
     ("all of it in no time", (1, math.inf), math.inf),
-    ("70 and 1.1 are no fractions, −0.1 is none", [(70, 2), (1.1, 2), (-0.1, 2)], ValueError),
-    ("no speed, and less", [(0.5, 0), (0.5, -1), (0, 0)], ValueError),
+    (
+        "70 and 1.1 are no fractions, −0.1 is none; no speed, and less",
+        [(70, 2), (1.1, 2), (-0.1, 2), (0.5, 0), (0.5, -1), (0, 0)],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 expect(
@@ -1887,9 +1880,6 @@ expect(
 )
 # vary: 0.25 in 0.167..0.375
 expect("or what a slower one costs", amdahl(1, 0.25), 0.25)
-expect_raises("a negative fraction is an error", lambda: amdahl(-2, 2), ValueError)
-expect_raises("a speedup of 0 is an error", lambda: amdahl(0.9, 0), ValueError)
-expect_raises("a negative speedup is an error", lambda: amdahl(0.5, -2), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_amdahl", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -1955,8 +1945,11 @@ huge = reflect_relu(elements=3 * 10**18, itemsize=4, peak_flops=1e14, bandwidth=
 expect("more than 2⁶³ bytes", huge, {"ms": 3e10, "share": 0.001})
 expect_table(
     reflect_relu,
-    ("nothing, less than nothing", [(0, 4, 1e14, 9e11), (-2, -4, 1e14, 9e11)], ValueError),
-    ("no roofs", [(5, 4, 0, 9e11), (6, 4, 1e14, 0)], ValueError),
+    (
+        "nothing, less than nothing; no roofs",
+        [(0, 4, 1e14, 9e11), (-2, -4, 1e14, 9e11), (5, 4, 0, 9e11), (6, 4, 1e14, 0)],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 # vary: 6000 in 4_000..9_000, 4 in 4..9, 3e6 in 3e6..4.5e6, 8e6 in 5.33e6..1.2e7
@@ -1971,10 +1964,6 @@ expect(
     reflect_relu(6_000, 1, 2e6, 8e6),
     {"ms": 3.0, "share": 1.0},
 )
-expect_raises(
-    "numbers of 0 bytes are an error", lambda: reflect_relu(5, 0, 100e12, 900e9), ValueError
-)
-expect_raises("a bandwidth of 0 is an error", lambda: reflect_relu(5, 4, 100e12, 0), ValueError)
 ### END HIDDEN TESTS
 
 # %% [markdown]

@@ -146,23 +146,12 @@ expect(
 )
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_local_exponents_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_local_exponents_2", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     local_exponents,
-    ("one size has no neighbour, and no size has none", [([4], [2.0]), ([], [])], ValueError),
     (
-        "a value is missing, or one too many",
-        [([1, 2, 3], [1.0, 2.0]), ([1, 2], [1.0, 2.0, 3.0])],
-        ValueError,
-    ),
-    (
-        "a size or a value of 0, or below",
-        [([0, 2], [1.0, 2.0]), ([-4, -2], [2.0, 1.0]), ([1, 2], [1.0, 0.0]), ([1, 2], [-1, -2])],
-        ValueError,
-    ),
-    (
-        "sizes that fall, and a size twice",
-        [([1, 4, 2], [1.0, 2.0, 4.0]), ([1, 8, 8], [1.0, 2.0, 3.0])],
+        "a value is missing, or one too many; sizes that fall, and a size twice",
+        [([1, 2, 3], [1.0, 2.0]), ([1, 4, 2], [1.0, 2.0, 4.0]), ([1, 8, 8], [1.0, 2.0, 3.0])],
         ValueError,
     ),
 )
@@ -172,9 +161,6 @@ expect_table(
     ("two sizes have one exponent", ([5, 10], [3.0, 24.0]), [3.0]),
     # vary: 0.001 in 6.67e-4..0.0015, 0.004 in 0.00267..0.006
     ("sizes and values may be far below 1", ([0.001, 0.004], [0.002, 0.004]), [0.5]),
-    ("a negative size comes first", ([-2, 2], [1.0, 2.0]), ValueError),
-    ("no sizes for a value", ([], [1.0]), ValueError),
-    ("sizes must rise at each step", ([1, 8, 8, 9], [1.0, 2.0, 3.0, 4.0]), ValueError),
 )
 ### END HIDDEN TESTS
 
@@ -349,24 +335,19 @@ expect_table(
 )
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_fit_cost_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_fit_cost_3", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     fit_cost,
-    ("too few sizes; no powers", [([1, 2], [1, 2], (0, 1, 2)), ([1, 2], [1, 2], ())], ValueError),
-    ("a power, a size twice", [([1, 2], [1, 2], (1, 1)), ([4, 4], [1, 2], (0, 1))], ValueError),
     (
-        "a size or a time of 0, or below",
+        "too few sizes; no powers; whatever else is refused",
         [
+            ([1, 2], [1, 2], (0, 1, 2)),
+            ([1, 2], [1, 2], (1, 1)),
+            ([4, 4], [1, 2], (0, 1)),
             ([0, 2], [1, 2], (0,)),
-            ([-1, 2], [1, 2], (0,)),
             ([1, 2], [0, 2], (0,)),
-            ([1, 2], [-1, 2], (0,)),
+            ([3, 5], [1, 2, 3], (1,)),
         ],
-        ValueError,
-    ),
-    (
-        "a time is missing, or one too many",
-        [([1, 2, 3], [1, 2], (0, 1)), ([3, 5], [1, 2, 3], (1,))],
         ValueError,
     ),
     rel=1e-6,
@@ -377,13 +358,6 @@ expect_table(
     ("two points give two prices", ([3, 8], [2, 5], (2, 1)), [-0.0083333333, 0.6916666667]),
     # vary: 6 in 6..7, 9 in 8..11
     ("three points, two prices", ([1, 2, 4], [5, 6, 9], (0, 1)), [3.5881188119, 1.3128712871]),
-    (
-        "two equal powers have no single pair of prices",
-        ([3, 5, 7], [1, 2, 3], [0, 2, 0]),
-        ValueError,
-    ),
-    ("times and sizes come in pairs", ([3, 5, 6], [1, 2, 3, 4], (1,)), ValueError),
-    ("no time is negative", ([3, 5, 7], [1, 2, -3], (0, 1)), ValueError),
     rel=1e-6,
 )
 ### END HIDDEN TESTS
@@ -491,23 +465,12 @@ expect("the same sizes with other times", holdout_error(kept, [12, 4, 8], (0, 1)
 expect("neither list is changed", [kept, took], [[7, 3, 5], [50.0, 6.0, 12.0]])
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_holdout_error_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_holdout_error_2", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     holdout_error,
-    ("nothing is left to fit", [([10, 20], [8, 13], (0, 1)), ([8], [5.0], (0,))], ValueError),
     (
-        "the largest twice; no powers",
-        [([1, 4, 4], [1, 4, 5], (0,)), ([1, 2], [1, 2], ())],
-        ValueError,
-    ),
-    (
-        "the largest takes no time, or less",
-        [([1, 2, 4], [1, 2, 0], (1,)), ([1, 2, 4], [1, 2, -4], (1,))],
-        ValueError,
-    ),
-    (
-        "another takes no time; a time is missing",
-        [([1, 2, 4], [0, 2, 4], (0, 1)), ([1, 2, 4], [1, 2], (1,))],
+        "nothing is left to fit; the largest twice; whatever else is refused",
+        [([10, 20], [8, 13], (0, 1)), ([1, 4, 4], [1, 4, 5], (0,)), ([1, 2, 4], [0, 2, 4], (0, 1))],
         ValueError,
     ),
 )
@@ -516,11 +479,6 @@ found = holdout_error([80, 64, 8, 32, 1], [90.0, 65.0, 12.0, 35.0, 5.0], (0, 1))
 expect("three measurements and more", found, -0.0973485829, rel=1e-6)
 found = holdout_error(sizes=[1, 8, 32, 64], times_ms=[5, 12, 35, 65], powers=(0, 1))
 expect("lesson 03's batches, from the three smaller ones", found, 0.0233936752, rel=1e-6)
-expect_table(
-    holdout_error,
-    ("a negative time among the others", ([1, 2, 4], [-1, 2, 4], (0, 1)), ValueError),
-    ("a smaller size is there twice", ([1, 1, 4, 8], [1, 2, 3, 4], (0, 1)), ValueError),
-)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_holdout", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -602,8 +560,7 @@ expect_table(
     lambda sizes, ms: [batch_cost(sizes, ms)[figure] for figure in figures],
     ("not rounded", ([3, 7], [1.234, 2.01]), [0.652, 0.194, 1000 / 0.194, 3.360824742268]),
     ("a negative overhead", ([1, 2], [1.0, 3.0]), [-1.0, 2.0, 500.0, -0.5]),
-    ("one batch", [([8], [3.0]), ([], [])], ValueError),
-    ("a sample has no price", [([1, 2], [5.0, 3.0]), ([1, 2, 4], [9.0, 8.0, 7.0])], ValueError),
+    ("one batch; a sample has no price", [([8], [3.0]), ([1, 2], [5.0, 3.0])], ValueError),
     rel=1e-6,
 )
 sizes, taken = [4, 2], [7.0, 5.0]
@@ -630,11 +587,6 @@ expect(
     batch_cost([1, 3], [1.0, 7.0])["overhead_ms"],
     -2.0,
     rel=1e-6,
-)
-expect_table(
-    batch_cost,
-    ("latencies that fall", ([4, 8, 16], [9.0, 8.5, 7.0]), ValueError),
-    ("a latency is missing", ([4, 8, 16], [9.0, 8.0]), ValueError),
 )
 ### END HIDDEN TESTS
 
@@ -730,7 +682,7 @@ def predict_ms(rows, hardware, overhead_ms):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_predict_ms", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_predict_ms", "locked": true, "points": 7.5, "schema_version": 3, "solution": false, "task": false}
 machine = Hardware(peak_flops=1e9, bandwidth=2e9, name="a small one")
 
 
@@ -776,7 +728,7 @@ expect("both kinds of bytes count on another machine", predict_ms([norm] * 3, ot
 expect("a small time is not rounded", predict_ms([tiny], other, 0.0), 1.2e-7)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_predict_ms_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_predict_ms_2", "locked": true, "points": 7.5, "schema_version": 3, "solution": false, "task": false}
 machine = Hardware(peak_flops=1e9, bandwidth=2e9)
 
 
@@ -855,7 +807,7 @@ def predict_corrected_ms(rows, hardware, overhead_ms, factors):
     return sum(bound * factors.get(op, 1.0) for op, bound in bounds)
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_predict_ms_3", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_predict_ms_3", "locked": true, "points": 7.5, "schema_version": 3, "solution": false, "task": false}
 small = rows_on_meta(lambda: models.gpt2("medium"), (1, 1))
 expect(
     "GPT-2 medium on a T4, one token",
@@ -880,14 +832,13 @@ expect(
 )
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_predict_ms_4", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_predict_ms_4", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 slow = Hardware(peak_flops=1e9, bandwidth=2e9)
 copy = doubles.forward_row("clone", "", 9.0, 0, 0, bytes_read=1_000_000, bytes_written=1_000_000)
 view = doubles.forward_row("reshape", "", 9.0, 0, 0, bytes_read=0, bytes_written=0)
 expect_table(
     predict_ms,
-    ("no rows", ([], slow, 0.1), ValueError),
-    ("an overhead below 0", [([copy], slow, -0.1), ([view], slow, -1)], ValueError),
+    ("no rows; an overhead below 0", [([], slow, 0.1), ([view], slow, -1)], ValueError),
 )
 ### BEGIN HIDDEN TESTS
 expect_table(
@@ -895,7 +846,6 @@ expect_table(
     ("two copies without overhead", ([copy, copy], slow, 0), 2.0),
     # vary: 0.125 in 0.0833..0.188
     ("two copies and a view", ([copy, view, copy], slow, 0.125), 2.25),
-    ("an overhead below 0 is refused for several rows", ([copy, view], slow, -1e-6), ValueError),
 )
 ### END HIDDEN TESTS
 
@@ -1038,8 +988,7 @@ expect("20 × 20: the last one", matmul_addresses(n=20, order="jik")[-3:], [399,
 expect_table(
     matmul_addresses,
     ("two numbers and their product", (1, "kji"), [0, 1, 2]),
-    ("no matrix", [(0, "ijk"), (-3, "ijk")], ValueError),
-    ("no order of i, j and k", [(2, "iij"), (2, "ijx"), (2, "abc"), (2, "ij")], ValueError),
+    ("no matrix; no order of i, j and k", [(0, "ijk"), (2, "iij"), (2, "ijx")], ValueError),
 )
 ### BEGIN HIDDEN TESTS
 expect(
@@ -1058,12 +1007,6 @@ expect("the order kji, at its end", matmul_addresses(4, "kji")[-6:], [11, 31, 43
 expect("three addresses for each multiply-add", len(matmul_addresses(7, "jki")), 3 * 7**3)
 # vary: 5 in 4..10
 expect("each number of A is used n times", matmul_addresses(5, "kij").count(13), 5)
-expect_table(
-    matmul_addresses,
-    ("a negative size", (-5, "kji"), ValueError),
-    ("an order with another letter", (3, "xyz"), ValueError),
-    ("no order", (3, ""), ValueError),
-)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_matmul_addresses_2", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
@@ -1171,7 +1114,7 @@ def cache_misses(addresses, line, lines):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_cache_misses", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_cache_misses", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 rows = [32 * i + j for i in range(32) for j in range(32)]
 expect_table(
     cache_misses,
@@ -1260,12 +1203,14 @@ expect("a row, a column, and one number", cache_misses(trace, 8, 40), 41)
 expect("with too few lines for the column", cache_misses(trace, 8, 20), 73)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_cache_misses_4", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_cache_misses_4", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     cache_misses,
-    ("lines of nothing", [([0], 0, 4), ([0], -8, 4)], ValueError),
-    ("no lines", [([0], 4, 0), ([0], 4, -1)], ValueError),
-    ("a cache that holds nothing, and no addresses", [([], 0, 4), ([], 4, 0)], ValueError),
+    (
+        "no lines; a cache that holds nothing, and no addresses",
+        [([0], 4, 0), ([], 0, 4)],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 expect_table(
@@ -1274,8 +1219,6 @@ expect_table(
     ("seven lines of three", (list(range(21)), 3, 2), 7),
     ("all in one line, but for one", ([4, 5, 6, 7, 8], 4, 3), 2),
     ("nothing is asked for", ([], 1, 1), 0),
-    ("a negative line", ([0, 1], -1, 4), ValueError),
-    ("negative lines", ([], 4, -1), ValueError),
 )
 ### END HIDDEN TESTS
 
@@ -1381,7 +1324,7 @@ expect_table(
     ("no rounding: 5 × 5, 7 numbers", (5, 7), 250 / math.sqrt(7) - 14),
     ("4,096 × 4,096", (4096, 2**15), 2**37 / math.sqrt(2**15) - 2**16),
     ("the least that there is", (1, 1), 0.0),
-    ("nothing below 1", [(0, 256), (-32, 256), (32, 0), (32, -1)], ValueError),
+    ("nothing below 1", (32, -1), ValueError),
 )
 expect("the arguments by their names", traffic_bound(n=32, capacity=64), 8064.0)
 ### BEGIN HIDDEN TESTS
@@ -1396,11 +1339,6 @@ expect(
     "where the bound reaches 0",
     [traffic_bound(1, 1), traffic_bound(4, 16), traffic_bound(3, 10**6)],
     [0.0, 0.0, 0.0],
-)
-expect_table(
-    traffic_bound,
-    ("a negative size", (-7, 100), ValueError),
-    ("both below 1", (-1, -1), ValueError),
 )
 ### END HIDDEN TESTS
 
@@ -1588,8 +1526,7 @@ expect_table(
     ("rows of 72", ([72 * i for i in range(64)] * 2, 8, 8, 8), 64),
     ("each set has its own oldest line", ([0, 8, 16, 24, 0, 32, 16, 8], 8, 2, 2), 6),
     ("one way", ([0, 16, 0, 8, 0], 8, 2, 1), 4),
-    ("no sets, no ways", [([0], 8, 0, 8), ([0], 8, 8, 0), ([0], 8, 8, -1)], ValueError),
-    ("lines of nothing", [([], 0, 8, 8), ([0], -8, 8, 8)], ValueError),
+    ("no sets, no ways", ([0], 8, 8, 0), ValueError),
 )
 expect("the addresses stay as they are", column == [64 * i for i in range(64)] * 2, True)
 ### BEGIN HIDDEN TESTS
@@ -1602,7 +1539,6 @@ expect(
 found = set_misses(addresses=[5, 6, 5, 13, 5], line=1, sets=8, ways=1)
 expect("one way of one number", found, 4)
 expect("no addresses, no misses", set_misses([], 8, 8, 8), 0)
-expect_table(set_misses, ("negative sets", ([0], 8, -8, 8), ValueError))
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_sets", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -1694,7 +1630,7 @@ expect("totals multiply the steps", [row["total"] for row in ladder], [10.0, 100
 expect("a step is not rounded", speedup_steps({"a": 7, "b": 3, "c": 1})[0]["step"], 7 / 3)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_speedup_steps_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_speedup_steps_2", "locked": true, "points": 5.5, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     lambda seconds: [row["share"] for row in speedup_steps(seconds)],
     (
@@ -1729,13 +1665,14 @@ expect_table(
 )
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_speedup_steps_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_speedup_steps_3", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     speedup_steps,
-    ("one program, no program", [({"a": 1.0},), ({},)], ValueError),
-    ("a time of 0, or below", [({"a": 1.0, "b": 0.0},), ({"a": -1.0, "b": -2.0},)], ValueError),
-    ("a time of 0 in the middle", ({"a": 2.0, "b": 0.0, "c": 1.0},), ValueError),
-    ("back where it began", ({"a": 3.0, "b": 1.0, "c": 3.0},), ValueError),
+    (
+        "a time of 0 in the middle; back where it began",
+        [({"a": 2.0, "b": 0.0, "c": 1.0},), ({"a": 3.0, "b": 1.0, "c": 3.0},)],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 expect_table(
@@ -1743,8 +1680,6 @@ expect_table(
     # vary: 0.0013 in 8.67e-4..0.00195, 9e-4 in 6e-4..0.00135
     ("two programs make one step", ({"p": 0.0013, "q": 0.0009},), [13 / 9]),
     ("slower, then faster, but slower in the end", ({"p": 1, "q": 5, "r": 2},), [0.2, 0.5]),
-    ("no programs", ({},), ValueError),
-    ("a time in the middle is below 0", ({"a": 2.0, "b": -1.0, "c": 1.0},), ValueError),
 )
 ### END HIDDEN TESTS
 
@@ -1822,8 +1757,9 @@ ladder(rows, title=f"Here, {n} × {n}")
 #
 # Another order may need fewer additions and multiplications: with n × n matrices and one column x, (AB)x grows as n³, A(Bx) as n².
 #
-# Make two slow programs faster, as in lesson 06, section 7: counted on `DESK` (100 GFLOP/s, 10 GB/s, 5 µs an operation), for the share of the way in logarithms.
+# Make two slow programs faster, as in lesson 06, section 7, on `DESK` (100 GFLOP/s, 10 GB/s, 5 µs an operation).
 # Write beside each line the size of its result.
+# `path` is a warm-up: one bracket is all.
 
 # %% nbgrader={"grade": false, "grade_id": "scaling_programs", "locked": true, "schema_version": 3, "solution": false, "task": false}
 from built import op_facts
@@ -1859,7 +1795,7 @@ def path(a, b, c, d):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_path", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_path", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 expect_faster(
     "sizes of 96, and 8",
     race.traced(path, a=(96, 96, 96), b=(96, 96), c=(96, 8), d=(96, 8)),
@@ -1926,7 +1862,7 @@ def distances(x, y):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_distances", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_distances", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 expect_faster(
     "256 rows and 512 others",
     race.traced(distances, x=(256, 64), y=(512, 64)),
@@ -2006,8 +1942,7 @@ expect_table(
     ("GPT-3, three tenths", (12_288, 0.3), 73_728 * 3 / 7),
     ("three quarters", (768, 0.75), 13_824.0),
     ("a thousandth", (1024, 0.001), 6144 / 999),
-    ("no share of this kind", [(768, 0), (768, -0.5), (768, 1.0), (768, 1.5)], ValueError),
-    ("no width", [(0,), (-768,)], ValueError),
+    ("no share of this kind; no width", [(768, 0), (768, -0.5), (0,)], ValueError),
 )
 found = reflect_crossover_tokens(d_model=1, share=0.9)
 expect("a width of 1, the arguments by their names", found, 54.0)
@@ -2025,8 +1960,6 @@ expect_table(
     ("a width of 1, a third of the FLOPs", (1, 1 / 3), 3.0),
     # vary: 2 in 2..9, 0.99 in 0.95..0.995
     ("nearly all of it", (2, 0.99), 1188.0),
-    ("a negative width", (-1600, 0.3), ValueError),
-    ("more than all", (768, 2), ValueError),
 )
 ### END HIDDEN TESTS
 

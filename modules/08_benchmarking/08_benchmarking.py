@@ -115,19 +115,17 @@ expect("names are not sorted", run_order(["m", "a", "z"], 2), ["m", "a", "z", "z
 expect_table(
     run_order,
     ("one program, two rounds", (["a"], 2), ["a", "a"]),
-    ("an odd number of rounds", [(["a", "b"], 3), (["a", "b"], 1), (["a"], 5)], ValueError),
-    ("no rounds, or fewer", [(["a", "b"], 0), (["a", "b"], -2)], ValueError),
-    ("no names", ([], 2), ValueError),
-    ("one name twice", (["a", "b", "a"], 2), ValueError),
+    (
+        "an odd number of rounds; no rounds, or fewer; no names; one name twice",
+        [(["a", "b"], 3), (["a", "b"], 0), ([], 2), (["a", "b", "a"], 2)],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 expect_table(
     run_order,
     ("one program, four rounds", (["q"], 4), ["q", "q", "q", "q"]),
     ("names that differ in a letter's case", (["a", "A"], 2), ["a", "A", "A", "a"]),
-    ("an odd number of rounds favours whoever comes first", (["x"], 7), ValueError),
-    ("there must be something to run", ([], 4), ValueError),
-    ("a name stands for one program", (["y", "y"], 2), ValueError),
 )
 ### END HIDDEN TESTS
 
@@ -291,12 +289,14 @@ expect(
 )
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_rank_test_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_rank_test_3", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     rank_test,
-    ("nothing to compare", [([1, 2], []), ([], [1, 2]), ([], [])], ValueError),
-    ("more than 20", [(list(range(21)), [1]), ([1], list(range(21)))], ValueError),
-    ("NaN on either side", [([1, math.nan], [3, 4]), ([1, 2], [math.nan, 4])], ValueError),
+    (
+        "more than 20; NaN on either side",
+        [([1], list(range(21))), ([1, math.nan], [3, 4])],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 expect_table(
@@ -304,9 +304,6 @@ expect_table(
     ("one and two", ([3], [1, 2]), {"u": 2.0, "p": 2 / 3, "smaller": 0.0}),
     # vary: 0.5 in 0.1..0.9
     ("20 and one", ([0.5] * 20, [1.0]), {"u": 0.0, "p": 1 / 21, "smaller": 1.0}),
-    ("21 times are too many on either side", ([2.0], [1.0] * 21), ValueError),
-    ("an empty list has no ranks", ([], [2.5]), ValueError),
-    ("NaN has no rank", ([2.0, 1.0, math.nan], [3.0]), ValueError),
 )
 ### END HIDDEN TESTS
 
@@ -424,25 +421,23 @@ expect(
 )
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_speedup_interval_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_speedup_interval_2", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 seven = [2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
 expect_table(
     speedup_interval,
-    ("too few pairs", [([2.0] * 5, [1.0] * 5), ([], [])], ValueError),
-    ("a time is missing", [([2.0] * 7, [1.0] * 6), ([2.0] * 6, [1.0] * 8)], ValueError),
     (
-        "a time of 0, or below, or NaN",
+        "too few pairs; a time is missing; whatever else is refused",
         [
+            ([2.0] * 5, [1.0] * 5),
+            ([2.0] * 7, [1.0] * 6),
             ([math.nan] + [2.0] * 6, seven),
             ([2.0] * 7, [math.nan] * 7),
-            ([2.0] * 6, [1.0] * 5 + [0]),
             ([0] + [2.0] * 6, [1.0] * 7),
-            ([-2.0] * 6, [-1.0] * 6),
             ([2.0] * 6, [1.0] * 5 + [-1.0]),
+            (seven, seven, 0),
         ],
         ValueError,
     ),
-    ("100 % sure, or not at all", [(seven, seven, 1.0), (seven, seven, 0)], ValueError),
 )
 ### BEGIN HIDDEN TESTS
 expect_table(
@@ -452,10 +447,6 @@ expect_table(
     ("six equal pairs", ([5.0] * 6, [2.0] * 6), {"speedup": 2.5, "low": 2.5, "high": 2.5}),
     # vary: 4.0 in 2.67..6.0
     ("five pairs, 90 %", ([5.0] * 5, [4.0] * 5, 0.9), {"speedup": 1.25, "low": 1.25, "high": 1.25}),
-    ("as many times on both sides", ([2.0] * 9, [1.0] * 8), ValueError),
-    ("no time is 0", ([2.0, 0.0] + [2.0] * 6, [1.0] * 8), ValueError),
-    ("NaN is not above 0", ([2.0] * 8, [1.0, math.nan] * 4), ValueError),
-    ("no rounds before", ([], [1.0] * 6), ValueError),
 )
 ### END HIDDEN TESTS
 
@@ -544,7 +535,7 @@ def gate(before, after, tolerance, comparisons=1):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_gate", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_gate", "locked": true, "points": 6.5, "schema_version": 3, "solution": false, "task": false}
 before, after = [100, 110, 120, 130, 140, 150], [96, 105.6, 115.2, 124.8, 134.4, 144]
 mixed = [4.0, 5.0, 3.0, 5.0, 4.5, 3.5]
 expect_table(
@@ -585,7 +576,7 @@ expect(
 )
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_gate_2", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_gate_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     gate,
     ("exactly the tolerance", ([5.0] * 6, [4.0] * 6, 0.25), "same"),
@@ -611,16 +602,13 @@ expect("a tolerance above 1", wide, ["same", "faster"])
 expect("of nine rounds one may differ", gate([4.0] * 9, nine, 0.5), "faster")
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_gate_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_gate_3", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 ten = [4.0] * 10
 expect_table(
     gate,
-    ("too few rounds", [(ten, ten, 0.05, 40), (ten[:5], ten[:5], 0.1)], ValueError),
-    ("a tolerance below 0, or NaN", [(ten, ten, -0.1), (ten, [3.0] * 10, math.nan)], ValueError),
-    ("fewer than one comparison", [(ten, ten, 0.1, 0), (ten, ten, 0.1, -4)], ValueError),
     (
-        "times that are no pairs, of 0, NaN",
-        [([1.0] * 7, ten, 0.1), ([0] * 10, ten, 0.1), (ten, [*ten[1:], math.nan], 0.1)],
+        "too few rounds; whatever else is refused",
+        [(ten, ten, 0.05, 40), (ten, [3.0] * 10, math.nan), (ten, [*ten[1:], math.nan], 0.1)],
         ValueError,
     ),
 )
@@ -638,12 +626,6 @@ expect(
     "of ten rounds one may differ, but not if three gates share the 5 %",
     [gate([4.0] * 10, ten, 0.05, comparisons) for comparisons in (1, 3)],
     ["faster", "unclear"],
-)
-expect_table(
-    gate,
-    ("six rounds are too few for three", ([3.0] * 6, [2.0] * 6, 0.05, 3), ValueError),
-    ("as many times on both sides", ([1.0] * 9, [1.0] * 8, 0.1), ValueError),
-    ("NaN is no time", ([math.nan] * 9, [1.0] * 9, 0.1), ValueError),
 )
 ### END HIDDEN TESTS
 
@@ -705,7 +687,7 @@ def runs_interval(runs, confidence=0.95):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_runs_interval", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_runs_interval", "locked": true, "points": 7.5, "schema_version": 3, "solution": false, "task": false}
 runs = [[m - 0.25, m, m + 0.25] for m in (10, 11, 9, 10.5, 10, 9.5)]
 lengths = [[4.0], [8.0, 2.0], [9.0, 3.0, 1.0], [7.0], [6.0, 6.0, 6.0, 0.5], [2.0, 1.0]]
 expect_table(
@@ -736,22 +718,20 @@ expect(
 )
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_runs_interval_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_runs_interval_2", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 runs = [[2.0, 1.0], [3.0], [7.0], [5.0], [4.0], [6.0]]
 expect_table(
     runs_interval,
     (
-        "five runs are too few, however long",
-        [([[1.0, 2.0] * 50] * 5,), (runs[:5], 0.95)],
+        "five runs are too few, however long; an empty run, one with NaN",
+        [
+            ([[1.0, 2.0] * 50] * 5,),
+            ([[math.nan, 2.0, 3.0], *runs],),
+            ([*runs, [math.nan]],),
+            ([*runs, []],),
+        ],
         ValueError,
     ),
-    (
-        "a run without times, a run with NaN",
-        [([*runs, []],), ([[], *runs],), ([[math.nan, 2.0, 3.0], *runs],), ([*runs, [math.nan]],)],
-        ValueError,
-    ),
-    ("no runs", ([],), ValueError),
-    ("100 % sure, or not at all", [(runs, 1), (runs, 0.0)], ValueError),
 )
 ### BEGIN HIDDEN TESTS
 expect_table(
@@ -766,9 +746,6 @@ expect_table(
     ("five runs, 90 %", ([[1.0], [5.0], [2.0], [4.0], [3.0]], 0.9), (1.0, 5.0)),
     # vary: 1.0 in 0.667..1.0, 4.0 in 2.67..6.0
     ("two runs, 50 %", ([[1.0, 4.0], [3.0]], 0.5), (2.5, 3.0)),
-    ("three runs are too few, however long they are", ([[1.0] * 200] * 3,), ValueError),
-    ("a run with NaN has no median", ([[1.0, math.nan, 1.0], *[[2.0]] * 7],), ValueError),
-    ("an empty run is no run", ([[], [1.0], [2.0], [3.0], [4.0], [5.0], [6.0]],), ValueError),
 )
 ### END HIDDEN TESTS
 
@@ -843,16 +820,7 @@ expect_table(
     ("p95 of 100", (ranked[-100:], 95), (90.0, 100.0)),
     ("p50 of 10, as in lesson 03", (ranked[-10:], 50), (2.0, 9.0)),
     ("p99 of 368", (ranked[-368:], 99), (360.0, 368.0)),
-    (
-        "p99 and p1 of 367, p50 of none",
-        [(ranked[-367:], 99), (ranked[-367:], 1), ([], 50)],
-        ValueError,
-    ),
-    (
-        "p100, p0; 100 % sure, or not at all; NaN",
-        [(ranked, 100), (ranked, 0), (ranked, 50, 1.0), (ranked, 50, 0), ([math.nan, *ranked], 50)],
-        ValueError,
-    ),
+    ("p99 and p1 of 367, p50 of none", (ranked[-367:], 99), ValueError),
 )
 expect("p1 of 368", percentile_interval(ranked[-368:], 1), (1.0, 9.0))
 expect("the times stay as they are", ranked[:3], [1000.0, 999.0, 998.0])
@@ -868,9 +836,6 @@ expect(
     (40.0, 61.0),
 )
 expect("p5 mirrors p95", percentile_interval(ranked[-100:], 5), (1.0, 11.0))
-expect_table(
-    percentile_interval, ("a percentile below 0 has no interval", (ranked, -5), ValueError)
-)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -986,7 +951,7 @@ expect(
 )
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_response_times_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_response_times_2", "locked": true, "points": 5.5, "schema_version": 3, "solution": false, "task": false}
 found = response_times(arrivals_ms=[1000.5, 1001.0], service_ms=[2.0, 0.5])
 expect("the first comes late, by their names", found, [2.0, 2.0])
 expect_table(
@@ -1004,20 +969,12 @@ expect_table(
 )
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_response_times_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_response_times_3", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     response_times,
-    ("no requests", ([], []), ValueError),
-    ("one is missing", [([0, 1], [3]), ([0], [1, 2])], ValueError),
-    ("arrivals that fall", [([0, 5, 4], [1, 1, 1]), ([0, -1], [1, 1])], ValueError),
     (
-        "no work, or less, or NaN",
-        [
-            ([0, 5], [1, 0]),
-            ([0, 5], [-1, 1]),
-            ([0, 5], [1, math.nan]),
-            ([0, 5], [math.nan, 1]),
-        ],
+        "one is missing; no work, or less, or NaN",
+        [([0], [1, 2]), ([0, 5], [1, math.nan])],
         ValueError,
     ),
 )
@@ -1028,8 +985,6 @@ expect_table(
     ("three that follow each other without a gap", ([0, 7, 8], [7, 1, 2]), [7.0, 1.0, 2.0]),
     # vary: 6 in 3..30, 5 in 3..40
     ("two at once, and one much later", ([2, 2, 90], [6, 6, 5]), [6.0, 12.0, 5.0]),
-    ("a missing arrival", ([0, 3], [1, 2, 5]), ValueError),
-    ("arrivals that fall at the end", ([3, 3, 2], [1, 1, 1]), ValueError),
 )
 ### END HIDDEN TESTS
 
@@ -1103,7 +1058,7 @@ expect("numbers in float32", q.tolist(), [2, -127, 50])
 expect("weights of one magnitude", quantize([0.25, -0.25])[0].tolist(), [127, -127])
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_quantize_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_quantize_2", "locked": true, "points": 5.5, "schema_version": 3, "solution": false, "task": false}
 weights = [[1, -0.5, 0.25], [0.02, 0.01, -0.04]]
 q, scale = quantize(weights, axis=1)
 expect("a scale for each row: q", q.tolist(), [[127, -64, 32], [64, 32, -127]])
@@ -1135,19 +1090,16 @@ expect(
 )
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_quantize_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_quantize_3", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     quantize,
-    ("no weights", [([],), ([[], []], None)], ValueError),
-    ("not a number", [([1.0, float("nan")],), ([[float("nan")], [1.0]], 1)], ValueError),
-    ("infinite", [([1.0, float("-inf")],), ([[1.0], [float("inf")]], 1)], ValueError),
+    ("not a number; infinite", [([1.0, float("nan")],), ([1.0, float("-inf")],)], ValueError),
 )
 ### BEGIN HIDDEN TESTS
 # vary: 3.0 in 1.5..9.0
 expect("one weight", quantize([-3.0])[0].tolist(), [-127])
 # vary: 6.35 in 4.23..9.52
 expect("one weight in a matrix has a scale", quantize([[6.35]], 1)[1].tolist(), [[0.05]])
-expect_table(quantize, ("infinity has no scale", ([[2.0, float("inf")]], 0), ValueError))
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_quantized", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
@@ -1202,16 +1154,13 @@ expect_table(
     ("wide, in bytes of one", ((2, 50), 30, 1), 162),
     ("nothing, and all", ((3, 4), 0), 16),
     ("all of it", ((3, 4), 12), 112),
-    ("more than all, or below 0", [((3, 4), 13), ((3, 4), -1)], ValueError),
-    ("no rows, no columns", [((0, 4), 0), ((4, 0), 0)], ValueError),
-    ("numbers of no bytes", ((3, 4), 2, 0), ValueError),
+    ("more than all, or below 0", ((3, 4), 13), ValueError),
 )
 ### BEGIN HIDDEN TESTS
 # vary: 128 in 85..192, 819 in 546..1_228
 expect("rows and columns differ", sparse_bytes((128, 64), 819), 7068)
 # vary: 10 in 8..20, 7 in 3..30
 expect("numbers of eight bytes", sparse_bytes((10, 5), 7, itemsize=8), 128)
-expect_table(sparse_bytes, ("a number takes at least a byte", ((5, 4), 3, -1), ValueError))
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1334,10 +1283,7 @@ expect_table(
     pareto,
     ("equal in all, or worse in one", (twins, ["s", "j"]), ["b", "a"]),
     ("one row", (twins[2:], ["j"]), ["c"]),
-    ("no rows", ([], ["s"]), ValueError),
-    ("no goals", (twins, [], []), ValueError),
-    ("an unknown goal", [(twins, ["s"], ["accuracy"]), (twins, ["w"])], ValueError),
-    ("one row lacks a goal", ([*twins, {"name": "d", "s": 1}], ["s", "j"]), ValueError),
+    ("no goals; an unknown goal", [(twins, [], []), (twins, ["s"], ["accuracy"])], ValueError),
 )
 ### BEGIN HIDDEN TESTS
 pair = [{"name": "z", "k": 0.125}, {"name": "y", "k": 0.1251}]
@@ -1345,7 +1291,6 @@ expect_table(
     pareto,
     ("a pair that differs in the fourth digit", (pair, ["k"]), ["z"]),
     ("the same pair, if more is better", (pair, (), ["k"]), ["y"]),
-    ("a key that is nowhere", (pair, ["w"]), ValueError),
 )
 ### END HIDDEN TESTS
 
@@ -1483,22 +1428,13 @@ expect("lists as samples, the arguments by their names", found, 9.0)
 expect_table(
     energy_joules,
     ("two samples are enough", ([(1, 0), (3, 0)],), 0.0),
-    ("one sample, no samples", [([(0, 50)],), ([],)], ValueError),
     (
-        "one second twice, or seconds that fall",
-        [([(0, 5), (0, 5), (1, 5)],), ([(0, 5), (2, 5), (1, 5)],)],
-        ValueError,
-    ),
-    (
-        "negative power, negative idle power",
-        [([(0, 5), (1, -5)],), ([(0, -5), (1, 5)],), ([(0, 5), (1, 5)], -1)],
-        ValueError,
-    ),
-    (
-        "NaN for a second, for power, for idle power",
+        "one sample, no samples; whatever else is refused",
         [
+            ([(0, 50)],),
+            ([(0, 5), (0, 5), (1, 5)],),
+            ([(0, -5), (1, 5)],),
             ([(0, 5), (math.nan, 5), (2, 5)],),
-            ([(math.nan, 5), (1, 5)],),
             ([(0, 5), (1, math.nan), (2, 5)],),
             ([(0, 5), (1, 5)], math.nan),
         ],
@@ -1512,8 +1448,6 @@ expect_table(
     ("no power at all, over 10 W", ([(0, 0), (2, 0)], 10), -20.0),
     # vary: 3 in 2..9
     ("a sample of nothing at the end", ([(2, 3), (4, 0)],), 3.0),
-    ("a sensor cannot give less than nothing", ([(0, -2), (3, 5)],), ValueError),
-    ("NaN is no power", ([(3, 7), (4, 8), (6, math.nan)],), ValueError),
 )
 ### END HIDDEN TESTS
 
@@ -1664,10 +1598,7 @@ expect_table(
         ([("a", 8.0, 1)], 8),
         [{"name": "a", "minutes": 1.0, "speedup": 8.0, "step": 8.0, "holds": True}],
     ),
-    ("no rows", ([], 120), ValueError),
-    ("a base of 0, or below", [([("a", 1.2, 50)], 0), ([("a", 1.2, 50)], -1)], ValueError),
-    ("no minutes", [([("a", 1.2, 0)], 120), ([("a", 1.2, 50), ("b", 2, -3)], 120)], ValueError),
-    ("a speed-up of 0, or below", [([("a", 0, 60)], 120), ([("a", -1, 60)], 120)], ValueError),
+    ("no minutes", ([("a", 1.2, 50), ("b", 2, -3)], 120), ValueError),
 )
 ### BEGIN HIDDEN TESTS
 expect_table(
@@ -1675,7 +1606,6 @@ expect_table(
     # vary: 90 in 60..135
     ("twenty rows", ([("r", 1.0, 90)] * 20, 90), [True] * 20),
     ("claims over one minute", ([("a", 10.0, 1), ("b", 30.0, 1)], 10.0), [True, False]),
-    ("a negative speed-up", ([("a", -1.0, 60)], 120), ValueError),
 )
 # vary: 7 in 2..14, 30 in 20..45
 found = audit_speedups([("a", 1.5, 7), ("b", 0.4, 30)], base=10.5)
@@ -1766,11 +1696,6 @@ expect_table(
         (1, [("a", 2, 0)]),
         [{"name": "a", "floor_gb": 2e-9, "holds": True}],
     ),
-    (
-        "no rows, no parameters, no bytes; a claim below 0",
-        [(10, []), (0, [("a", 8, 52)]), (10, [("a", 0, 1)]), (10, [("a", 1, -1)])],
-        ValueError,
-    ),
 )
 found = audit_memory(llama, rows=rows[:3], gb=1024**3)
 expect(
@@ -1780,7 +1705,10 @@ expect(
     mistakes={"the unit is ignored": [53.907324928, 26.953662464, 26.953662464]},
 )
 expect("there the first two hold", [row["holds"] for row in found], [True, True, False])
-expect_table(audit_memory, ("a GB of another size", (10, [("a", 8, 52)], 1000), ValueError))
+expect_table(
+    audit_memory,
+    ("a GB of another size", (10, [("a", 8, 52)], 1000), ValueError),
+)
 ### BEGIN HIDDEN TESTS
 expect_table(
     audit_memory,
@@ -1800,7 +1728,6 @@ expect_table(
         (10**10, [("bytes", 1, 9)], 1024**3),
         [{"name": "bytes", "floor_gb": 10**10 / 1024**3, "holds": True}],
     ),
-    ("a claim is not negative", (99, [("b", 2, -4)]), ValueError),
 )
 ### END HIDDEN TESTS
 

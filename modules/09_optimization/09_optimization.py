@@ -222,12 +222,11 @@ expect("self_ms counts, not ms", columns(diagnose(rows, card), "share"), [[0.4],
 #     1e6))[0]['best']
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_diagnose_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_diagnose_2", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 row, machine = doubles.forward_row, Hardware(peak_flops=100e9, bandwidth=10e9)
 expect_table(
     lambda rows: diagnose(rows, machine),
-    ("no rows", ([],), ValueError),
-    ("no time", ([row("gelu", "act", 0.0, bytes_read=8)],), ValueError),
+    ("no rows; no time", [([],), ([row("gelu", "act", 0.0, bytes_read=8)],)], ValueError),
 )
 ### BEGIN HIDDEN TESTS
 # vary: 2.5 in 2.0..3.0
@@ -243,11 +242,6 @@ expect(
     "a name that runs twice as long as at its roof",
     columns(diagnose(waits, card), "name", "best"),
     [["relu", 10 / 6], ["reading", 10 / 7.5], ["decoding", 10 / 7.5]],
-)
-expect_table(
-    lambda rows: diagnose(rows, card),
-    ("there must be rows", ((),), ValueError),
-    ("rows that took no time have no shares", ([waits[0] | {"self_ms": 0}] * 3,), ValueError),
 )
 ### END HIDDEN TESTS
 
@@ -331,7 +325,7 @@ def simulate_loader(load_ms, step_ms, workers, prefetch=2):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_simulate_loader", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_simulate_loader", "locked": true, "points": 7.5, "schema_version": 3, "solution": false, "task": false}
 even, tiny = [30] * 8, [0.0101237, 0.0202003, 0.0100001]
 late = [60] * 90 + [900] + [60] * 9
 expect_table(
@@ -382,7 +376,7 @@ expect_table(
 )
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_simulate_loader_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_simulate_loader_2", "locked": true, "points": 5.5, "schema_version": 3, "solution": false, "task": false}
 uneven, long = [8] * 8 + [60] + [8] * 7, [8] * 40 + [400] + [8] * 7
 expect_table(
     simulate_loader,
@@ -428,13 +422,21 @@ expect_table(
 )
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_simulate_loader_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_simulate_loader_3", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     simulate_loader,
-    ("no batches", ([], 10, 2), ValueError),
-    ("no time", [([30, 0], 10, 2), ([30], 0, 2), ([30], -1, 2)], ValueError),
-    ("workers below 0", ([30], 10, -1), ValueError),
-    ("prefetch below 1, also without workers", [([30], 10, 1, 0), ([30], 10, 0, -1)], ValueError),
+    (
+        "no batches; no time; workers below 0; prefetch below 1, also without workers",
+        [
+            ([], 10, 2),
+            ([30, 0], 10, 2),
+            ([30], 0, 2),
+            ([30], 10, -1),
+            ([30], 10, 1, 0),
+            ([30], 10, 0, -1),
+        ],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 expect_table(
@@ -445,8 +447,6 @@ expect_table(
     ("one batch", ([25], 5, 3), {"total_ms": 30.0, "wait_ms": 25.0}),
     # vary: 4 in 4..9
     ("one batch more than may be asked for", ([4, 4], 3, 1, 1), {"total_ms": 11.0, "wait_ms": 5.0}),
-    ("no batch loads in less than no time", ([5, -5], 10, 2), ValueError),
-    ("no step takes less than no time", ([5], -1, 0), ValueError),
 )
 ### END HIDDEN TESTS
 
@@ -680,7 +680,7 @@ zeros = np.zeros((2, 1), np.float32)
 expect("zeros stay zeros", half_gradients(zeros, 65536).tolist(), [[0.0], [0.0]])
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_half_gradients_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_half_gradients_2", "locked": true, "points": 3.5, "schema_version": 3, "solution": false, "task": false}
 border, none = np.array([65519.0, -65520.0], np.float32), np.zeros((0, 3), np.float32)
 expect_table(
     lambda gradients, scale: doubles.quietly(half_gradients, gradients, scale),
@@ -703,7 +703,7 @@ least = half_gradients(np.float32([-65519.0]), 1)
 expect("-65,519 is rounded to the lowest", least.tolist(), [-65504.0])
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_half_gradients_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_half_gradients_3", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 half = np.float32([0.5, -3.0])
 expect_table(half_gradients, ("a scale of 0, or below", [(half, 0), (half, -2)], ValueError))
 ### BEGIN HIDDEN TESTS
@@ -711,7 +711,6 @@ coarse = half_gradients(np.float32([3.0, 1.0]), 2.0**-26)
 expect("at a scale of 2**-26 the steps are 4", coarse.tolist(), [4.0, 0.0])
 # vary: 0.25 in 0.167..0.375
 expect("a scale below 1", half_gradients(np.float32([8.0, 1.5]), 0.25).tolist(), [8.0, 1.5])
-expect_table(half_gradients, ("a scale is above 0", (np.float32([]), -1024.0), ValueError))
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -749,7 +748,7 @@ def scale_after(overflows, scale=2**16, growth=2, backoff=0.5, interval=2000):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_scale_after", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_scale_after", "locked": true, "points": 7.5, "schema_version": 3, "solution": false, "task": false}
 steps = [1, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0]
 expect_table(
     scale_after,
@@ -798,13 +797,22 @@ expect_table(
 )
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_scale_after_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_scale_after_2", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     scale_after,
-    ("a scale of 0, or below", [([1], 0), ([1], -2)], ValueError),
-    ("growth 1", ([1], 8, 1), ValueError),
-    ("backoff 1, 0, or below", [([1], 8, 2, 1), ([1], 8, 2, 0), ([1], 8, 2, -0.5)], ValueError),
-    ("interval 0", ([1], 8, 2, 0.5, 0), ValueError),
+    (
+        "a scale of 0, or below; growth 1; backoff 1, 0, or below; interval 0",
+        [
+            ([1], 0),
+            ([1], -2),
+            ([1], 8, 1),
+            ([1], 8, 2, 1),
+            ([1], 8, 2, 0),
+            ([1], 8, 2, -0.5),
+            ([1], 8, 2, 0.5, 0),
+        ],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 expect_table(
@@ -814,7 +822,6 @@ expect_table(
     ("one good step is not enough for two", ([0], 4, 2, 0.5, 2), [4.0]),
     # vary: 8 in 2..16
     ("the least growth and backoff that may be", ([1, 0], 8, 1.5, 0.125, 1), [1.0, 1.5]),
-    ("a scale is positive", ([], -8), ValueError),
 )
 ### END HIDDEN TESTS
 
@@ -961,7 +968,7 @@ expect("a small batch counts less than a large one", layer.weight.grad.item(), 1
 #     b)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_accumulate_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_accumulate_2", "locked": true, "points": 3.5, "schema_version": 3, "solution": false, "task": false}
 layer = nn.Linear(1, 1, bias=False).eval()
 layer.weight.data = Tensor([[2.0]])
 logged, one = doubles.Logged(layer), Tensor([[1.0]])
@@ -989,24 +996,18 @@ expect("targets stay as they are", target.tolist(), [[3.0]])
 expect("its gradient is the mean of x", layer.weight.grad.item(), 7.0, rel=1e-6)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_accumulate_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_accumulate_3", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 layer, some = nn.Linear(1, 1), (Tensor([[1.0]]), Tensor([[1.0]]))
 empty = Tensor(np.zeros((0, 1), np.float32)), Tensor([[1.0]])
 expect_table(
     lambda *batches: accumulate(layer, lambda output, y: (output * y).mean(), list(batches)),
-    ("no batches", (), ValueError),
-    ("a batch without samples", [(some, empty), (empty, some)], ValueError),
+    ("no batches; a batch without samples", [(), (some, empty), (empty, some)], ValueError),
 )
 ### BEGIN HIDDEN TESTS
 # vary: 3.0 in 2.0..4.5, 0.5 in 0.333..0.75
 layer.weight.data, layer.bias.data = Tensor([[-3.0]]), Tensor([0.5])
 expect("one sample", accumulate(layer, lambda output, y: output.mean(), [some]), -2.5)
 expect("the gradient of a bias", layer.bias.grad.item(), 1.0)
-expect_table(
-    lambda *batches: accumulate(layer, lambda output, y: output.mean(), list(batches)),
-    ("there must be batches", (), ValueError),
-    ("a batch has samples", (empty,), ValueError),
-)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_accumulate", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
@@ -1102,7 +1103,7 @@ def recompute(model, x, memory):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_recompute", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_recompute", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 def in_5_mb(model, x):
     return recompute(model, x, memory=5_000_000)
 
@@ -1149,7 +1150,7 @@ expect_faster(
 ### END HIDDEN TESTS
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_recompute_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_recompute_2", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 def in_1_mb(model, x):
     return recompute(model, x, memory=1_000_000)
 
@@ -1397,7 +1398,7 @@ expect(
 )
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_fuse_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_fuse_2", "locked": true, "points": 5.5, "schema_version": 3, "solution": false, "task": false}
 long = graph_of("n0: x", *[f"n{at}: n{at - 1}" for at in range(1, 40)])
 stays = graph_of("one: y x", "another: one w")
 expect_table(
@@ -1431,13 +1432,14 @@ expect(
 )
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_fuse_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_fuse_3", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     fuse,
-    ("no nodes", ([],), ValueError),
-    ("a name twice", (graph_of("a: x", "a: x"),), ValueError),
-    ("an input computed later", (graph_of("b: a", "a: x"),), ValueError),
-    ("a node that reads itself", (graph_of("a: x a"),), ValueError),
+    (
+        "no nodes; a name twice; an input computed later; a node that reads itself",
+        [([],), (graph_of("a: x", "a: x"),), (graph_of("b: a", "a: x"),), (graph_of("a: x a"),)],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 expect_table(
@@ -1445,8 +1447,6 @@ expect_table(
     ("one node", (graph_of("a: x"),), [["a"]]),
     ("one product", (graph_of("a: x w", a="product"),), [["a"]]),
     ("two nodes that read nothing of each other", (graph_of("a: x", "b: x"),), [["a"], ["b"]]),
-    ("names are unique", (graph_of("a: x", "a: a", a="product"),), ValueError),
-    ("a node cannot read itself", (graph_of("a: a"),), ValueError),
 )
 ### END HIDDEN TESTS
 
@@ -1545,10 +1545,17 @@ expect("so do the sizes", sizes, {"r": 1, "s": 10, "t": 100, "x": 1000})
 expect("and the graph", both[1], ("s", ["r", "x"], "elementwise"))
 expect_table(
     graph_bytes,
-    ("t is in no group", (both, sizes, [["r"], ["s"]]), ValueError),
-    ("s is in two", (both, sizes, [["r", "s"], ["s", "t"]]), ValueError),
-    ("x is no node", (both, sizes, [["r", "s", "t", "x"]]), ValueError),
-    ("no size of x", [(both, inner, [["r", "s", "t"]]), (both, {}, [["r", "s", "t"]])], ValueError),
+    (
+        "t is in no group; s is in two; x is no node; no size of x",
+        [
+            (both, sizes, [["r"], ["s"]]),
+            (both, sizes, [["r", "s"], ["s", "t"]]),
+            (both, sizes, [["r", "s", "t", "x"]]),
+            (both, inner, [["r", "s", "t"]]),
+            (both, {}, [["r", "s", "t"]]),
+        ],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 # vary: 5 in 2..10, 7 in 2..14, 3 in 2..9
@@ -1562,11 +1569,6 @@ expect(
     "read inside and outside its group, a tensor is written",
     graph_bytes(diamond, dict(a=1, b=10, c=100, d=1000, x=5), [["a", "b"], ["c", "d"]]),
     16 + 1011,
-)
-alone = graph_of("fc: x w", fc="product")
-expect_table(
-    graph_bytes,
-    ("sizes must cover what nodes compute", (alone, {"x": 1, "fc": 2}, [["fc"]]), ValueError),
 )
 ### END HIDDEN TESTS
 
@@ -1602,6 +1604,7 @@ demos.draw_pieces(ms)
 #
 # The slow script's `attend` is such a chain: thirteen ops write scores to memory, in float64.
 # Make it fast on `T4`.
+# This is a warm-up with few points: one name is all of it, and a race sees what a program costs, not who wrote what is behind the name.
 
 # %% nbgrader={"grade": false, "grade_id": "attend_programs", "locked": true, "schema_version": 3, "solution": false, "task": false}
 from slow_training import attend as slow_attend
@@ -1623,7 +1626,7 @@ def attend(q, k, v):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_attend", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_attend", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 expect_faster(
     "two texts, four heads, 256 tokens",
     race.traced(attend, q=(2, 4, 256, 64), k=(2, 4, 256, 64), v=(2, 4, 256, 64)),
@@ -1942,7 +1945,7 @@ expect_faster(
 ### END HIDDEN TESTS
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_through_tiles_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_through_tiles_2", "locked": true, "points": 7, "schema_version": 3, "solution": false, "task": false}
 def causal_tiles(q, k, v):
     return through_tiles(q, k, v, causal=True)
 
@@ -1975,7 +1978,7 @@ expect_faster(
 )
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_through_tiles_3", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_through_tiles_3", "locked": true, "points": 7, "schema_version": 3, "solution": false, "task": false}
 expect_faster(
     "130 tokens",
     race.traced(through_tiles, q=(130, 48), k=(130, 48), v=(130, 48)),

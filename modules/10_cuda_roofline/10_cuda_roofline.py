@@ -158,7 +158,6 @@ expect(
     ["a0", "a1", "x", "y"],
 )
 expect("an FMA reads its own accumulator alone", fake.names_read(fma_lines(1)), ["a0", "x", "y"])
-expect_raises("there must be at least one accumulator", lambda: fma_lines(-5), ValueError)
 # viva: fake.run_lines(fma_lines(2), a0=1.0, a1=2.0, x=10.0, y=0.5)
 # viva: fake.run_lines(fma_lines(3), a0=1.0, a1=2.0, a2=4.0, x=3.0, y=1.0)['a2']
 # viva: fake.run_lines(fma_lines(1), a0=5.0, x=2.0, y=7.0)
@@ -193,17 +192,17 @@ expect("40 multiprocessors", fma_flops(40 * 1024, 32_768, 8), 21_474_836_480)
 expect("beyond 2⁶³, every digit", fma_flops(10**9 + 7, 10**9 + 9, 6), 12_000_000_192_000_000_756)
 expect_table(
     fma_flops,
-    ("no threads, no FMAs, no accumulators", [(0, 5, 5), (4, 0, 5), (4, 5, 0)], ValueError),
-    ("two negative numbers", [(-4, -5, 2)], ValueError),
+    (
+        "no threads, no FMAs, no accumulators; two negative numbers",
+        [(0, 5, 5), (4, 0, 5), (4, 5, 0), (-4, -5, 2)],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 # vary: 3 in 2..9, 5 in 2..10, 7 in 2..14
 expect("threads, FMAs and accumulators are multiplied", fma_flops(3, 5, 7), 210)
 large = fma_flops(10**9 + 9, 10**10 + 1, 7)
 expect("a large count keeps every digit", large, 140_000_001_274_000_000_126)
-expect_raises("no FMAs are refused", lambda: fma_flops(4, 0, 2), ValueError)
-expect_raises("a negative number of FMAs is refused", lambda: fma_flops(4, -5, 2), ValueError)
-expect_raises("a product of two negatives is no count", lambda: fma_flops(-4, 5, -2), ValueError)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -282,9 +281,6 @@ results = [fake.run_lines(stream_line(k), **others) for k in ("copy", "scale", "
 expect("each kernel computes its a, signs too", results, [{"a": -2.0}, {"a": -8.0}, {"a": 0.0}])
 read = [fake.names_read(stream_line(kernel)) for kernel in ("scale", "triad")]
 expect("a kernel reads only what it needs", read, [["b", "s"], ["b", "c", "s"]])
-expect_raises("a name of no kernel is refused", lambda: stream_line("sort"), ValueError)
-expect_raises("a name in capitals is refused", lambda: stream_line("SCALE"), ValueError)
-expect_raises("an empty name is refused", lambda: stream_line(""), ValueError)
 ### END HIDDEN TESTS
 
 
@@ -315,10 +311,18 @@ large = stream_bytes(10**15 + 3, 10**3, 1, 16)
 expect("more than 2⁶³, every digit", large, 16_016_000_000_000_048_048)
 expect_table(
     stream_bytes,
-    ("a kernel moves something", [(10, 0, 0, 4)], ValueError),
-    ("no elements, no bytes", [(0, 1, 1, 4), (10, 1, 1, 0)], ValueError),
-    ("one below 0", [(10, 3, -1, 4), (-2, 1, 1, 4), (2, 1, 1, -4)], ValueError),
-    ("two below 0", [(-10, 1, 1, -4)], ValueError),
+    (
+        "a kernel moves something; no elements, no bytes; one below 0; two below 0",
+        [
+            (10, 0, 0, 4),
+            (0, 1, 1, 4),
+            (10, 1, 1, 0),
+            (10, 3, -1, 4),
+            (2, 1, 1, -4),
+            (-10, 1, 1, -4),
+        ],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 # vary: 1000 in 666..1_500, 4 in 2..9, 2 in 2..9
@@ -329,10 +333,6 @@ expect("a double has eight bytes", stream_bytes(77, 1, 0, 8), 616)
 expect("a fill only writes", stream_bytes(77, 0, 1, 8), 616)
 large = stream_bytes(10**18 + 1, 10, 1, 8)
 expect("a large count keeps every digit", large, 88_000_000_000_000_000_088)
-expect_raises("a buffer has at least one element", lambda: stream_bytes(-2, 1, 2, 4), ValueError)
-expect_raises("a number has at least one byte", lambda: stream_bytes(10, 1, 1, -4), ValueError)
-expect_raises("negative reads are refused", lambda: stream_bytes(10, -1, 3, 4), ValueError)
-expect_raises("negative buffers are refused", lambda: stream_bytes(10, -1, -1, 4), ValueError)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -458,7 +458,7 @@ def warp_sectors(addresses, itemsize) -> int:
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_warp_sectors", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_warp_sectors", "locked": true, "points": 7.5, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     warp_sectors,
     ("floats side by side", ([4 * i for i in range(32)], 4), 4),
@@ -504,17 +504,16 @@ random = [4 * ((i * 37) % 101) for i in range(32)]
 expect("what counts is where addresses are, not in which order", warp_sectors(random, 4), 13)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_warp_sectors_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_warp_sectors_3", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     warp_sectors,
-    ("items of 3 and of 32 bytes", [([0], 3), ([0], 32)], ValueError),
-    ("an item that begins within another", [([2], 4)], ValueError),
-    ("no addresses, and more than 32", [([], 4), ([0] * 33, 4)], ValueError),
-    ("an address below 0", [([-32], 4)], ValueError),
+    (
+        "items of 3 and of 32 bytes; whatever else is refused",
+        [([0], 3), ([0], 32), ([2], 4), ([], 4), ([0] * 33, 4), ([-32], 4)],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
-expect_raises("a double begins at a multiple of 8", lambda: warp_sectors([4], 8), ValueError)
-expect_raises("no address is below 0", lambda: warp_sectors([0, -4], 4), ValueError)
 # vary: 16 in 10..24
 expect("32 addresses are not too many", warp_sectors([96 * (i % 16) for i in range(32)], 8), 16)
 expect("three items may lie in three sectors", warp_sectors([0, 32, 64], 16), 3)
@@ -545,7 +544,7 @@ def bank_conflicts(words) -> int:
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_bank_conflicts", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_bank_conflicts", "locked": true, "points": 7.5, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     bank_conflicts,
     ("every word", ([i for i in range(32)],), 1),
@@ -580,14 +579,12 @@ expect("a word is handed out once, however many want it", found, 4)
 expect("the fullest bank counts, not the last", bank_conflicts([1, 33, 65, 97, 129, 2, 34, 3]), 5)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_bank_conflicts_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_bank_conflicts_3", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     bank_conflicts,
-    ("no words, and more than 32", [([],), ([0] * 33,)], ValueError),
-    ("a word below 0", [([3, -1],)], ValueError),
+    ("no words, and more than 32; a word below 0", [([],), ([0] * 33,), ([3, -1],)], ValueError),
 )
 ### BEGIN HIDDEN TESTS
-expect_raises("a word's number is not below 0", lambda: bank_conflicts([-32]), ValueError)
 # vary: 128 in 85..192
 expect("32 words are not too many", bank_conflicts([128 * (i % 16) for i in range(32)]), 16)
 # vary: 96 in 64..144
@@ -633,7 +630,7 @@ def occupancy(threads, registers, shared, card) -> float:
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_occupancy", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_occupancy", "locked": true, "points": 7.5, "schema_version": 3, "solution": false, "task": false}
 t4 = {"threads": 1024, "registers": 65_536, "shared": 65_536, "blocks": 16}
 expect_table(
     occupancy,
@@ -683,15 +680,17 @@ found = [occupancy(*block, other) for block in ((64, 8, 8192), (1024, 32, 49_152
 expect("the scarcest of four decides", found, [0.375, 1.0, 0.5])
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_occupancy_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_occupancy_3", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 t4 = {"threads": 1024, "registers": 65_536, "shared": 65_536, "blocks": 16}
 expect_table(
     occupancy,
-    ("no threads, no registers", [(0, 32, 0, t4), (32, 0, 0, t4)], ValueError),
-    ("shared memory below 0", [(32, 32, -1, t4)], ValueError),
+    (
+        "no threads, no registers; shared memory below 0",
+        [(0, 32, 0, t4), (32, 0, 0, t4), (32, 32, -1, t4)],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
-expect_raises("a block has a thread", lambda: occupancy(-32, -8, 0, t4), ValueError)
 # vary: 352 in 234..528
 expect("no shared memory is not too little", occupancy(352, 8, 0, t4), 0.6875)
 # vary: 224 in 149..336
@@ -780,7 +779,7 @@ both = [events_to_ms(twelve, "best"), events_to_ms(twelve, "median")]
 expect("three pairs of twelve are dropped", both, [2.0, 6.0])
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_events_to_ms_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_events_to_ms_2", "locked": true, "points": 5.5, "schema_version": 3, "solution": false, "task": false}
 sixty = [[at, at + 60 - at % 60] for at in range(60)]  # 60, 59, 58, …, 1 ms
 short = [[0.0, 9.0], [0.0, 0.0012345], [1.0, 1.0012347]]
 expect_table(
@@ -806,21 +805,19 @@ events_to_ms(five, "median")
 expect("the pairs that were given stay as they are", five[2], [4.625, 8.625])
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_events_to_ms_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_events_to_ms_3", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 late = [[5.0, 4.0], [6.0, 7.0], [8.0, 9.0]]
 expect_table(
     events_to_ms,
-    ("neither best nor median", [(fake.events(9.0, 2.0, 2.5), "mean")], ValueError),
-    ("one pair alone", [(fake.events(9.0), "best")], ValueError),
-    ("a warm-up that ends before it starts", [(late, "median")], ValueError),
+    (
+        "neither best nor median; one pair alone; a warm-up that ends before it starts",
+        [(fake.events(9.0, 2.0, 2.5), "mean"), (fake.events(9.0), "best"), (late, "median")],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 # vary: 0.125 in 0.0833..0.188, 3.0 in 2.0..4.5
 five = fake.events(0.125, 3.0, 4.0, 5.0, 7.0)
-expect_raises("there must be a pair", lambda: events_to_ms([], "median"), ValueError)
-expect_raises("the longest is no way to reduce", lambda: events_to_ms(five, "max"), ValueError)
-back = [[5.0, 6.0], [6.0, 7.0], [8.0, 7.5], [9.5, 10.0]]
-expect_raises("no pair may end before it starts", lambda: events_to_ms(back, "median"), ValueError)
 found = [events_to_ms(five[1:], how) for how in ("best", "median")]
 expect("both ways to reduce leave one of four out", found, [4.0, 5.0])
 expect("two pairs are enough", events_to_ms(fake.events(1.0, 6.5), "best"), 6.5)
@@ -1034,13 +1031,6 @@ expect("each data type has its own roof", found["flops"], {"float32": 5.12e9, "f
 warm = fake.gemm([0.5, 1.0, 2.0], 1000, 500, 200)
 found = ceilings(fake.document(2_000_000, gemm=[warm], stream=[moved]))
 expect("a fast warm-up is no roof", found["flops"], {"float32": 2e11})
-cache = fake.stream([9.0, 2.0], elements=100_000)
-unfinished = fake.document(2_000_000, stream=[moved], fma=[])
-in_cache = fake.document(2_000_000, stream=[cache], gemm=[warm])
-expect_raises("an empty list of peaks is no peak", lambda: ceilings(unfinished), ValueError)
-expect_raises("the cache cannot stand for the memory", lambda: ceilings(in_cache), ValueError)
-empty = fake.document(2_000_000, stream=[], fma=[], gemm=[])
-expect_raises("a document without rows has no roofs", lambda: ceilings(empty), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_working_set", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -1210,7 +1200,7 @@ expect("every digit", [few["intensity"], few["efficiency"]], [3 / 7e6, 17.5 / 16
 #     {'dram': 1e5}})['wall']
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_place_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_place_2", "locked": true, "points": 5.5, "schema_version": 3, "solution": false, "task": false}
 roofs = {"flops": {"float32": 8e12}, "bandwidth": {"dram": 4e11}}
 
 
@@ -1273,14 +1263,23 @@ stay = [place(at, roofs)["wall"], sorted(roofs["bandwidth"])]
 expect("at the ridge itself; the roofs stay", stay, ["ridge", ["dram"]])
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_place_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_place_3", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 roofs = {"flops": {"float32": 8e12}, "bandwidth": {"dram": 4e11}}
 at = {"flops": 8 * 10**9, "bytes": 4 * 10**8, "dtype": "float32", "ms": 1.25}
 expect_table(
     lambda changed: place({**at, **changed}, roofs),
-    ("no FLOPs, no bytes, no time", [({"flops": 0},), ({"bytes": 0},), ({"ms": 0.0},)], ValueError),
-    ("one below 0, and two", [({"ms": -2.0},), ({"flops": -1, "bytes": -1},)], ValueError),
-    ("a dtype that has no ceiling", [({"dtype": "int8"},)], ValueError),
+    (
+        "no FLOPs, no bytes, no time; one below 0, and two; a dtype that has no ceiling",
+        [
+            ({"flops": 0},),
+            ({"bytes": 0},),
+            ({"ms": 0.0},),
+            ({"ms": -2.0},),
+            ({"flops": -1, "bytes": -1},),
+            ({"dtype": "int8"},),
+        ],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 card = {"flops": {"float32": 1e12, "tf32": 5e12}, "bandwidth": {"l2": 9e12, "dram": 1e11}}
@@ -1288,13 +1287,6 @@ card = {"flops": {"float32": 1e12, "tf32": 5e12}, "bandwidth": {"l2": 9e12, "dra
 type_of = {"flops": 10**9, "bytes": 10**8, "ms": 1.0, "dtype": "tf32"}
 expect("a number just above 0 is enough", place({**type_of, "ms": 0.5}, card)["efficiency"], 2.0)
 expect("FLOPs may be few", place({**type_of, "flops": 1}, card)["intensity"], 1e-8)
-expect_raises("a time of 0 is refused", lambda: place({**type_of, "ms": 0}, card), ValueError)
-expect_raises("0 FLOPs are refused", lambda: place({**type_of, "flops": 0.0}, card), ValueError)
-expect_raises("0 bytes are refused", lambda: place({**type_of, "bytes": 0.0}, card), ValueError)
-less = {**type_of, "flops": -9, "ms": -1.0}
-expect_raises("two negative numbers are refused", lambda: place(less, card), ValueError)
-part = {**type_of, "dtype": "float"}
-expect_raises("a dtype is known by its whole name", lambda: place(part, card), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_sweep", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -1472,13 +1464,6 @@ arrays = energy_model(
 shown = [arrays[price] for price in ("flop", "byte", "constant")]
 expect("arrays, and points beside a model", shown, [3000.0, 3750.0, 26.5], rel=1e-6)
 expect("a point above the model is off by watts above 0", arrays["off"], [-2.0, 2, 2, -2], abs=1e-6)
-fewer = [1, 2, 3], [4, 3, 1], [5, 6]
-expect_raises("each point needs its watts", lambda: energy_model(*fewer), ValueError)
-same = [1] * 3, [2] * 3, [7, 8, 9]
-expect_raises("three points in one place are one", lambda: energy_model(*same), ValueError)
-expect_raises("no points have no prices", lambda: energy_model([], [], []), ValueError)
-line = [1, 2, 3, 4], [8, 6, 4, 2], [50, 60, 80, 90]
-expect_raises("points in a line leave prices open", lambda: energy_model(*line), ValueError)
 # viva: energy_model([1000, 1000, 500], [2000, 4000, 4000], [104, 108, 83])['byte']
 # viva: energy_model([1000, 1000, 500], [2000, 4000, 4000], [104, 108, 83])['constant']
 # viva: energy_model([100, 300, 100], [1000, 1000, 3000], [60, 80, 64])['flop']
@@ -1601,27 +1586,19 @@ expect("never slower; slower at the end; ahead only for a while", found, [None, 
 expect_table(
     crossover,
     (
-        "one size; a size, a CPU time or a GPU time more",
+        "one size; a size, a CPU time or a GPU time more; whatever else is refused",
         [
             ([4], [1], [2]),
             ([1, 2, 3], [1, 4], [2, 2]),
             ([1, 2], [1, 4, 9], [2, 2]),
-            ([1, 2], [1, 4], [2, 2, 2]),
-        ],
-        ValueError,
-    ),
-    (
-        "sizes not in order; a size or a time not above 0",
-        [
             ([4, 1], [1, 4], [2, 2]),
             ([1, 4, 4], [1, 3, 3], [2, 2, 2]),
-            ([-4, 4], [1, 4], [2, 2]),
             ([0, 4], [1, 4], [2, 2]),
+            ([1, 2], [1, 4], [2, 2, 2]),
             ([1, 4], [-1, 4], [2, 2]),
             ([1, 4], [1, 0], [2, 2]),
-            ([1, 4], [1, 4], [2, 0]),
             ([1, 4], [1, 4], [-2, 2]),
-            ([1, 4], [-1, 4], [-2, 2]),
+            ([1, 4], [1, 4], [2, 0]),
         ],
         ValueError,
     ),
@@ -1650,16 +1627,6 @@ expect("tuples", found, 70 * math.sqrt(10), rel=1e-9)
 lists = [10, 2560], [1.0, 8.0], [2.0, 4.0]
 crossover(*lists)
 expect("the lists stay", lists, ([10, 2560], [1.0, 8.0], [2.0, 4.0]))
-ends, same = ([2, 4, 1], [1, 3, 4], [2, 2, 2]), ([1, 1, 4], [1, 1, 4], [2, 2, 2])
-expect_raises("each size must be larger, to the end", lambda: crossover(*ends), ValueError)
-expect_raises("no size may stand twice", lambda: crossover(*same), ValueError)
-zero, less = ([1, 4], [1.0, 0.0], [2, 2]), ([1, 4], [1, 4], [-2, 2])
-expect_raises("the last CPU time must be above 0 too", lambda: crossover(*zero), ValueError)
-expect_raises("the first GPU time must be above 0 too", lambda: crossover(*less), ValueError)
-both, more = ([1, 4], [-1, 4], [-2, 2]), ([1, 4], [1, 4, 9], [2, 2, 2])
-expect_raises("two negative times have a ratio but no sense", lambda: crossover(*both), ValueError)
-expect_raises("there must be two sizes", lambda: crossover([], [], []), ValueError)
-expect_raises("times need a size each", lambda: crossover(*more), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_crossover", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -1728,7 +1695,7 @@ def gpu_mistakes(document) -> list[str]:
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_gpu_mistakes", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_gpu_mistakes", "locked": true, "points": 7.5, "schema_version": 3, "solution": false, "task": false}
 copy = fake.stream([1.0, 0.5, 0.5], elements=8_000_000)  # 128 GB/s
 product = fake.gemm([4.0, 2.0, 2.0], 1000, 1000, 1000)  # 1 TFLOP/s
 roofs, work = {"stream": [copy], "gemm": [product]}, {"flops": 2 * 10**9, "bytes": 12 * 10**6}
@@ -1844,7 +1811,7 @@ found = gpu_mistakes(little)
 expect("no time is above every roof", found, ["void: too short", "void: above the roof"])
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_gpu_mistakes_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_gpu_mistakes_3", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 product = fake.gemm([4.0, 2.0, 2.0], 1000, 1000, 1000)
 expect_table(
     gpu_mistakes,
@@ -1856,7 +1823,6 @@ work = {"flops": 2 * 10**9, "bytes": 24 * 10**6}
 late = fake.trial("late", [9.0, 4.0, 4.0], [6.0, 4.0, 4.0], **work)
 soon = fake.trial("soon", [1.0, 1.0, 1.0], [6.0, 4.0, 4.0], **work)
 trial = fake.document(gemm=[product], trial=[late])
-expect_raises("without roofs nothing can be judged", lambda: gpu_mistakes(trial), ValueError)
 judged = gpu_mistakes(fake.document(gemm=[product], stream=[copy], trial=[late]))
 expect("with roofs it can", judged, ["late: first call"])
 judged = gpu_mistakes(fake.document(gemm=[product], stream=[copy], trial=[soon]))
@@ -1921,9 +1887,11 @@ expect("every digit", reflect_launch([0, 512], [0.0, 1.0]), 1.953125, rel=1e-6)
 expect("the first counts, other times", reflect_launch([1, 101], [0.5, 0.75]), 2.5, rel=1e-6)
 expect_table(
     reflect_launch,
-    ("one count twice", [([7, 7], [1.0, 2.0])], ValueError),
-    ("a count more", [([1, 2, 3], [1.0, 2.0])], ValueError),
-    ("a time more", [([1, 2], [1.0, 2.0, 4.0])], ValueError),
+    (
+        "one count twice; a count more; a time more",
+        [([7, 7], [1.0, 2.0]), ([1, 2, 3], [1.0, 2.0]), ([1, 2], [1.0, 2.0, 4.0])],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 # vary: 10 in 8..14, 20 in 16..24, 1.0 in 0.667..1.0, 4.0 in 2.67..6.0
@@ -1934,10 +1902,6 @@ expect("the order does not matter", found, 2.0, rel=1e-6)
 # vary: 1000 in 503..1_249, 1.0 in 0.667..1.0, 4.0 in 3.1..6.0
 found = reflect_launch([1, 2, 1000], [0.0, 1.0, 4.0])
 expect("counts may be far apart", found, 3.5060075, rel=1e-6)
-lengths = [5, 6, 7, 8], [1.0, 2.0, 3.0]
-expect_raises("each count needs a time", lambda: reflect_launch(*lengths), ValueError)
-expect_raises("one measurement has no slope", lambda: reflect_launch([5], [1.0]), ValueError)
-expect_raises("no measurement has no slope", lambda: reflect_launch([], []), ValueError)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1970,9 +1934,11 @@ expect("a CPU that can be at its peak; a GPU that is slower", both, [1.0, 0.5])
 expect("every digit", reflect_speedup(300, 1e13, 9e11), 1 / 27)
 expect_table(
     reflect_speedup,
-    ("a speed-up or a peak of 0", [(0, 8e12, 4e11), (3, 0.0, 4e11)], ValueError),
-    ("one below 0", [(3, 8e12, -4e11), (-3, 8e12, 4e11)], ValueError),
-    ("two below 0", [(-3, -8e12, 4e11)], ValueError),
+    (
+        "a speed-up or a peak of 0; one below 0; two below 0",
+        [(0, 8e12, 4e11), (3, 0.0, 4e11), (3, 8e12, -4e11), (-3, 8e12, 4e11), (-3, -8e12, 4e11)],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 # vary: 267 in 178..400, 1.95e13 in 1.3e13..2.92e13, 1.5e12 in 1e12..2.25e12
@@ -1981,10 +1947,6 @@ expect("the GPU is at its peak at most", found, 13 / 267, rel=1e-9)
 expect("no CPU is above its peak", reflect_speedup(0.5, 1e12, 1e12), 1.0)
 # vary: 8 in 2..16, 1e12 in 6.67e11..1.3e12, 2e12 in 1.33e12..3e12
 expect("a GPU's peak may be the smaller one", reflect_speedup(8, 1e12, 2e12), 0.0625)
-expect_raises("the CPU's peak must be above 0", lambda: reflect_speedup(3, 1e12, 0.0), ValueError)
-expect_raises("the GPU's peak must be above 0", lambda: reflect_speedup(3, -1e12, 1e12), ValueError)
-less = 3, -1e12, -1e12
-expect_raises("two negative peaks are refused", lambda: reflect_speedup(*less), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_published", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]

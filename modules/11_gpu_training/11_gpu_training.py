@@ -141,13 +141,13 @@ expect("busy once, not twice", found["busy"], 17.0, mistakes={"the durations are
 expect("idle: the rest", found["idle"], 23.0, mistakes={"the durations are summed": 18.0})
 short = [fake.kernel("b", 3, 2), fake.kernel("d", 14, 1, stream=20), fake.kernel("a", 1, 9)]
 touching = [fake.kernel("a", 0, 4), fake.kernel("b", 4, 6), fake.kernel("c", 11, 2)]
-parts = [fake.kernel("a", 0.001, 2.203), fake.kernel("b", 3.00745, 0.5)]
+parts = [fake.kernel("a", 0.001, 2.203), fake.kernel("b", 3.0074512, 0.5)]
 expect_table(
     lambda events, window: gpu_busy(events, window)["gaps"],
     ("gaps of two streams", (work, (0, 40)), [(12.0, 20.0), (25.0, 40.0)]),
     ("unsorted, one inside another", (short, (0, 15)), [(0.0, 1.0), (10.0, 14.0)]),
     ("no gap between two that touch", (touching, (0, 13)), [(10.0, 11.0)]),
-    ("parts of a µs", (parts, (0.0, 4.0)), [(0.0, 0.001), (2.204, 3.00745), (3.50745, 4.0)]),
+    ("parts of a µs", (parts, (0.0, 4.0)), [(0.0, 0.001), (2.204, 3.0074512), (3.5074512, 4.0)]),
 )
 expect("the same events, another window", gpu_busy(work, (0, 30))["idle"], 13.0)
 expect("the events stay as they are", [event["ts"] for event in short], [3, 14, 1])
@@ -172,7 +172,7 @@ expect(
 )
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_gpu_busy_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_gpu_busy_2", "locked": true, "points": 5.5, "schema_version": 3, "solution": false, "task": false}
 work = [fake.kernel("a", 0, 10), fake.kernel("b", 5, 7, stream=13), fake.kernel("c", 20, 5)]
 expect_table(
     lambda window: gpu_busy(work, window)["gaps"],
@@ -217,19 +217,19 @@ expect(
 )
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_gpu_busy_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_gpu_busy_3", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 work = [fake.kernel("a", 0, 10), fake.kernel("b", 20, 5)]
-unfinished = fake.trace()["traceEvents"]
 expect_table(
     gpu_busy,
-    ("a window without length", [(work, (4, 4)), (work, (30, 30))], ValueError),
-    ("a window that ends before its start", (work, (9, 4)), ValueError),
-    ("nothing to take a window from", [([],), (unfinished,)], ValueError),
+    (
+        "a window without length; whatever else is refused",
+        [(work, (4, 4)), (work, (9, 4)), ([],)],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 expect("the shortest window has a length", gpu_busy(work, (4, 5))["busy"], 1.0)
 expect("no kernel is no mistake", gpu_busy([], (3, 7))["gaps"], [(3.0, 7.0)])
-expect_table(gpu_busy, ("a window must have a length", (work, (60, 0)), ValueError))
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_idle", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -337,7 +337,7 @@ expect(
 )
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_gap_causes_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_gap_causes_2", "locked": true, "points": 5.5, "schema_version": 3, "solution": false, "task": false}
 keys = ("data", "copy", "sync", "launch", "other")
 at_once = [("launch", 0, 10), ("sync", 2, 10), ("copy", 4, 10), ("data", 6, 10)]
 twice = [("data", 9, 90), ("sync", 30, 40), ("data", 3, 6), ("data", 1, 5), ("copy", 0, 8)]
@@ -380,27 +380,19 @@ found = gap_causes((0, 6), [("send", 1, 5), ("load", 0, 3)], causes=["load", "se
 expect("causes have any names", found, {"load": 3.0, "send": 2.0, "other": 1.0})
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_gap_causes_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_gap_causes_3", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 host = [("data", 9, 90), ("sync", 30, 40)]
 expect_table(
     gap_causes,
-    ("a gap without length", ((5, 5), host), ValueError),
-    ("a gap that ends before its start", ((5, 4), host), ValueError),
-    ("other is no cause", ((0, 5), [("other", 0, 1)]), ValueError),
     (
-        "another cause elsewhere, one that is left out",
-        [((0, 5), [("nap", 8, 9)]), ((0, 5), host, ["data", "copy"])],
+        "a gap without length; other is no cause; whatever else is refused",
+        [((5, 5), host), ((0, 5), [("other", 0, 1)]), ((0, 5), [("nap", 8, 9)])],
         ValueError,
     ),
 )
 ### BEGIN HIDDEN TESTS
 expect("a short gap has a cause", gap_causes((9, 9.5), host)["data"], 0.5)
 expect("a known cause may lie elsewhere", gap_causes((0, 5), host)["other"], 5.0)
-expect_table(
-    gap_causes,
-    ("a gap ends after its start", ((9, 5), host), ValueError),
-    ("a cause is one of four", ((0, 5), [("Data", 0, 1)]), ValueError),
-)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_causes", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -549,9 +541,9 @@ relu = ops_table(fake.trace(clamp, *again, *host))[2]
 expect(
     "one op twice", relu, {"name": "relu", "cpu_us": 16.0, "self_cpu_us": 16.0, "self_gpu_us": 75.0}
 )
-often = [fake.kernel("clamp", at, 2.062531, 2) for at in range(200, 1000, 20)]
+often = [fake.kernel("clamp", at, 2.06253121, 2) for at in range(200, 1000, 20)]
 found = ops_table(fake.trace(*host, *often))[2]["self_gpu_us"]
-expect("forty kernels of one call", found, 82.50124)
+expect("forty kernels of one call", found, 82.5012484)
 expect("no events", ops_table(fake.trace()), [])
 expect(
     "the trace stays as it is",
@@ -830,7 +822,7 @@ def step_report(rows):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_step_report", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_step_report", "locked": true, "points": 7.5, "schema_version": 3, "solution": false, "task": false}
 times = {"as written": 400, "loader": 290, "AMP": 170, "channels-last": 150, "compile": 136}
 lab = [{"name": name, "batch": 64, "ms": ms} for name, ms in times.items()]
 found = step_report(lab)
@@ -888,31 +880,26 @@ expect(
 )
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_step_report_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_step_report_2", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 slow, fast = {"name": "slow", "batch": 32, "ms": 40.0}, {"name": "fast", "batch": 128, "ms": 130.0}
 expect_table(
     step_report,
-    ("one row, no row", [([slow],), ([],)], ValueError),
-    ("no way", ([slow, fast, slow],), ValueError),
     (
-        "no time, less than none",
-        [([slow, {**fast, "ms": 0}],), ([slow, {**fast, "ms": -130}],)],
-        ValueError,
-    ),
-    (
-        "no images, fewer",
-        [([{**slow, "batch": 0}, fast],), ([{**row, "batch": -8} for row in (slow, fast)],)],
+        "one row, no row; no way; no time, less than none; no images, fewer",
+        [
+            ([slow],),
+            ([],),
+            ([slow, fast, slow],),
+            ([slow, {**fast, "ms": 0}],),
+            ([{**slow, "batch": 0}, fast],),
+            ([{**row, "batch": -8} for row in (slow, fast)],),
+        ],
         ValueError,
     ),
 )
 ### BEGIN HIDDEN TESTS
 expect("two rows are enough", step_report([slow, fast])[1]["total"], 16 / 13)
 expect("in this order, too", step_report([fast, slow])[1]["total"], 13 / 16)
-expect_table(
-    step_report,
-    ("a time is above 0", ([slow, {**fast, "ms": -3}],), ValueError),
-    ("the first row's time, too", ([{**slow, "ms": 0}, fast],), ValueError),
-)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_report", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -979,15 +966,13 @@ expect_table(
 expect("by name", interaction(both=1, b=2, a=3, base=5), 1.2)
 expect_table(
     interaction,
-    ("no time", [(0, 2, 3, 4), (200, 0, 150, 70), (9, 2, 0, 4), (9, 2, 3, 0)], ValueError),
-    ("a negative time", [(200, 120, 150, -70), (-200, -120, 150, 70)], ValueError),
+    ("no time", [(200, 0, 150, 70), (9, 2, 3, 0)], ValueError),
 )
 ### BEGIN HIDDEN TESTS
 # vary: 90 in 90..120, 60 in 50..60, 45 in 40..45, 36 in 36..40
 expect("together they may give less than the product", interaction(90, 60, 45, 36), 5 / 6)
 # vary: 100 in 90..120, 80 in 70..85, 50 in 45..60
 expect("together they may lose what each one gains", interaction(100, 80, 50, 100), 0.4)
-expect_table(interaction, ("two negative times are no times", (-9, -3, 3, 1), ValueError))
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_pairwise", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -1022,7 +1007,8 @@ demos.loader(rows, title=anywhere.title("The loader alone", *rows))
 
 # %% [markdown]
 # **Now mend a loop yourself.** In each step `slow_epoch` reads a number back, sends the classes' weights, gives the network another length, and reads its clips itself.
-# `counted_loop` plays torch and a card, and counts; with torch the same function trains for real.
+# Each copy waits, too, unless from pinned memory and `non_blocking`.
+# `counted_loop` plays torch and a card, and counts.
 
 
 # %% nbgrader={"grade": false, "grade_id": "slow_epoch", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -1057,6 +1043,7 @@ def slow_epoch(torch, model, optimizer, clips, device, batch=4):
 # <details><summary>Hint 2: the shape of the answer</summary>
 #
 # `clips.pad(samples, length)` pads to a length: `partial` makes a function of it that workers can call.
+# `pin_memory=True` pins tensors, not arrays: `to=torch.as_tensor`.
 # A tensor that is kept needs no graph: `detach`.
 #
 # </details>
@@ -1067,11 +1054,12 @@ def train_epoch(torch, model, optimizer, clips, device, batch=4):
     """Train as slow_epoch does, but let the card wait for nothing; return the same losses.
 
     torch: torch, or what plays it. model: on the device; zeros behind a clip do not change what it
-        returns. clips: clips[n], weights, pad, and longest, the greatest length.
+        returns. clips: clips[n], weights, longest (a length), pad(samples, length, to).
     The batches, their order, the losses (a list of floats) and the trained network are those of
     slow_epoch, but for rounding. Yet
     - no tensor is read from the card before the last step;
     - besides batches (x and y), one tensor is sent to it;
+    - after the first step copies to it are from pinned memory, and non_blocking;
     - all batches are as long as the longest clip;
     - processes of the DataLoader read the clips, this one none, not before the loop either.
 
@@ -1080,10 +1068,10 @@ def train_epoch(torch, model, optimizer, clips, device, batch=4):
     """
     ### BEGIN SOLUTION
     losses, weights = [], torch.tensor(clips.weights).to(device)
-    padded = partial(clips.pad, length=clips.longest)
-    how = {"batch_size": batch, "collate_fn": padded, "num_workers": 2}
+    padded = partial(clips.pad, length=clips.longest, to=torch.as_tensor)
+    how = {"batch_size": batch, "collate_fn": padded, "num_workers": 2, "pin_memory": True}
     for x, y in torch.utils.data.DataLoader(clips, **how):
-        x, y = torch.as_tensor(x, device=device), torch.as_tensor(y, device=device)
+        x, y = x.to(device, non_blocking=True), y.to(device, non_blocking=True)
         loss = torch.nn.functional.cross_entropy(model(x), y, weight=weights)
         optimizer.zero_grad()
         loss.backward()
@@ -1104,6 +1092,12 @@ expect(
 expect("weights after them", found["weights"], [0.152336, -0.131233, 0.218410], abs=1e-4)
 expect("read from the card before the last step", found["read_backs"], 0)
 expect_between("sent to the card: x and y of six batches, one more", found["sent"], 1, 13)
+expect(
+    "copies to the card that are waited for",
+    found["copy_waits"],
+    0,
+    mistakes={"is their memory pinned, and are they non_blocking, both?": 10},
+)
 ### BEGIN HIDDEN TESTS
 from counted_loop import count_waits as counted
 
@@ -1112,9 +1106,11 @@ expect("other clips", other["losses"], [1.057085, 1.093028, 1.019967, 1.033115, 
 expect("they train the same network", other["weights"], [-0.185392, -0.071805, -0.232451], abs=1e-4)
 expect("no number is read while steps are still to come", other["read_backs"], 0)
 expect_between("what does not change is sent once", other["sent"], 1, 11)
+# about: a copy from pageable memory waits, and so does one that is not non_blocking
+expect("copies are queued from pinned memory, and not waited for", other["copy_waits"], 0)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_train_epoch_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_train_epoch_2", "locked": true, "points": 5.5, "schema_version": 3, "solution": false, "task": false}
 found = count_waits(train_epoch, clips=15, batch=4, seed=1)  # the last batch has three
 expect(
     "the losses of 15 clips",
@@ -1144,7 +1140,7 @@ expect("workers read every clip", third["read_here"], 0)
 # Prints what both loops make the card wait for, and runs them on torch where it is installed.
 for loop in (slow_epoch, train_epoch):
     found = count_waits(loop)
-    kinds = ("read_backs", "sent", "lengths", "read_here")
+    kinds = ("read_backs", "sent", "copy_waits", "lengths", "read_here")
     print(f"{loop.__name__:<12}", ", ".join(f"{kind} {found[kind]}" for kind in kinds))
 print(on_torch(slow_epoch, train_epoch))
 
@@ -1249,24 +1245,23 @@ expect(
 )
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_memory_peak_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_memory_peak_2", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     memory_peak,
-    ("no history, nothing allocated", [([],), ([fake.free(3)],)], ValueError),
-    ("a block without bytes", ([fake.alloc(1, 0, "a"), fake.alloc(2, 9, "a")],), ValueError),
-    ("a negative size", ([fake.alloc(1, 9, "a"), fake.alloc(2, -600, "a")],), ValueError),
+    (
+        "no history, nothing allocated; a block without bytes; a negative size",
+        [
+            ([],),
+            ([fake.alloc(1, 0, "a"), fake.alloc(2, 9, "a")],),
+            ([fake.alloc(1, 9, "a"), fake.alloc(2, -600, "a")],),
+        ],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 expect("a block of one byte is a block", memory_peak([fake.alloc(1, 1, "a")])["peak"], 512)
 # vary: 2000 in 1_333..3_000
 expect("it may be the last", memory_peak([fake.free(5), fake.alloc(5, 2000, "b")])["left"], 2048)
-less = [fake.alloc(1, -5, "a"), fake.alloc(2, 5, "a")]
-gone = [fake.free(1), fake.free(2)]
-expect_table(
-    memory_peak,
-    ("no block has a negative size", (less,), ValueError),
-    ("a history without a block has no peak", (gone,), ValueError),
-)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_memory", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -1380,7 +1375,7 @@ def training_mfu(model, shape, step_ms, peak_flops, recompute=False):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_training_mfu", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_training_mfu", "locked": true, "points": 7.5, "schema_version": 3, "solution": false, "task": false}
 with meta():
     resnet = models.resnet18()
 images = (256, 3, 224, 224)
@@ -1429,24 +1424,25 @@ expect(
 # viva: training_mfu(models.LeNet5(), (4, 1, 32, 32), 2.0, 1e10)['mfu']
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_training_mfu_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_training_mfu_2", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 lenet, shape = models.LeNet5(), (8, 1, 32, 32)
 expect_table(
     training_mfu,
-    ("no time, less than none", [(lenet, shape, 0, 1e12), (lenet, shape, -4, 1e12)], ValueError),
-    ("no peak, below 0", [(lenet, shape, 4, 0.0), (lenet, shape, 4, -1e12)], ValueError),
-    ("both below 0", (lenet, shape, -4, -1e12), ValueError),
+    (
+        "no time, less than none; no peak, below 0; both below 0",
+        [
+            (lenet, shape, -4, 1000000000000.0),
+            (lenet, shape, 4, -1000000000000.0),
+            (lenet, shape, -4, -1000000000000.0),
+        ],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 # vary: 0.001 in 6.67e-4..0.0015, 1e15 in 6.67e14..1.5e15
 expect("a short time is one", training_mfu(lenet, shape, 0.001, 1e15)["mfu"], 0.018111, rel=1e-4)
 # vary: 1e6 in 6.67e5..1.5e6
 expect("a low peak is one", training_mfu(lenet, shape, 1e6, 1.0)["mfu"], 18111.36, rel=1e-3)
-expect_table(
-    training_mfu,
-    ("a time is above 0", (lenet, shape, -0.5, 1e12), ValueError),
-    ("a peak is above 0", (lenet, (1, 1, 32, 32), 0.5, 0), ValueError),
-)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_mfu", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -1590,7 +1586,7 @@ expect("small integers stay small", [str(each.dtype) for each in small], ["int8"
 # viva: ring_allreduce([np.full(2, n) for n in (1.0, 2.0, 4.0)])['results'][0]
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_ring_allreduce_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_ring_allreduce_2", "locked": true, "points": 7.5, "schema_version": 3, "solution": false, "task": false}
 four = ring_allreduce([np.arange(10, dtype=np.float32)] * 4)
 expect(
     "4 ranks of 10 floats: bytes sent",
@@ -1627,21 +1623,18 @@ expect(
 )
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_ring_allreduce_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_ring_allreduce_3", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     ring_allreduce,
-    ("no ranks", ([],), ValueError),
-    ("other lengths", [([np.ones(3), np.ones(1)],), ([np.ones(3), np.ones(4)],)], ValueError),
-    ("other types", ([np.ones(3), np.ones(3, int)],), ValueError),
+    (
+        "no ranks; other lengths; other types",
+        [([],), ([np.ones(3), np.ones(1)],), ([np.ones(3), np.ones(3, int)],)],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 expect("two ranks may be alike", ring_allreduce([np.ones(3)] * 2)["results"], [[2.0] * 3] * 2)
 expect("an array may be empty", ring_allreduce([np.ones(0)] * 2)["sent"], [0, 0])
-expect_table(
-    ring_allreduce,
-    ("dtypes must not differ", ([np.ones(2), np.ones(2, np.float32)],), ValueError),
-    ("lengths must not differ", ([np.ones(2), np.ones(2), np.ones(3)],), ValueError),
-)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1704,13 +1697,9 @@ expect("by name", allreduce_ms(**named), 0.001025)
 expect_table(
     allreduce_ms,
     (
-        "another algorithm",
-        [(9, 8, 10, 25, "star"), (9, 8, 10, 25, "Tree"), (9, 1, 10, 25, None)],
-        ValueError,
-    ),
-    (
-        "bytes, latency below 0; no rank, no bandwidth",
+        "another algorithm; bytes, latency below 0; no rank, no bandwidth",
         [
+            (9, 1, 10, 25, None),
             (-9, 8, 10, 25, "tree"),
             (9, 8, -1, 25, "tree"),
             (9, 0, 10, 25, "ring"),
@@ -1733,11 +1722,6 @@ expect("no latency: only bytes", allreduce_ms(6e6, 3, 0, 2, "ring"), 4.0)
 # vary: 6 in 2..12, 10 in 6..15
 expect("no bytes: only latency", allreduce_ms(0, 6, 10, 9, "tree"), 0.06)
 expect("one rank sends nothing", allreduce_ms(9, 1, 10, 25, "tree"), 0.0)
-expect_table(
-    allreduce_ms,
-    ("capitals are no algorithm", (9, 8, 10, 25, "Ring"), ValueError),
-    ("1 rank needs an algorithm, too", (9, 1, 10, 25, ""), ValueError),
-)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_ranks", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -1880,7 +1864,7 @@ found = overlapped(uneven, 8, lambda size: size)
 expect("what two uneven buckets expose", found["exposed_ms"], 7.0)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_overlapped_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_overlapped_2", "locked": true, "points": 3.5, "schema_version": 3, "solution": false, "task": false}
 first = overlapped([(9, 0), (1, 5)], 5, lambda size: size)
 expect("all of it hidden", first["exposed_ms"], 0.0)
 expect("the step is the pass", first["step_ms"], 10.0)
@@ -1920,7 +1904,7 @@ expect(
 ### END HIDDEN TESTS
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_overlapped_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_overlapped_3", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 def cost(size):
     return 1.0
 
@@ -1928,19 +1912,15 @@ def cost(size):
 ten = [(2.0, 10**7)] * 10
 expect_table(
     lambda layers, bucket: overlapped(layers, bucket, cost),
-    ("no layers", ([], 10), ValueError),
-    ("no bucket, one below 0", [(ten, 0), (ten, -10)], ValueError),
-    ("a negative time", ([(-1, 5), (2, 5)], 10), ValueError),
-    ("a negative size", ([(1, 5), (2, -5)], 10), ValueError),
+    (
+        "no layers; no bucket, one below 0; a negative time; a negative size",
+        [([], 10), (ten, -10), ([(-1, 5), (2, 5)], 10), ([(1, 5), (2, -5)], 10)],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 expect("the smallest bucket is one byte", len(overlapped(ten, 1, cost)["buckets"]), 10)
 expect("no time is a time", overlapped([(0, 5)], 5, cost)["step_ms"], 1.0)
-expect_table(
-    lambda layers, bucket: overlapped(layers, bucket, cost),
-    ("a bucket holds something", ([(1, 1)], 0), ValueError),
-    ("each layer's time counts", ([(1, 5), (2, 5), (-3, 5)], 10), ValueError),
-)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1996,9 +1976,9 @@ for mb in (0.001, 1, 5, 25, 1000):
 demos.overlap(exposed(25e6, *ethernet), layers, title="161 tensors, 25 MB, Ethernet")
 
 # %% [markdown]
-# **Now choose the cuts yourself**; buckets may differ in size.
-# ResNet-18's 62 gradients on 8 ranks, 12 ms of backward: 18.1 ms one by one, 20.3 all at once.
-# Your cuts are scored against `slow_buckets`, as in lesson 06, section 7.
+# **Now choose the cuts yourself.**
+# ResNet-50's 161 gradients on 8 ranks, 20 ms of backward: 41.4 ms one by one, 38.0 all at once.
+# Scored as in lesson 06, section 7.
 #
 # <details><summary>Hint 1: which bucket is always exposed?</summary>The last one. What should it hold?</details>
 #
@@ -2014,7 +1994,7 @@ demos.overlap(exposed(25e6, *ethernet), layers, title="161 tensors, 25 MB, Ether
 from proflab.lesson import expect_cheaper
 from proflab.lesson.race import WORKLOADS
 
-gradients = WORKLOADS["resnet18"]  # (backward_ms, bytes) of each, the last layer's first
+gradients = WORKLOADS["resnet50"]  # (backward_ms, bytes) of each, the last layer's first
 
 
 def slow_buckets(layers, alpha_ms, ms_per_byte):
@@ -2028,7 +2008,7 @@ def buckets(layers, alpha_ms, ms_per_byte):
 
     layers: (backward_ms, bytes) in the order of the backward pass. A bucket is sent when the
         backward of the layer at its end is done, and holds what has come since the one before. The
-        last index, len(layers) - 1, is always an end.
+        last index, len(layers) - 1, is always an end. The order of the list says nothing.
     An all-reduce takes alpha_ms + bytes · ms_per_byte. One runs at a time, as in overlapped; the
     step ends when the backward pass and the last of them have.
 
@@ -2055,26 +2035,26 @@ def buckets(layers, alpha_ms, ms_per_byte):
 
 # %% nbgrader={"grade": true, "grade_id": "test_buckets", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 expect_cheaper(
-    "ResNet-18, 8 ranks, 10 µs, 10 GB/s",
+    "ResNet-50, 8 ranks, 10 µs, 10 GB/s",
     buckets(gradients, 0.14, 1.75e-7),
     rule="buckets",
-    layers="resnet18",
+    layers="resnet50",
     alpha_ms=0.14,
     ms_per_byte=1.75e-7,
-    given=18.09972,
-    full=12.16,
+    given=41.35068,
+    full=20.31,
 )
 ### BEGIN HIDDEN TESTS
 # about: where an all-reduce starts slowly, few buckets are better
 expect_cheaper(
-    "the same, with seven times the latency",
-    buckets(gradients, 1.0, 1.75e-7),
+    "the same, with 3.6 times the latency",
+    buckets(gradients, 0.5, 1.75e-7),
     rule="buckets",
-    layers="resnet18",
-    alpha_ms=1.0,
+    layers="resnet50",
+    alpha_ms=0.5,
     ms_per_byte=1.75e-7,
-    given=70.26063,
-    full=14.44,
+    given=98.95068,
+    full=22.1,
 )
 # about: a bucket that leaves as soon as the link is free may hold up a larger one
 expect_cheaper(
@@ -2096,7 +2076,7 @@ from proflab.lesson import race
 link = {"alpha_ms": 0.14, "ms_per_byte": 1.75e-7}
 least = sum(ms for ms, _ in gradients) + 0.14 + 1.75e-7 * gradients[-1][1]
 drawn = buckets(gradients, **link)
-race.plan_picture(drawn, "buckets", full=12.16, floor=least, layers="resnet18", **link)
+race.plan_picture(drawn, "buckets", full=20.31, floor=least, layers="resnet50", **link)
 
 # %% [markdown]
 # Where gradients are accumulated, `with model.no_sync():` around all batches but the last saves their all-reduces.
@@ -2130,8 +2110,7 @@ expect_table(
     ("6 times on 8", (6.0, 8), 1 / 21),
     ("more than all", (5, 4), -1 / 15),
     ("slower than one", (0.8, 5), 1.3125),
-    ("one worker", (1.0, 1), ValueError),
-    ("no speed-up, one below 0", [(0, 4), (-1, 4)], ValueError),
+    ("one worker; no speed-up, one below 0", [(1.0, 1), (-1, 4)], ValueError),
 )
 ### BEGIN HIDDEN TESTS
 # vary: 16 in 4..64
@@ -2173,8 +2152,11 @@ expect_table(
     ("the gradients, too", (7.5e9, 64, 2), 16.640625e9),
     ("and the weights", (7.5e9, 64, 3), 1.875e9),
     ("one rank holds all", (10, 1, 3), 160.0),
-    ("no ranks, no parameters", [(1000, 0, 1), (0, 4, 1)], ValueError),
-    ("another stage", [(1000, 4, -1), (1000, 4, 4)], ValueError),
+    (
+        "no ranks, no parameters; another stage",
+        [(1000, 0, 1), (0, 4, 1), (1000, 4, -1)],
+        ValueError,
+    ),
 )
 expect("a float, not rounded", sharded_bytes(3, 7, 3), 48 / 7)
 ### BEGIN HIDDEN TESTS
@@ -2190,7 +2172,6 @@ expect(
     [sharded_bytes(7, 3, stage) for stage in (0, 1, 2, 3)],
     [112.0, 56.0, 140 / 3, 112 / 3],
 )
-expect_table(sharded_bytes, ("parameters are at least 1", (-7, 4, 1), ValueError))
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "device_save", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "device"]

@@ -202,14 +202,15 @@ expect_table(
     ("a text shorter than its window; a bit a number", (windows, 3, 1), 48),
     ("no tokens", (small, 0), 0),
     (
-        "a kind of layer that nobody explained, and kinds for one layer of two",
+        "kinds of layers that nobody explained; whatever else is refused",
         [
             (windows | {"layer_types": ["linear_attention", "full_attention"]}, 4),
             (windows | {"layer_types": ["full_attention"]}, 4),
+            (small, -1),
+            (small, 4, 0),
         ],
         ValueError,
     ),
-    ("a negative text, numbers without bits", [(small, -1), (small, 4, 0)], ValueError),
 )
 given = {"num_hidden_layers": 1, "num_attention_heads": 4, "hidden_size": 32, "head_dim": None}
 given |= {"layer_types": ["full_attention"], "sliding_window": 4}
@@ -434,9 +435,17 @@ expect_table(
     ("128 + 128 tokens", (*small, 128, 128, False), 4_353_200_947_200),
     ("with a cache, 128 + 128", (*small, 128, 128, True), 54_700_474_368),
     ("one new token needs no cache", (2, 8, 10, 5, 1, True), 17_120),
-    ("no prompt, no new token", [(2, 8, 10, 0, 5, True), (2, 8, 10, 5, 0, True)], ValueError),
-    ("no layers, no width", [(0, 8, 10, 5, 5, True), (2, 0, 10, 5, 5, False)], ValueError),
-    ("no vocabulary", (2, 8, 0, 5, 5, True), ValueError),
+    (
+        "no prompt, no new token; no layers, no width; no vocabulary",
+        [
+            (2, 8, 10, 0, 5, True),
+            (2, 8, 10, 5, 0, True),
+            (0, 8, 10, 5, 5, True),
+            (2, 0, 10, 5, 5, False),
+            (2, 8, 0, 5, 5, True),
+        ],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 # vary: 2 in 2..9
@@ -583,7 +592,7 @@ found = pass_ms(TOY | {"active": 100_000}, [(400, 1), (400, 2), (7, 30)], SLOW, 
 expect("texts that read and texts that write, with an overhead", found, 3.34)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_pass_ms_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_pass_ms_2", "locked": true, "points": 5.5, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     pass_ms,
     ("GPT-2 XL on a T4, a token behind 1,023", (XL, [(1023, 1)], T4), 21.43622),
@@ -602,11 +611,19 @@ found = pass_ms(latent, [(4095, 1)] * 8, T4)
 expect("latent attention computes longer than it reads", found, 71.857732807)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_pass_ms_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_pass_ms_3", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     pass_ms,
-    ("no sequences, no new token", [(TOY, [], SLOW), (TOY, [(9, 1), (9, 0)], SLOW)], ValueError),
-    ("a negative cache or time", [(TOY, [(-1, 1)], SLOW), (TOY, [(9, 1)], SLOW, -1.0)], ValueError),
+    (
+        "no sequences, no new token; a negative cache or time",
+        [
+            (TOY, [], SLOW),
+            (TOY, [(9, 1), (9, 0)], SLOW),
+            (TOY, [(-1, 1)], SLOW),
+            (TOY, [(9, 1)], SLOW, -1.0),
+        ],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 expect("an empty cache is no mistake", pass_ms(TOY, [(0, 1)], SLOW), 2.001)
@@ -774,9 +791,11 @@ def users_that_fit(*arguments):
 
 expect_table(
     users_that_fit,
-    ("the weights do not fit", (500, SLOW, 1_000_000), ValueError),
-    ("the weights leave no memory", (500, SLOW, 2_000_000), ValueError),
-    ("texts without tokens", (0, SLOW, 10_000_000), ValueError),
+    (
+        "the weights do not fit; the weights leave no memory; texts without tokens",
+        [(500, SLOW, 1_000_000), (500, SLOW, 2_000_000), (0, SLOW, 10_000_000)],
+        ValueError,
+    ),
     ("one token is a text", (1, SLOW, 72_000_000), 70_000),
     ("one user fills the memory exactly", (500, SLOW, 2_500_000), 1),
     ("room for less than one text is no mistake", (500, SLOW, 2_400_000), 0),
@@ -1012,7 +1031,7 @@ expect("the requests stay as they are", FOUR[1:3], [(0, 2, 2), (3, 3, 3)])
 ### END HIDDEN TESTS
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_simulate_serving_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_simulate_serving_2", "locked": true, "points": 5.5, "schema_version": 3, "solution": false, "task": false}
 def static_waits(requests, chunk=None):
     return simulate_serving(requests, 2, toy_ms, False, chunk)
 
@@ -1060,7 +1079,7 @@ expect("what comes too late for a batch waits for its end", found, [15.0, 17.0])
 ### END HIDDEN TESTS
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_simulate_serving_3", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_simulate_serving_3", "locked": true, "points": 7.5, "schema_version": 3, "solution": false, "task": false}
 def waits(key, requests, chunk):
     return [each[key] for each in simulate_serving(requests, 2, toy_ms, chunk=chunk)]
 
@@ -1113,7 +1132,7 @@ expect(
 )
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_simulate_serving_4", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_simulate_serving_4", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     simulate_serving,
     ("a negative arrival", ([(0, 1, 1), (-4, 1, 1)], 2, toy_ms), ValueError),
@@ -1215,7 +1234,7 @@ def shared_pages(sequences, page):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_shared_pages", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_shared_pages", "locked": true, "points": 7.5, "schema_version": 3, "solution": false, "task": false}
 three, same = [[1, 2, 3, 4, 5, 6], [1, 2, 7, 8], [1, 2, 3, 4, 9]], [[1, 2, 3]] * 4
 behind, lengths = [[1, 2, 3, 4], [1, 6, 3, 4]], [13, 250, 1900, 40, 700]
 apart = [[(text, place) for place in range(n)] for text, n in enumerate(lengths)]
@@ -1249,11 +1268,10 @@ found = shared_pages(three, 3)["shared"]
 expect("the texts stay as they are", [found, three[1:]], [5, [[1, 2, 7, 8], [1, 2, 3, 4, 9]]])
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_shared_pages_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_shared_pages_2", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     shared_pages,
-    ("no texts", ([], 16), ValueError),
-    ("a text without tokens", ([[1], []], 16), ValueError),
+    ("no texts; a text without tokens", [([], 16), ([[1], []], 16)], ValueError),
 )
 ### BEGIN HIDDEN TESTS
 expect("one token is a text", shared_pages([[1]], 16), {"alone": 1, "shared": 1, "empty": 15})
@@ -1457,12 +1475,19 @@ expect_table(
 )
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_best_draft_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_best_draft_2", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     best_draft,
-    ("no probability", [(1.2, 1, lambda n: 10), (-0.1, 1, lambda n: 10)], ValueError),
-    ("a negative time", (0.5, -1, lambda n: 10), ValueError),
-    ("nothing to consider", (0.5, 1, lambda n: 10, 0), ValueError),
+    (
+        "no probability; a negative time; nothing to consider",
+        [
+            (1.2, 1, lambda n: 10),
+            (-0.1, 1, lambda n: 10),
+            (0.5, -1, lambda n: 10),
+            (0.5, 1, lambda n: 10, 0),
+        ],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 expect("often accepted and free", best_draft(0.75, 0, lambda n: 4, 2)["tokens"], 2.3125)
@@ -1530,9 +1555,18 @@ expect_table(
     ),
     ("nothing in common", ([1.0, 0.0], [0.0, 1.0]), (0.0, [1.0, 0.0])),
     ("the same", ([0.25, 0.75], [0.25, 0.75]), (1.0, None)),
-    ("sums that are not 1", [([0.5, 0.4], [0.5, 0.5]), ([0.5, 0.5], [1.0, 0.5])], ValueError),
-    ("unlike lengths, and no numbers", [([1.0], three), ([], [])], ValueError),
-    ("below 0", [([1.5, -0.5], [0.5, 0.5]), ([0.5, 0.5], [1.5, -0.5])], ValueError),
+    (
+        "sums that are not 1; unlike lengths, and no numbers; below 0",
+        [
+            ([0.5, 0.4], [0.5, 0.5]),
+            ([0.5, 0.5], [1.0, 0.5]),
+            ([1.0], three),
+            ([], []),
+            ([1.5, -0.5], [0.5, 0.5]),
+            ([0.5, 0.5], [1.5, -0.5]),
+        ],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 found = draft_acceptance([0.4, 0.4, 0.1, 0.1], [0.1, 0.2, 0.3, 0.4])
@@ -1614,13 +1648,15 @@ expect_table(
     ("DeepSeek-V3, 32 tokens", (*v3, 8, 32), 433_348_596_146.97, {"active": 1_172_019_314_688}),
     ("all chosen, of one layer", (0, 1, 1, 8, 8, 1), 8.0),
     (
-        "too many experts chosen, or none",
-        [(*small, 5, 1), (*small, 0, 1), (9, 9, 2, 0, 0, 1)],
-        ValueError,
-    ),
-    (
-        "nothing to count",
-        [(-1, 9, 2, 4, 1, 1), (9, 0, 2, 4, 1, 1), (9, 9, 0, 4, 1, 1), (*small, 1, 0)],
+        "too many experts chosen, or none; nothing to count",
+        [
+            (*small, 5, 1),
+            (*small, 0, 1),
+            (9, 9, 2, 0, 0, 1),
+            (-1, 9, 2, 4, 1, 1),
+            (9, 0, 2, 4, 1, 1),
+            (9, 9, 0, 4, 1, 1),
+        ],
         ValueError,
     ),
 )
@@ -1834,7 +1870,7 @@ def block_scaled(values, block, format, round_up=False):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_block_scaled", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_block_scaled", "locked": true, "points": 7.5, "schema_version": 3, "solution": false, "task": false}
 numbers = [12.0, 1.0, -2.0, 0.4, 0.0, 0.0, -0.25, 0.125]
 expect_table(
     lambda *arguments: [block_scaled(*arguments)[key] for key in ("scales", "values", "bits")],
@@ -1926,11 +1962,14 @@ expect(
 )
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_block_scaled_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_block_scaled_3", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     block_scaled,
-    ("another format", [([1.0], 2, "mxfp6"), ([1.0], 2, "MXFP4")], ValueError),
-    ("no numbers, blocks of none", [([], 2, "mxfp8"), ([1.0], 0, "mxfp8")], ValueError),
+    (
+        "another format; no numbers, blocks of none",
+        [([1.0], 2, "mxfp6"), ([1.0], 2, "MXFP4"), ([], 2, "mxfp8"), ([1.0], 0, "mxfp8")],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 # vary: 3.0 in {2.0, 3.0, 4.0, 6.0}
@@ -2105,8 +2144,11 @@ expect_table(
     ("a step may take exactly the deadline", (3.90625,), 4),
     ("one user in exactly the deadline", (2.44140625,), 1),
     ("a hair less serves nobody", (2.44140624,), None),
-    ("no time, no text", [(0.0,), (9.0, 0)], ValueError),
-    ("no price, no power", [(9.0, 9, 0.0), (9.0, 9, 3.6, 0.0)], ValueError),
+    (
+        "no time, no text; no price, no power",
+        [(0.0,), (9.0, 0), (9.0, 9, 0.0), (9.0, 9, 3.6, 0.0)],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 # vary: 4.5 in 4.45..4.85

@@ -91,7 +91,7 @@ def expect_cheaper(
     Raises AssertionError where the plan is not valid; one that is valid and dear passes, and earns
     the share of the way that it has gone from `given` to `full`.
     """
-    from proflab.lesson.race import judge, plans
+    from proflab.lesson.race import judge, plans, trail
 
     try:
         found = plans.judge_plan(to_plain_data(plan), rule, parameters, given)
@@ -100,6 +100,7 @@ def expect_cheaper(
     if refused := found.get("refused"):
         _tell(label, Verdict(False, refused), "")
     share = shares.setdefault(running_cell(), {})[label] = judge.share_of(found, full)
+    trail.note(trail.plan_race_of(rule, parameters), found["ms"])
     print(f"🏁 {label}: {plans.told(found, rule, full)}{_earned(share)}")
     if (hint := plans.hint(found)) and share < 1:
         print(f"   {hint}")
@@ -123,7 +124,8 @@ def expect_faster(
     else it passes, and earns the share of the way that it has gone from `like` to `full`. One that
     is no cheaper than `like` earns nothing, and is not run.
     """
-    from proflab.lesson.race import judge, show
+    from proflab.lesson.race import judge, show, trail
+    from proflab.lesson.race.hints import texts
     from proflab.lesson.race.trace import Tape
 
     if not isinstance(actual, Tape):
@@ -136,17 +138,19 @@ def expect_faster(
             print(f"⏳ {label}: takes about {seconds:.0f} s")
 
     found = judge.judge(actual, given, op_facts, machine, announce=announce, **options)
-    if wrong := found.get("refused") or found["wrong"]:
+    if wrong := show.refusal(actual, found) if "refused" in found else found["wrong"]:
         _tell(label, Verdict(False, wrong), "")
     if op_facts is None:
         print(f"🏁 {label}: same results")
         return
     told = judge.told(found, machine, full, options.get("fast"))
     share = shares.setdefault(running_cell(), {})[label] = judge.share_of(found, full)
+    limits = (options.get("fast"), options.get("memory"))
+    trail.note(trail.race_of(found["race"], machine, *limits), found["ms"])
     same = "no cheaper, so its results are not compared" if share == 0 else "same results"
     print(f"🏁 {label}: {same}; {told}{_earned(share)}")
-    if (hint := judge.hint(found)) and share < 1:
-        print(f"   {hint}: {show.line_of(actual, found['largest']['at'])}")
+    for text in texts(found, partial(show.line_of, actual)) if share < 1 else ():
+        print(f"   {text}")
 
 
 def expect_log(

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from proflab.lesson.kernel_record import Record, kernel_shell
-from proflab.lesson.outline import Outline
+from proflab.lesson.outline import CONCEPT_TEST, Outline
 
 LETTERS = "ABCD"
-_TEST = "test_concept_"
 
 
-def choice(answer: str | None) -> str:
+def choice(answer: str | None, number: str = "") -> str:
     """Return the letter of an answer, in upper case.
 
-    answer: one of the letters A to D. Raises ValueError for anything else.
+    answer: one of the letters A to D. number: the question's, such as "07.2", for the message.
+    Raises ValueError for anything else.
 
     >>> choice(" b")
     'B'
     """
     letter = answer.strip().upper() if isinstance(answer, str) else ""
     if len(letter) != 1 or letter not in LETTERS:
-        raise ValueError(f'put "A", "B", "C" or "D" in place of {_shown(answer)}')
+        where = f"question {number}: " if number else ""
+        raise ValueError(f'{where}put "A", "B", "C" or "D" in place of {_shown(answer)}')
     return letter
 
 
@@ -30,8 +32,8 @@ def _shown(answer: object) -> str:
 
 
 def is_question(test: str) -> bool:
-    """Return True for the name of a test cell of a concept question."""
-    return test.startswith(_TEST)
+    """Return True for the name of a test cell of concept questions."""
+    return test.startswith(CONCEPT_TEST)
 
 
 def answered_line(record: Record) -> str:
@@ -39,23 +41,32 @@ def answered_line(record: Record) -> str:
 
     Below it stand the right answers for those who learn alone, once all are answered.
     """
-    if record.outline is None:
+    if record.outline is None or not record.outline.questions:
         return ""
-    tests = [c.name for c in record.outline.cells.values() if is_question(c.name)]
-    answered = sum(test in record.tests and record.tests[test].state == "passed" for test in tests)
-    if not tests:
-        return ""
-    lines = [f"concept questions: {answered} of {len(tests)} answered"]
-    lines += _told(record.outline) if answered == len(tests) else []
+    asked, given = record.outline.questions, _given(record.outline)
+    still = ", ".join(_number(name) for name in asked if name not in given)
+    lines = [f"concept questions: {len(given)} of {len(asked)} answered"]
+    lines[0] += f"; open: {still}" if given and still else ""
+    lines += [] if still else _told(record.outline, given)
     return "\n".join(lines)
 
 
-def _told(outline: Outline) -> Iterator[str]:
-    """Yield the right answer to each question whose answer may be told, and why."""
+def _given(outline: Outline) -> dict[str, str]:
+    """Return the letters of the questions that are answered in this kernel."""
     shell = kernel_shell()
-    for test, (letter, why) in outline.answers.items():
-        name = test.removeprefix("test_")
-        given = str(shell.user_ns.get(name) if shell else "").strip().upper()
-        said = "as you answered" if given == letter else f"you answered {given}"
-        number = name.removeprefix("concept_").replace("_", ".")
-        yield f"  {number}: {letter}, {said}. {why}".rstrip()
+    names, found = shell.user_ns if shell else {}, {}
+    for name in outline.questions:
+        with suppress(ValueError):
+            found[name] = choice(names.get(name))
+    return found
+
+
+def _number(name: str) -> str:
+    return name.removeprefix("concept_").replace("_", ".")
+
+
+def _told(outline: Outline, given: dict[str, str]) -> Iterator[str]:
+    """Yield the right answer to each question whose answer may be told, and why."""
+    for name, (letter, why) in outline.answers.items():
+        said = "as you answered" if given[name] == letter else f"you answered {given[name]}"
+        yield f"  {_number(name)}: {letter}, {said}. {why}".rstrip()

@@ -6,6 +6,7 @@ exercise is None here: it stays Python's to show.
 
 from __future__ import annotations
 
+import ast
 import linecache
 import re
 import sys
@@ -13,6 +14,7 @@ import traceback
 from collections.abc import Iterable, Iterator
 from types import FrameType
 
+from proflab.checks.expect import RACES
 from proflab.lesson.concepts import is_question
 from proflab.lesson.machine import too_coarse
 from proflab.lesson.outline import Exercise, LessonCell, Outline
@@ -80,6 +82,8 @@ def tell(
         return None
     what = "".join(traceback.format_exception_only(type(error), error)).strip()
     own = [(frame, line) for frame, line in frames.functions if not _is_given(frame, outline)]
+    if _is_refused(error):
+        return [str(error), *_lines(own)]
     exercise = _innermost_exercise(own, outline)
     failing = list(failing)
     of_clock = isinstance(error, (ZeroDivisionError, ValueError)) and not failing
@@ -106,6 +110,27 @@ def tell(
     sentence = [what, *(f"This cell needs {_needed(each)}." for each in failing)]
     sentence += [own_earlier] if own_earlier else []
     return [*sentence, *_lines(frames.all[:1] + own)]
+
+
+def race_of(error: BaseException, names: dict, text: str) -> str:
+    """Return the label of the race whose statement in a test cell raised this; "" if none did.
+
+    A race's program is run before the race is called: what goes wrong in it is the race's failure.
+    """
+    frames = Frames(error, names).all
+    line = frames[0][1] if frames else 0
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) + "(" in RACES:
+            label = node.args[0] if node.args else None
+            if node.lineno <= line <= (node.end_lineno or 0) and isinstance(label, ast.Constant):
+                return str(label.value)
+    return ""
+
+
+def _is_refused(error: BaseException) -> bool:
+    from proflab.lesson.race.tape import Refused
+
+    return isinstance(error, Refused)
 
 
 def _wrong_call(error: TypeError, names: dict, outline: Outline) -> str:

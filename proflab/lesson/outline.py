@@ -15,6 +15,7 @@ from pathlib import Path
 
 FILE = "lesson.json"
 ANSWERS = "answers"  # to concept questions, in the file
+CONCEPT_TEST = "test_concept_"  # how the name of a concept question's test cell begins
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,8 @@ class Outline:
     lesson gives; more: how many exercises the published lesson has more, those given included.
     milestone: what can be done when all passes, as a sentence, and an expression that does it.
     lock: whether a demo cell waits for its reader's guess.
-    answers: for those who learn alone, the letter of each concept question and why, by the name of
-    its test cell; empty in a class's release.
+    questions: the names of the answers to concept questions.
+    answers: for those who learn alone, the right letter of each and why; none in a class's release.
     """
 
     lesson: str
@@ -76,6 +77,7 @@ class Outline:
     more: int = 0
     milestone: tuple[str, str] = ("", "")
     lock: bool = False
+    questions: tuple[str, ...] = ()
     answers: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     @classmethod
@@ -96,9 +98,18 @@ class Outline:
             essay = tuple(data["essay"])
             lock = data.get("lock") is True
             lesson = str(data["lesson"])
-            told = {test: (letter, why) for test, (letter, why) in data.get(ANSWERS, {}).items()}
+            # An older release has a test cell for each question, by whose name it is known.
+            told = {
+                name.removeprefix("test_"): (letter, why)
+                for name, (letter, why) in data.get(ANSWERS, {}).items()
+            }
+            asked = data.get("questions") or [
+                cell.name.removeprefix("test_")
+                for cell in cells.values()
+                if cell.name.startswith(CONCEPT_TEST)
+            ]
             options = {"milestone": reached, "lock": lock, "answers": told, **track}
-            return cls(lesson, named, cells, essay, **options)
+            return cls(lesson, named, cells, essay, questions=tuple(asked), **options)
         except (OSError, ValueError, TypeError, KeyError):
             return None
 
@@ -111,6 +122,8 @@ class Outline:
             entries["milestone"] = self.milestone
         if self.lock:
             entries["lock"] = True
+        if self.questions:
+            entries["questions"] = self.questions
         if self.answers:
             entries[ANSWERS] = self.answers
         if self.track or self.given:

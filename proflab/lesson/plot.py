@@ -61,7 +61,7 @@ STYLE = {
 _DARK = (COLOURS[0], COLOURS[2], COLOURS[7])  # a number on these is white
 
 # A label beside a mark, on white, so that no grid line runs through it.
-_BESIDE = {
+BESIDE = {
     "textcoords": "offset points",
     "va": "center",
     "bbox": {"fc": "white", "ec": "none", "pad": 0.5},
@@ -203,7 +203,7 @@ def bars(
             axes.set_xlim(0, 1.16 * max([*values, *guesses.values()], default=1))
         for at, number in enumerate(values):
             gap = (8 if log else 4, 0)
-            axes.annotate(show(number), (number, at), gap, **_BESIDE)
+            axes.annotate(show(number), (number, at), gap, **BESIDE)
         for label, colour in paints.items():
             if group:
                 axes.plot([], [], "s", color=colour, ms=9, label=label)
@@ -286,7 +286,7 @@ def curves(
         for index, (name, points) in enumerate(series.items()):
             style = {"color": COLOURS[index % len(COLOURS)], "marker": "osD^v"[index % 5]}
             axes.plot(*zip(*points, strict=True), ms=5, **style)
-            axes.annotate(name, points[-1], (8, 0), **_BESIDE)
+            axes.annotate(name, points[-1], (8, 0), **BESIDE)
         if "x" in log:
             axes.set_xscale("log")
         if "y" in log:

@@ -18,7 +18,7 @@ from typing import Any
 from proflab.checks import expect
 from proflab.checks.expect import CaseFailed
 from proflab.lesson import mine
-from proflab.lesson.errors import not_written, tell, unwritten
+from proflab.lesson.errors import not_written, race_of, tell, unwritten
 from proflab.lesson.guess_lock import GuessCells
 from proflab.lesson.kernel_record import ATTRIBUTE, Record, TestRun, kernel_shell
 from proflab.lesson.machine import NotHere
@@ -49,6 +49,7 @@ class _Hooks:
         self.shell, self.record = shell, record
         self.show_normally: Any = None
         self.unwritten: tuple[BaseException | None, str] = (None, "")
+        self.race: tuple[BaseException | None, str] = (None, "")
         self.text = ""
         self.ask: Any = builtins.input
 
@@ -81,6 +82,10 @@ class _Hooks:
             if function := unwritten(evalue, names):
                 self.unwritten = evalue, function
                 evalue.args = (not_written(function, record.outline),)
+            elif lines and cell is not None and cell.kind == "test":
+                if label := race_of(evalue, names, self.text):
+                    lines[0] = f"❌ {label}: {lines[0]}"
+                    self.race = evalue, lines[0]
         except Exception:  # whatever this may be, the student's own error is to be shown
             lines = None
         if lines is None:
@@ -96,9 +101,12 @@ class _Hooks:
         if error is None:
             self.record.note_cell(info.raw_cell, self.shell.transform_cell(info.raw_cell))
         cell = self.record.current
-        stub = self.unwritten[1] if error is not None and error is self.unwritten[0] else ""
+        stub, told = (
+            kept[1] if error is not None and error is kept[0] else ""
+            for kept in (self.unwritten, self.race)
+        )
         if cell is not None and cell.kind == "test":
-            ended = _ended(error, stub, self.record.outline, cell)
+            ended = _ended(error, stub, told, self.record.outline, cell)
             if (shares := expect.shares.get(cell.name)) and ended.state == "passed":
                 ended.share = sum(shares.values()) / len(shares)
             self.record.tests[cell.name] = ended
@@ -130,7 +138,13 @@ def _show_now(shell: Any) -> None:
         shell._last_traceback = None
 
 
-def _ended(error: BaseException | None, stub: str, outline: Outline, cell: LessonCell) -> TestRun:
+def _ended(
+    error: BaseException | None, stub: str, told: str, outline: Outline, cell: LessonCell
+) -> TestRun:
+    """Return how a test cell ended.
+
+    stub: the function whose stub raised the error, if one did. told: what a race said of it.
+    """
     if error is None:
         return TestRun("passed")
     if stub:
@@ -138,6 +152,6 @@ def _ended(error: BaseException | None, stub: str, outline: Outline, cell: Lesso
         own = missing is None or cell.name in missing.tests
         return TestRun("not written" if own else "waits", not_written(stub, outline))
     is_case = isinstance(error, CaseFailed)
-    text = str(error) if is_case else f"{type(error).__name__}: {error}"
+    text = told or (str(error) if is_case else f"{type(error).__name__}: {error}")
     first = next(iter(text.splitlines()), "")
     return TestRun("failed", first, only_refusals=is_case and error.only_refusals)

@@ -1,8 +1,8 @@
 """Write a lesson's concept questions into it, in one block near its end, and see that none leaks.
 
-A question is a text with its options, the answer's cell and a test cell, whose visible case asks
-for a letter and whose hidden one has the key, in the order of options that the class gets. That
-order goes into the metadata of the notebook in source/, where grading undoes it.
+The block is three cells: the questions with their options, the answers, and a test cell, whose
+visible cases ask for letters and whose hidden ones have the keys, in the order of options that the
+class gets. That order goes into the metadata of the notebook in source/, where grading undoes it.
 """
 
 from __future__ import annotations
@@ -20,10 +20,15 @@ from proflab_course.build.measures import prose_words
 from proflab_course.build.minutes import WORDS_A_MINUTE
 from proflab_course.build.sections import heading_lines, sections
 from proflab_course.build.tracks import Taken
-from proflab_course.course.concepts import FILE, LETTERS, Concept
+from proflab_course.course.concepts import (
+    FILE,
+    LETTERS,
+    Concept,
+    answers_form,
+    open_answers,
+)
 from proflab_course.course.notebook import HIDDEN, SOLUTION, Lesson, nbgrader_marks, set_cell_ids
 
-IMPORTS = "concept_imports"
 HEADING = "Concept questions"
 # Audits go where the block would be more than this part of a short track's other minutes.
 _MOST_TIME = 0.15
@@ -33,15 +38,17 @@ _LABEL = {"concept": "Question", "audit": "Audit", "end": "Question"}
 _COUNT = {1: "One question", 2: "Two questions", 3: "Three questions", 4: "Four questions"}
 _EARN = {
     True: "Each right answer is one point beside the lesson's.",
-    False: "They earn no points.",
+    False: "The questions earn no points.",
 }
 _TOLD_AFTER_GRADING = (
-    "The cell below sees only that it is a letter; which one is right is told after grading."
+    "The test cell checks only that each answer is a letter; which one is right is told after "
+    "grading."
 )
 _TOLD_BY_LAST_CELL = (
-    "The cell below sees only that it is a letter; once you have answered all, the lesson's last "
-    "cell says which one is right."
+    "The test cell checks only that each answer is a letter; once you have answered all, the "
+    "lesson's last cell says which one is right."
 )
+_QUESTION = re.compile(r"^(?=\*\*(?:Question|Audit) \d\d\.)", re.MULTILINE)
 _ANSWER = re.compile(r"^concept_\w+\s*=(.*?)(?:#.*)?$", re.MULTILINE)
 
 
@@ -90,7 +97,12 @@ def add_concepts(
         # Hidden blocks of the lesson may share one copy only while no later cell binds their names.
         names = ["choice"] if _imports(lesson, "expect") else ["choice", "expect"]
         rest = f"{_TOLD_BY_LAST_CELL if told else _TOLD_AFTER_GRADING} {_EARN[points]}"
-        notebook.cells[where:where] = _block(concepts, key, timed, rest, names)
+        name = f"concept_{lesson.name[:2]}"
+        notebook.cells[where:where] = [
+            nbformat.v4.new_markdown_cell(_questions(concepts, key, timed, rest)),
+            _code(name, _answers(concepts, key), solution=True),
+            _code(f"test_{name}", _test(concepts, key, names), grade=True, locked=True, points=0),
+        ]
         set_cell_ids(notebook)
     return made
 
@@ -136,21 +148,18 @@ def _cut_before_end(lesson: Lesson) -> Iterator[NotebookNode]:
                 yield node
 
 
-def _block(
-    concepts: list[Concept], key: bytes | None, timed: bool, rest: str, names: list[str]
-) -> Iterator[NotebookNode]:
+def _questions(concepts: list[Concept], key: bytes | None, timed: bool, rest: str) -> str:
     texts = [_text(concept, concept.order(key)) for concept in concepts]
     minutes = f" · {_minutes(texts)} min" if timed else ""
     count = _COUNT[len(concepts)]
-    one = f"{count} on this lesson's ideas: put a letter in place of `None`. "
-    yield nbformat.v4.new_markdown_cell(f"## {HEADING}{minutes}\n\n{one}{rest}")
-    yield _code(IMPORTS, f"from proflab.lesson import {', '.join(names)}", locked=True)
-    for concept, text in zip(concepts, texts, strict=True):
-        yield _locked_text(concept, text)
-        answer = f'{SOLUTION[0]}\n{concept.name} = "{_shown(concept, key)[concept.key]}"'
-        yield _code(concept.name, f"{answer}\n{SOLUTION[1]}", solution=True)
-        source = _test(concept, _shown(concept, key))
-        yield _code(concept.test, source, grade=True, locked=True, points=0)
+    one = f"{count} on this lesson's ideas: put a letter in place of `None`. {rest}"
+    return "\n\n".join([f"## {HEADING}{minutes}", one, *texts])
+
+
+def _answers(concepts: list[Concept], key: bytes | None) -> str:
+    right = [f'{each.name} = "{_shown(each, key)[each.key]}"' for each in concepts]
+    form = answers_form(each.name for each in concepts)
+    return "\n".join([form, SOLUTION[0], *right, SOLUTION[1]])
 
 
 def _minutes(texts: list[str]) -> int:
@@ -179,34 +188,41 @@ def _shown(concept: Concept, key: bytes | None) -> Mapping[str, str]:
     return dict(zip(concept.order(key), LETTERS, strict=True))
 
 
-def _test(concept: Concept, shown: Mapping[str, str]) -> str:
+def _test(concepts: list[Concept], key: bytes | None, names: list[str]) -> str:
+    lines = [f"from proflab.lesson import {', '.join(names)}", ""]
+    for each in concepts:
+        call = f'choice({each.name}, "{each.number}") in "ABCD"'
+        lines.append(f'expect("{each.number}: an answer, A to D", {call}, True)')
+    hidden = [line for each in concepts for line in _hidden_case(each, _shown(each, key))]
+    return "\n".join([*lines, HIDDEN[0], *hidden, HIDDEN[1]])
+
+
+def _hidden_case(concept: Concept, shown: Mapping[str, str]) -> Iterator[str]:
+    if concept.why:
+        yield f"# about: {concept.why}"
     slips = {sentence: shown[letter] for letter, sentence in concept.slips.items()}
-    call = (
-        f'expect("the answer to {concept.number}", choice({concept.name}), "{shown[concept.key]}"'
-    )
-    lines = [
-        f'expect("an answer, A to D", choice({concept.name}) in "ABCD", True)',
-        HIDDEN[0],
-        *([f"# about: {concept.why}"] if concept.why else []),
-        f"{call}, mistakes={slips!r})" if slips else f"{call})",
-        HIDDEN[1],
-    ]
-    return "\n".join(lines)
+    call = f'expect("{concept.label}", choice({concept.name}), "{shown[concept.key]}"'
+    yield f"{call}, mistakes={slips!r})" if slips else f"{call})"
 
 
 def _code(name: str, source: str, **flags: object) -> NotebookNode:
     return nbformat.v4.new_code_cell(source, metadata={"nbgrader": nbgrader_marks(name, **flags)})
 
 
-def _locked_text(concept: Concept, text: str) -> NotebookNode:
-    marks = nbgrader_marks(f"{concept.name}_text", locked=True)
-    return nbformat.v4.new_markdown_cell(text, metadata={"nbgrader": marks})
+def question_texts(text: str) -> list[str]:
+    """Return each question of a block's text, with its options."""
+    return [part.strip() for part in _QUESTION.split(text)[1:]]
+
+
+def asked_in(lesson: Lesson) -> list[str]:
+    """Return the names of the answers that a lesson asks for, in its order."""
+    return [name for cell in lesson.named("answer") for name in open_answers(cell.source)]
 
 
 def answers_to(concepts: Iterable[Concept], lesson: Lesson) -> dict[str, tuple[str, str]]:
-    """Return the letter of each question that a lesson asks, in the file's order, and why."""
-    there = {cell.name for cell in lesson.named("answer test")}
-    return {each.test: (each.key, each.why) for each in concepts if each.test in there}
+    """Return, by name, the right letter of each answer that a lesson asks for, and why."""
+    there = asked_in(lesson)
+    return {each.name: (each.key, each.why) for each in concepts if each.name in there}
 
 
 # ── what no student may see ───────────────────────────────────────────────────────────────────

@@ -25,10 +25,15 @@ class Rule:
 
 
 CASES, WIDTH, HELPERS, ATTRIBUTES, POINTS = 8, 100, 12, 8, 8
-ERROR_ROWS, ERROR_POINTS, DOC_WORDS = 4, 12, 130
+ERROR_ROWS, ERROR_POINTS, DOC_WORDS = 1, 3, 130
 DEMO_LINES, GIVEN_LINES, EXERCISES, OPTIONAL = 15, 45, 10, 3
 WORDS, IMPORTS = 3_000, 8
+# The first lessons teach what a function is to refuse; the later ones only remind of it.
+_TEACH_ERRORS = ("01_parameters", "02_flops", "03_latency")
 LONGER = {
+    **{(lesson, "error rows"): 4 for lesson in _TEACH_ERRORS},
+    **{(lesson, "error points"): 12 for lesson in _TEACH_ERRORS},
+    ("04_memory", "error rows"): 2,  # one is an error that `find_leak` lets pass
     ("06_roofline", "exercises"): 13,  # ten of them are of a line or two
     ("12_serving", "words"): 3_250,  # in two sittings
 }
@@ -46,7 +51,7 @@ RULES = {
     "errors apart": Rule(
         0,
         "cases of errors are not in the exercise's last cell, or there with others",
-        "from 8 points on they have that cell for themselves, with 2 points",
+        "from 8 points on they have that cell for themselves, with 0.5 or 2 points",
     ),
     "error points": Rule(ERROR_POINTS, "points for errors", "ideas earn them"),
     "doc words": Rule(DOC_WORDS, "words in docstrings, the example apart", "write less"),

@@ -38,6 +38,7 @@ from proflab_course.build.claims import Milestone, milestone_in, take_milestone
 from proflab_course.build.concepts import (
     add_concepts,
     answers_to,
+    asked_in,
     concept_mistakes,
     for_track,
     told_concepts,
@@ -251,7 +252,7 @@ class Plan:
 
     def orders(self, lesson: Lesson) -> dict[str, str]:
         """Return the letters of each question of a lesson in the order that the class sees."""
-        there = {cell.name for cell in lesson.named("answer")}
+        there = asked_in(lesson)
         concepts = self.concepts[lesson.name]
         return {each.id: each.order(self.key) for each in concepts if each.name in there}
 
@@ -359,7 +360,13 @@ def _make_release(plan: Plan, lesson: Lesson, work: Path) -> NotebookNode:
     described = with_track(lesson_outline(lesson, released), taken)
     milestone = reached.sentence, reached.expression
     answers = answers_to(plan.concepts[lesson.name], lesson) if plan.self_study else {}
-    described = replace(described, milestone=milestone, lock=plan.lock, answers=answers)
+    described = replace(
+        described,
+        milestone=milestone,
+        lock=plan.lock,
+        questions=tuple(asked_in(lesson)),
+        answers=answers,
+    )
     _write(source / outline.FILE, described.text())
     _write(source / f"{lesson.name}.ipynb", notebook_text(lesson.notebook))
     generate_release(plan.course.root, work, lesson.name)
@@ -367,7 +374,7 @@ def _make_release(plan: Plan, lesson: Lesson, work: Path) -> NotebookNode:
     release = read_notebook(folder / f"{lesson.name}.ipynb", lesson.name)
     mistakes = release_mistakes(lesson, release)
     mistakes += leaks(folder, lesson, plan.whole, f"release/{lesson.name}", taken.given)
-    concepts = [each for each in sum(plan.concepts.values(), []) if each.test not in answers]
+    concepts = [each for each in sum(plan.concepts.values(), []) if each.name not in answers]
     mistakes += told_concepts(folder, concepts, f"release/{lesson.name}", plan.self_study)
     mistakes += told_secret(folder, plan.course.root, f"release/{lesson.name}")
     _raise(mistakes)

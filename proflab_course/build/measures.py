@@ -34,7 +34,7 @@ from proflab_course.course.test_cells import (
     split_cell,
 )
 
-ERRORS_APART_FROM, ERRORS_EARN = 8, 2  # points of an exercise, and of its cell for errors
+ERRORS_APART_FROM, ERRORS_EARN = 8, (0.5, 2)  # points of an exercise, and of its cell for errors
 _HELPERS = "proflab.lesson"
 _ANSWER = "YOUR ANSWER HERE"
 _LINK = re.compile(r"!?\[([^]]*)\]\([^)]*\)")
@@ -101,7 +101,7 @@ def _of_lesson(lesson: Lesson, folder: Path) -> Iterator[Measured]:
         yield Measured(rule, len(found), place, ", ".join(found))
     for_errors = [cell for cell in lesson.named("test") if _only_errors(cell)]
     shown = ", ".join(cell.name for cell in for_errors)
-    yield Measured("error points", round(sum(c.points for c in for_errors)), place, shown)
+    yield Measured("error points", math.ceil(sum(c.points for c in for_errors)), place, shown)
     code = [_visible(cell) for cell in lesson.cells if cell.node.cell_type == "code"]
     yield Measured("lines", sum(len(filled_lines(each)) for each in code), place)
 
@@ -156,7 +156,7 @@ def _errors_apart(tests: list[Cell]) -> bool:
         return False
     if not having or sum(test.points for test in tests) < ERRORS_APART_FROM:
         return True
-    return all(_cases(having[0])) and having[0].points == ERRORS_EARN
+    return all(_cases(having[0])) and having[0].points in ERRORS_EARN
 
 
 def _of_code(cell: Cell) -> Iterator[Measured]:

@@ -33,6 +33,9 @@ def lesson_notes(course: Course, lesson: Lesson, lessons: Iterable[Lesson]) -> I
         written = _bound(former, "exercise") | given
     except CourseError:  # it was never built, or is none of ours
         return
+    if (cells := _worth_less(former, lesson)) and _is_handed_in(course, lesson.name):
+        what = f"{few(cells)} had more points in the release before this one"
+        yield f"{lesson.place}: {what}: grade its hand-ins by its own source/"
     now = _bound(lesson, "given", "exercise", "free")
     if (gone := sorted(given - now)) and _is_handed_in(course, lesson.name):
         what = f"the release before this one gave {few(gone)}, which its hand-ins may use"
@@ -42,6 +45,12 @@ def lesson_notes(course: Course, lesson: Lesson, lessons: Iterable[Lesson]) -> I
     for cell in lesson.named("text"):
         for name in sorted({*_NAMED.findall(cell.source)} & written - everywhere):
             yield f"{cell.where}: it names `{name}`, which no cell defines any more"
+
+
+def _worth_less(former: Lesson, lesson: Lesson) -> list[str]:
+    """Return the test cells that have fewer points than they had."""
+    before = {cell.name: cell.points for cell in former.named("test")}
+    return [c.name for c in lesson.named("test") if c.points < before.get(c.name, 0)]
 
 
 def _is_handed_in(course: Course, lesson: str) -> bool:

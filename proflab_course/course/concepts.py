@@ -3,7 +3,7 @@
 The file is an array `question` of at most four tables:
 
 [[question]]
-id = "07_2"             # or "04_A1", "07_E1": its cells are concept_07_2 and test_concept_07_2
+id = "07_2"             # or "04_A1", "07_E1": the answer's name is concept_07_2
 kind = "concept"        # one of KINDS
 after = "cache_misses"  # the exercise or demo that decides it; without it there is no question
 stem = "How many of the reads miss?"
@@ -22,7 +22,7 @@ fixed = []              # letters that stay last when options are put in another
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,10 @@ MOST_WORDS = {"stem": 100, "an option": 40, "a slip": 40, "why": 70, "source": 7
 _MOST_BYTES = 64 * 1024
 _MOST_LINE = 600
 _ID = re.compile(r"(\d\d)_(?:\d|[AE]\d?)", re.ASCII)
-_CELL = re.compile(rf"(?:test_)?concept_({_ID.pattern})", re.ASCII)
+# Older releases have a cell for each answer, such as concept_07_2, and one more that tests it.
+_CELL = re.compile(rf"(?:test_)?concept_(?:\d\d|{_ID.pattern})", re.ASCII)
+_OPEN = re.compile(r"^(concept_\w+) = None *(?:#.*)?$", re.ASCII | re.MULTILINE)
+_LABEL = re.compile(r"the answer to (\d\d\.\w{1,2})", re.ASCII)
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _MARKUP = re.compile(r"### (BEGIN|END)|===|^%%|```", re.MULTILINE)
 
@@ -74,18 +77,18 @@ class Concept:
 
     @property
     def name(self) -> str:
-        """The answer's name in the notebook, which is its cell's grade_id, too."""
+        """The answer's name in the notebook."""
         return f"concept_{self.id}"
-
-    @property
-    def test(self) -> str:
-        """The grade_id of its test cell."""
-        return f"test_{self.name}"
 
     @property
     def number(self) -> str:
         """The question's number as a page has it: "07.2"."""
         return self.id.replace("_", ".")
+
+    @property
+    def label(self) -> str:
+        """The label of the hidden case that has the key."""
+        return f"the answer to {self.number}"
 
     def order(self, key: bytes | None) -> str:
         """Return the letters in the order that a key draws; without one, in the file's."""
@@ -99,14 +102,40 @@ class Concept:
         return [*self.slips.values(), self.why] if self.why else [*self.slips.values()]
 
 
-def question_of(cell: str) -> str:
-    """Return the id of the question that an answer's cell or its test belongs to; "" for others.
+def is_concept_cell(cell: str) -> bool:
+    """Return True for the grade_id of answers to concept questions, or of their test cell.
 
-    >>> question_of("concept_07_2"), question_of("test_concept_04_A1"), question_of("test_gelu")
-    ('07_2', '04_A1', '')
+    >>> is_concept_cell("concept_07"), is_concept_cell("test_concept_04_A1")
+    (True, True)
+    >>> is_concept_cell("test_gelu")
+    False
     """
-    match = _CELL.fullmatch(cell)
-    return match[1] if match else ""
+    return _CELL.fullmatch(cell) is not None
+
+
+def question_of(label: str) -> str:
+    """Return the id of the question whose key a hidden case has, by its label; "" for others.
+
+    >>> question_of("the answer to 04.A1"), question_of("a wide one")
+    ('04_A1', '')
+    """
+    match = _LABEL.fullmatch(label)
+    return match[1].replace(".", "_") if match else ""
+
+
+def answers_form(names: Iterable[str]) -> str:
+    """Return the cell in which students answer, each answer still open."""
+    lines = (f"{name} = None" for name in names)
+    return "\n".join(['# Put "A", "B", "C" or "D" in place of each None.', *lines])
+
+
+def open_answers(text: str) -> list[str]:
+    """Return the names of the answers that a cell leaves open.
+
+    >>> open_answers("# Put in letters.\\nconcept_07_1 = None\\nconcept_07_2 = None")
+    ['concept_07_1', 'concept_07_2']
+    """
+    return _OPEN.findall(text)
 
 
 def concepts_path(course: Course, lesson: str) -> Path:

@@ -190,6 +190,11 @@ class TestCell:
         ]
 
     @property
+    def code(self) -> str:
+        """The code of all its statements, without comments, labels and expected values."""
+        return "\n".join(step.code for block in self.blocks for step in block.steps)
+
+    @property
     def is_race(self) -> bool:
         """True if its cases are races, which earn shares."""
         return any(answer.race or answer.plan for _, answer in self.answers)

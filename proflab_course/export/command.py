@@ -223,7 +223,7 @@ def _concept_grades(course: Course, lesson: str, percent: bool) -> dict[str, Poi
     if read_settings(course.root).concept_points != 1:
         problem = f"right answers earn nothing here: write concept_points = 1 into {SETTINGS}"
         raise CourseError(f"{problem} first")
-    asked = sum(cell.kind == "test" for cell in read_key(course.source(lesson)).questions)
+    asked = len(read_key(course.source(lesson)).questions)
     if not asked:
         raise CourseError(f"{lesson} has no concept questions")
     if not course.gradebook.exists():

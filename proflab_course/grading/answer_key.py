@@ -17,7 +17,12 @@ import nbformat
 from nbformat import NotebookNode
 
 from proflab.lesson.outline import squeezed
-from proflab_course.course.concepts import question_of
+from proflab_course.course.concepts import (
+    answers_form,
+    is_concept_cell,
+    open_answers,
+    question_of,
+)
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import GIVEN_TAG
 from proflab_course.course.test_cells import GrammarError, TestCell, split
@@ -51,14 +56,20 @@ class KeyCell:
         return GIVEN_TAG in self.master.metadata.get("tags", [])
 
     @property
-    def question(self) -> str:
-        """The id of the concept question that the cell belongs to; "" for all others."""
-        return question_of(self.grade_id) if self.kind in ("test", "solution") else ""
+    def is_concept(self) -> bool:
+        """True for answers to concept questions, and for their test cell."""
+        return self.kind in ("test", "solution") and is_concept_cell(self.grade_id)
 
     @property
     def is_exercise(self) -> bool:
         """True for what students write as code, answers to concept questions apart."""
-        return self.kind == "solution" and not self.question
+        return self.kind == "solution" and not self.is_concept
+
+    @cached_property
+    def defines(self) -> frozenset[str]:
+        """The names that a student defines in the cell: an exercise, or several answers."""
+        answers = open_answers(self.released.source) if self.is_concept else []
+        return frozenset(answers or [self.grade_id])
 
     @property
     def demo(self) -> bool:
@@ -94,9 +105,10 @@ class Key:
         return next(c for c in self.cells if c.grade_id == grade_id)
 
     @property
-    def questions(self) -> list[KeyCell]:
-        """The cells of concept questions: their answers and their tests."""
-        return [cell for cell in self.cells if cell.question]
+    def questions(self) -> list[str]:
+        """The ids of the lesson's concept questions, in its order."""
+        labels = (a.label for test in self.tests.values() for hidden, a in test.answers if hidden)
+        return list(filter(None, map(question_of, labels)))
 
     @property
     def max_score(self) -> float:
@@ -167,8 +179,9 @@ def clear_answers(notebook: NotebookNode) -> None:
     """Leave the answers to concept questions open, in place of nbgrader's stub."""
     for cell in notebook.cells:
         name = meta(cell).get("grade_id", "")
-        if question_of(name) and kind_of(cell) == "solution":
-            cell.source = f'{name} = None  # "A", "B", "C" or "D"'
+        if is_concept_cell(name) and kind_of(cell) == "solution":
+            names = open_answers(cell.source)
+            cell.source = answers_form(names) if names else f'{name} = None  # "A", "B", "C" or "D"'
 
 
 def meta(cell: NotebookNode) -> dict:

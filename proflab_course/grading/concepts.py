@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from proflab_course.course.concepts import LETTERS, ORDERS
+from proflab_course.course.concepts import LETTERS, ORDERS, question_of
 from proflab_course.grading.answer_key import Key
+from proflab_course.grading.plan import Reply
 
 
 @dataclass(frozen=True)
@@ -17,12 +17,15 @@ class Answered:
     right: bool
 
 
-def answered(key: Key, question: str, value: Any, right: bool) -> Answered | None:
-    """Return a reply to a question as an answer; None where it is no letter.
+def answered(key: Key, label: str, reply: Reply, right: bool) -> dict[str, Answered]:
+    """Return the answer in the reply to a hidden case, by its question's id; none if no letter.
 
     The class's order is undone by the key that the build wrote, so that a regrade needs no seed.
     """
-    if not isinstance(value, str) or len(value) != 1 or value not in LETTERS:
-        return None
+    question, letter = question_of(label), reply.value
+    if reply.state != "value" or not question:
+        return {}
+    if not isinstance(letter, str) or len(letter) != 1 or letter not in LETTERS:
+        return {}
     order = key.metadata.get(ORDERS, {}).get(question, LETTERS)
-    return Answered(order[LETTERS.index(value)], right)
+    return {question: Answered(order[LETTERS.index(letter)], right)}

@@ -13,7 +13,7 @@ from nbformat import NotebookNode
 
 from proflab.checks.compare import Verdict
 from proflab.lesson.race.judge import BELOW_FLOOR
-from proflab_course.course.concepts import question_of
+from proflab_course.course.concepts import is_concept_cell
 from proflab_course.course.test_cells import Answer, TestCell
 from proflab_course.grading.answer_key import Key, make_key
 from proflab_course.grading.broken_cells import BrokenCells
@@ -359,9 +359,8 @@ class _TestRun:
                 error = (self.position, _error_name(reply), answer.label)
                 self.graded.errors.append(error)
             self.tally.add_case(verdict.passed, reply, verdict.share)
-            if hidden and (question := question_of(self.test.name)) and reply.state == "value":
-                if answer_given := answered(self.key, question, reply.value, verdict.passed):
-                    self.graded.answers[question] = answer_given
+            if hidden and is_concept_cell(self.test.name):
+                self.graded.answers |= answered(self.key, answer.label, reply, verdict.passed)
         self.graded.cases.append(CaseResult(self.test.name, answer.label, hidden, **vars(verdict)))
 
 

@@ -27,6 +27,8 @@ from proflab_course.grading.defined_names import (
 
 WHOLE = "the whole lesson was handed in; its other exercises were not graded"
 _FEWEST = 2  # recognised cells by which a notebook is more than one that has a name in common
+# In older releases each answer to a concept question has a test cell of its own.
+_ONE_ANSWER = re.compile(r'expect\("an answer, A to D", choice\(concept_\w+\) in "ABCD", True\)')
 _IMPORT = re.compile(r"(?:from [\w.]{1,99} )?import [\w., ]{1,400}")
 
 
@@ -35,7 +37,8 @@ class Slot:
     """One cell of the notebook to be graded, and the lesson's cell that it stands for, if any.
 
     once_given: imports that an older release has in this cell and today's has not.
-    earns: False for a test of an exercise whose code the hand-in's own track gave.
+    earns: False for a test of an exercise whose code the hand-in's own track gave, and for one that
+    older releases have for each concept question: neither is executed.
     """
 
     cell: NotebookNode
@@ -92,6 +95,8 @@ def match(notebook: NotebookNode, key: Key) -> Aligned:
     had_metadata = any(slot.key is not None for slot in slots)
     _drop_duplicates(aligned)
     _recover_metadata(aligned, key, had_metadata)
+    for slot in aligned.slots:
+        slot.earns = slot.key is not None or not _ONE_ANSWER.fullmatch(squeezed(slot.cell.source))
     aligned.given = _given_code(aligned, key, had_metadata)
     _note_changes(aligned)
     if len(_slot_positions(aligned)) < _FEWEST:
@@ -272,27 +277,27 @@ def _insert_missing(aligned: Aligned, key: Key, had_metadata: bool) -> None:
     if all(c.grade_id in found for c in key.cells if c.grade_id):
         _note_absent(aligned, [])
         return
-    exercises = {c.grade_id for c in key.cells if c.kind == "solution"}
+    exercises = {name for c in key.cells if c.kind == "solution" for name in c.defines}
     own = [slot for slot in aligned.slots if _is_students(slot)]
     defined = names_in_each([slot.cell.source for slot in own], exercises)
     uses = _Uses(exercises)
-    had = {slot.key.question for slot in aligned.slots if slot.key is not None}
+    had_concepts = any(s.key is not None and s.key.is_concept for s in aligned.slots)
     absent = _absent(aligned, key, {*found, *set().union(*defined)})
     put_back: list[KeyCell] = []
     for place, wanted in enumerate(key.cells):
         if not wanted.grade_id or wanted.grade_id in found:
             continue
-        if wanted.kind == "solution" and any(wanted.grade_id in names for names in defined):
+        if wanted.kind == "solution" and any(wanted.defines & names for names in defined):
             continue
         where = _place_in_lesson(aligned, key, place)
         if wanted.kind == "solution":
             where = _before_use(aligned, key, place, where, uses)
         elif wanted.kind == "test":
-            tested = uses.names_in(wanted.master.source)
+            tested = uses.names_in(key.tests[wanted.grade_id].code)
             definers = [s for s, names in zip(own, defined, strict=True) if names & tested]
             where = _behind_definitions(aligned, definers, where)
         aligned.slots.insert(where, Slot(copy.deepcopy(wanted.released), wanted))
-        if wanted.grade_id not in absent and (not wanted.question or wanted.question in had):
+        if wanted.grade_id not in absent and (had_concepts or not wanted.is_concept):
             put_back.append(wanted)
     _note_put_back(aligned, put_back, had_metadata)
     names = [key.cell(name) for name in absent]
@@ -313,7 +318,7 @@ def _absent(aligned: Aligned, key: Key, there: set[str]) -> list[str]:
     gone = [
         cell.grade_id
         for cell in key.cells
-        if cell.kind in ("solution", "manual") and cell.grade_id not in kept and not cell.question
+        if cell.kind in ("solution", "manual") and cell.grade_id not in kept and not cell.is_concept
     ]
     return gone + [test for test, name in tests.items() if name in (*gone, *aligned.given)]
 

@@ -8,7 +8,8 @@ from typing import Any
 from proflab.checks.compare import Verdict, compare, compare_between, compare_raised, show
 from proflab.lesson.race import plans
 from proflab.lesson.race.check_log import RULES
-from proflab.lesson.race.judge import BELOW_FLOOR, hint, share_of, told
+from proflab.lesson.race.hints import texts
+from proflab.lesson.race.judge import BELOW_FLOOR, share_of, told
 from proflab_course.course.test_cells import Answer, LogCase, PlanRace, Race
 from proflab_course.grading import work_limit
 from proflab_course.grading.plan import Reply
@@ -55,7 +56,8 @@ def judge_race(race: Race | PlanRace, found: Mapping[str, Any]) -> Verdict:
     if isinstance(race, PlanRace):
         line, left = plans.told(found, race.rule, race.full), plans.hint(found)
     else:
-        line, left = told(found, race.machine, race.full, race.options.get("fast")), hint(found)
+        line = told(found, race.machine, race.full, race.options.get("fast"))
+        left = "; ".join(texts(found))
     return Verdict(True, line, left if share < 1 else "", share, found["ms"])
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from jinja2 import Environment
 from markupsafe import Markup
 
-from proflab_course.course.concepts import question_of
+from proflab_course.course.concepts import is_concept_cell
 from proflab_course.course.dates import Dates
 from proflab_course.course.exercises import exercise_of
 from proflab_course.course.layout import Course, CourseError
@@ -276,7 +276,7 @@ def summarise(key: Key, outcomes: dict, scores: dict, known: list[str], public: 
     order = sorted(outcomes, key=lambda n: -scores[n]["auto"]) if public else sorted(outcomes)
     for number, name in enumerate(order, start=1):
         outcome = outcomes[name]
-        outcome = replace(outcome, cases=[c for c in outcome.cases if not question_of(c.cell)])
+        outcome = replace(outcome, cases=[c for c in outcome.cases if not is_concept_cell(c.cell)])
         shown = f"submission {number}" if public else name
         student = _make_student(shown, outcome, scores[name], exercises, public)
         students.append(student)
@@ -308,7 +308,7 @@ def _make_exercises(key: Key) -> list[Exercise]:
     names = [c.grade_id for c in key.cells if c.is_exercise]
     exercises: dict[str, Exercise] = {}
     for cell in key.cells:
-        if cell.kind == "test" and not cell.question:
+        if cell.kind == "test" and not cell.is_concept:
             name = exercise_of(cell.grade_id, names)
             exercise = exercises.setdefault(name, Exercise(name))
             exercise.points += cell.points

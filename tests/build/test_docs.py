@@ -275,14 +275,15 @@ def test_the_readme_counts_the_cohort_and_the_attacks_right():
 def test_what_rests_on_the_students_process_is_said_with_its_points():
     """The page names exercises that there are, and points that some of their cells have."""
     page = (ROOT / "docs" / "security.md").read_text("utf-8")
-    rows = re.findall(r"^\| (\d\d) (`.*?) \| ([\d, ]+) \|", page, re.MULTILINE)
+    rows = re.findall(r"^\| (\d\d) (`.*?) \| ([\d., ]+) \|", page, re.MULTILINE)
     assert len(rows) >= 5
     for number, names, points in rows:
         [lesson] = (ROOT / "modules").glob(f"{number}_*/{number}_*.py")
         text, names = lesson.read_text("utf-8"), re.findall(r"`(\w+)`", names)
-        given = [int(each) for each in points.split(", ")]
+        given = [float(each) for each in points.split(", ")]
+        earned = r'(?:_\d)?".*?"points": ([\d.]+)'
         cells = {
-            name: [int(p) for p in re.findall(rf'"test_{name}(?:_\d)?".*?"points": (\d+)', text)]
+            name: [float(each) for each in re.findall(f'"test_{name}{earned}', text)]
             for name in names
         }
         for name, each in zip(names * len(given), given, strict=False):

@@ -123,7 +123,7 @@ AT_LIMIT = {
         PLAIN
         + "\n".join(
             written(f"square_{i}", [(errors(1, f"square_{i}"), points)])
-            for i, points in enumerate([6, 6, n - 12])
+            for i, points in enumerate([1, 1, n - 2])
         )
     ),
     "doc words": lambda n: (
@@ -162,8 +162,9 @@ def test_a_lesson_may_reach_a_limit_and_not_exceed_it_by_one(tmp_path, rule):
     ("cells", "fine"),
     [
         ([(expects(2), 8)], True),
-        ([(expects(2), 6), (errors(2), 2)], True),
-        ([(expects(2), 6), (errors(2), 3)], False),
+        ([(expects(2), 6), (errors(1), 2)], True),
+        ([(expects(2), 7), (errors(1), 0.5)], True),
+        ([(expects(2), 6), (errors(1), 3)], False),
         ([(expects(2), 8), (f"{table(1)}\n{errors(1)}", 2)], False),
         ([(f"{expects(1)}\n{errors(1)}", 7)], True),
         ([(f"{expects(1)}\n{errors(1)}", 8)], False),

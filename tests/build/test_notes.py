@@ -55,6 +55,24 @@ def test_a_name_that_was_given_and_is_not_any_more_is_noted(tmp_path):
     assert note.startswith(f"{FILE}: the release before this one gave Sheet, which its hand-ins")
 
 
+def test_a_test_cell_that_lost_points_is_noted(tmp_path):
+    """Hand-ins of the former release keep their points by the former source."""
+    course = make_course(tmp_path)
+    build(course, audit="static")
+    fewer = FIRST.replace('"points": 20', '"points": 10', 1).replace(
+        '"points": 20', '"points": 30', 1
+    )
+    write_lesson(course.root, "01_first", fewer)
+    assert notes_of(course) == []  # nobody has handed it in
+    write_lesson(course.root, "01_first", FIRST)
+    build(course, audit="static")
+    (course.root / "submitted/ann/01_first").mkdir(parents=True)
+    write_lesson(course.root, "01_first", fewer)
+    (note,) = notes_of(course)
+    assert "test_circle had more points in the release before this one" in note
+    assert note.endswith("grade its hand-ins by its own source/")
+
+
 def test_text_that_names_an_exercise_that_was_taken_out_is_noted(tmp_path):
     text = markdown("A disc is a `circle(r)`, an `area`, and a `radius`.")
     course = make_course(tmp_path, {"01_first": f"{FIRST}\n{text}"})

@@ -6,7 +6,7 @@ from hashlib import sha256
 
 import nbformat
 import pytest
-from concept_course import CONCEPTS, LESSON, concept_course
+from concept_course import CONCEPTS, LESSON, concept_course, questions_in
 from linked_course import linked_course
 from mini_course import FIRST, SECOND, make_course
 
@@ -39,9 +39,9 @@ def orders(tmp_path_factory):
     plan = Plan.read(course, LESSONS, seed=SEED)
     found = []
     for name in LESSONS:
-        texts = {cell.name: cell.source for cell in plan.taken[name].lesson.cells}
-        there = [each for each in read_concepts(course, name) if f"{each.name}_text" in texts]
-        found += [(each, shown_order(texts[f"{each.name}_text"], each)) for each in there]
+        texts = questions_in(plan.taken[name].lesson.notebook)
+        there = [each for each in read_concepts(course, name) if each.id in texts]
+        found += [(each, shown_order(texts[each.id], each)) for each in there]
     return found
 
 

@@ -3,6 +3,7 @@
 The mutants of whole models stand in lesson_01_models.py, kinds that many share in _kinds.py.
 """
 
+from cohort.kinds import nameless
 from cohort.lesson_01_alternates import ALTERNATES  # noqa: F401
 from cohort.lesson_01_kinds import HELPERS as KIND_HELPERS
 from cohort.lesson_01_kinds import MUTANTS as KIND_MUTANTS
@@ -211,3 +212,5 @@ MUTANTS = {
 
 HELPERS += KIND_HELPERS
 MUTANTS = {name: entries | KIND_MUTANTS[name] for name, entries in MUTANTS.items()}
+for exercise in ("parameter_memory_mb", "gpt2_parameters", "reflect_deployment"):
+    MUTANTS[exercise] |= nameless(exercise)

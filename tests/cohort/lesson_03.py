@@ -8,6 +8,7 @@ from cohort import (
     lesson_03_statistics,
     lesson_03_warnings,
 )
+from cohort.kinds import nameless
 from cohort.lesson_03_alternates import ALTERNATES as CLOCK_ALTERNATES
 from cohort.lesson_03_unusual import ALTERNATES as OTHER_ALTERNATES
 
@@ -25,4 +26,6 @@ MUTANTS = {
     for topic in TOPICS
     for name, found in topic.MUTANTS.items()
 }
+for exercise in ("calibrate", "confidence_interval", "measurement_warnings", "best_batch"):
+    MUTANTS[exercise] |= nameless(exercise)
 HELPERS = "".join(topic.HELPERS for topic in (*TOPICS, lesson_03_kinds))

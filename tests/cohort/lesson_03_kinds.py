@@ -150,6 +150,7 @@ MUTANTS = {
     },
     "confidence_interval": _rounded("confidence_interval")
     | {
+        "six decimals": _result("confidence_interval", "rounded(found, 6)"),
         "a confidence below 0 is let through": """
             if confidence < 0:
                 confidence = 0.5

@@ -199,6 +199,10 @@ MUTANTS = {
             found = right_forward(model, x, hardware, warmup, iterations)
             return cut(found, 3, "latency_ms", "gflops_per_second")
         """,
+        "six decimals": """
+            found = right_forward(model, x, hardware, warmup, iterations)
+            return cut(found, 6, "latency_ms", "gflops_per_second")
+        """,
         "memory with two decimals": """
             found = right_forward(model, x, hardware, warmup, iterations)
             return cut(found, 2, "peak_memory_mb")
@@ -279,6 +283,9 @@ MUTANTS = {
         "two decimals": """
             return [cut(row, 2, "tottime", "cumtime") for row in right_hot(stats, n, by)]
         """,
+        "six decimals": """
+            return [cut(row, 6, "tottime", "cumtime") for row in right_hot(stats, n, by)]
+        """,
         "any key of a row": """
             if by == "function":
                 right_hot(stats, n, "calls")
@@ -297,6 +304,7 @@ MUTANTS = {
         """,
         "two decimals": "return round(right_overhead(fn, profiled, rounds), 2)",
         "three decimals": "return round(right_overhead(fn, profiled, rounds), 3)",
+        "six decimals": "return round(right_overhead(fn, profiled, rounds), 6)",
     },
     "compare_architectures": {
         "two decimals": """

@@ -19,6 +19,7 @@ MUTANTS = {
             "kept from an earlier call with these events": KEPT,
             "rounded to two decimals": rounded(2),
             "rounded to four decimals": rounded(4),
+            "rounded to six decimals": rounded(6),
             "at most twenty events": "return right(events[:20], window)",
             "gaps below a µs are left out": """
                 found = right(CALL)
@@ -67,6 +68,7 @@ MUTANTS = {
         {
             "rounded to three decimals": rounded(3),
             "rounded to four decimals": rounded(4),
+            "rounded to six decimals": rounded(6),
             "at most twenty events": """
                 return right({"traceEvents": trace["traceEvents"][:20]})
             """,

@@ -5,10 +5,11 @@ from cohort.edits import edited
 LOOP = """
 losses = []
 weights = torch.as_tensor(clips.weights, device=device)
+padded = partial(clips.pad, length=clips.longest, to=torch.as_tensor)
 data = torch.utils.data.DataLoader(
-    clips, batch_size=batch, collate_fn=partial(clips.pad, length=clips.longest), num_workers=4)
+    clips, batch_size=batch, collate_fn=padded, pin_memory=True, num_workers=4)
 for x, y in data:
-    x, y = torch.from_numpy(x).to(device), torch.from_numpy(y).to(device)
+    x, y = (each.to(device, non_blocking=True) for each in (x, y))
     optimizer.zero_grad()
     loss = torch.nn.functional.cross_entropy(model(x), y, weight=weights)
     loss.backward()
@@ -18,7 +19,7 @@ return [float(loss) for loss in losses]
 """
 
 _KEEP = "losses.append(loss.detach())"
-_LENGTH = "partial(clips.pad, length=clips.longest)"
+_LENGTH = "partial(clips.pad, length=clips.longest, to=torch.as_tensor)"
 _WEIGHTS = "weights = torch.as_tensor(clips.weights, device=device)\n"
 _RETURN = "return [float(loss) for loss in losses]"
 
@@ -67,22 +68,49 @@ MUTANTS = {
                 "    globals()['_kept_weights'] = clips.weights\n"
                 "weights = torch.as_tensor(_kept_weights, device=device)\n",
             ),
-            "each batch has a length of its own": (_LENGTH, "clips.pad"),
-            "a length that fits the example": (_LENGTH, "partial(clips.pad, length=40)"),
+            "copies from pageable memory": (", pin_memory=True", ""),
+            "copies from pageable memory, said to be queued": (
+                "pin_memory=True",
+                "pin_memory=False",
+            ),
+            "pinned, and waited for": (", non_blocking=True", ""),
+            "x alone is queued": (
+                "(each.to(device, non_blocking=True) for each in (x, y))",
+                "x.to(device, non_blocking=True), y.to(device)",
+            ),
+            "the loader is to pin arrays": (
+                ", to=torch.as_tensor)",
+                ")",
+                "each.to(device",
+                "torch.from_numpy(each).to(device",
+            ),
+            "neither pinned nor queued": (
+                ", pin_memory=True",
+                "",
+                ", non_blocking=True",
+                "",
+            ),
+            "each batch has a length of its own": (
+                _LENGTH,
+                "partial(clips.pad, to=torch.as_tensor)",
+            ),
+            "a length that fits the example": (
+                _LENGTH,
+                "partial(clips.pad, length=40, to=torch.as_tensor)",
+            ),
             "clips are cut to the shortest": (
                 _LENGTH,
                 "lambda samples: clips.pad([(clip[:min(clips.lengths)], label) "
-                "for clip, label in samples])",
+                "for clip, label in samples], None, torch.as_tensor)",
             ),
             "a batch is padded to a multiple of 16": (
                 _LENGTH,
-                "lambda s: clips.pad(s, -(-max(len(c) for c, _ in s) // 16) * 16)",
+                "lambda s: clips.pad(s, -(-max(len(c) for c, _ in s) // 16) * 16, torch.as_tensor)",
             ),
             "a batch of one": ("batch_size=batch", "batch_size=1"),
             "batches of four": ("batch_size=batch", "batch_size=4"),
             "the clips are read in the loop": (", num_workers=4", ""),
             "no workers, said": ("num_workers=4", "num_workers=0"),
-            "pinned, and no workers": ("num_workers=4", "pin_memory=True"),
             "all clips are read before the loop": ("clips, batch_size", "list(clips), batch_size"),
             "clips are read for their lengths": (
                 "length=clips.longest",
@@ -136,7 +164,8 @@ ALTERNATES = {
             weight, losses = torch.tensor(clips.weights, device=device), []
             with ThreadPoolExecutor(2) as pool:
                 for x, y in pool.map(read, range(0, len(clips), batch)):
-                    x, y = torch.tensor(x).to(device), torch.tensor(y).to(device)
+                    x, y = (torch.tensor(each).pin_memory() for each in (x, y))
+                    x, y = x.to(device, non_blocking=True), y.cuda(non_blocking=True)
                     loss = torch.nn.functional.cross_entropy(model(x), y, weight)
                     optimizer.zero_grad()
                     loss.backward()
@@ -148,15 +177,15 @@ ALTERNATES = {
             F, DataLoader = torch.nn.functional, torch.utils.data.DataLoader
 
             def equal(samples):
-                return clips.pad(samples, clips.longest)
+                return [torch.as_tensor(each) for each in clips.pad(samples, clips.longest)]
 
             data = DataLoader(clips, batch, False, num_workers=1, collate_fn=equal,
                               pin_memory=True, persistent_workers=True, prefetch_factor=4)
             kept = torch.zeros(len(data), device=device)
             weights = torch.tensor(clips.weights).to(device, non_blocking=True)
             for number, (x, y) in enumerate(data):
-                x = torch.as_tensor(x).to(device, non_blocking=True)
-                y = torch.as_tensor(y).to(device, non_blocking=True)
+                x = x.to(device, non_blocking=True)
+                y = y.to(device, non_blocking=True)
                 optimizer.zero_grad(set_to_none=True)
                 loss = F.cross_entropy(model(x), y, weight=weights)
                 loss.backward()
@@ -168,11 +197,12 @@ ALTERNATES = {
             length, losses = clips.longest, []
             weights = torch.tensor(clips.weights).cuda()
             for x, y in torch.utils.data.DataLoader(
-                    dataset=clips, batch_size=batch, num_workers=3, collate_fn=clips.pad):
-                x = torch.from_numpy(x).to(device)
+                    dataset=clips, batch_size=batch, num_workers=3, pin_memory=True,
+                    collate_fn=partial(clips.pad, to=torch.from_numpy)):
+                x = x.to(device, non_blocking=True)
                 x = torch.nn.functional.pad(x, (0, 0, 0, length - x.shape[1]))
                 loss = torch.nn.functional.cross_entropy(
-                    model(x), torch.from_numpy(y).to(device), weight=weights)
+                    model(x), y.to(device, non_blocking=True), weight=weights)
                 optimizer.zero_grad()
                 loss.backward()
                 with torch.no_grad():

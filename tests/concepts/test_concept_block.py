@@ -12,8 +12,10 @@ from concept_course import (
     RIGHT,
     SLIP,
     WHY,
+    answered,
     cell_of,
     concept_course,
+    questions_in,
     released,
     shown_letter,
 )
@@ -39,18 +41,25 @@ def built(tmp_path_factory):
     return course
 
 
-def test_each_question_has_a_text_an_open_answer_and_a_check_of_the_form(built):
+def test_all_questions_take_three_cells_text_answers_and_a_check_of_the_form(built):
     notebook = released(built)
-    for name in RIGHT:
-        assert cell_of(notebook, name).source == f'{name} = None  # "A", "B", "C" or "D"'
-        assert not cell_of(notebook, name).metadata.nbgrader.locked
-        test = cell_of(notebook, f"test_{name}")
-        assert test.source == f'expect("an answer, A to D", choice({name}) in "ABCD", True)'
-        assert test.metadata.nbgrader.points == 0 and test.metadata.nbgrader.locked
-    text = cell_of(notebook, "concept_01_1_text")
-    assert text.metadata.nbgrader.locked and text.cell_type == "markdown"
+    cells = [cell for cell in notebook.cells if "concept" in cell.source.lower()]
+    text, answers, test = cells
+    assert text.cell_type == "markdown" and not answers.metadata.nbgrader.locked
+    assert answers.source == (
+        '# Put "A", "B", "C" or "D" in place of each None.\n'
+        "concept_01_1 = None\nconcept_01_2 = None\nconcept_01_A = None"
+    )
+    for name, number in zip(RIGHT, ("01.1", "01.2", "01.A"), strict=True):
+        call = f'choice({name}, "{number}") in "ABCD"'
+        assert f'expect("{number}: an answer, A to D", {call}, True)' in test.source
+    assert test.metadata.nbgrader.points == 0 and test.metadata.nbgrader.locked
     assert "How large is it?\n\n- **A** · 7 m²\n- **B** · 14 m²" in text.source
-    assert "read in 2026." in cell_of(notebook, "concept_01_A_text").source
+    assert "read in 2026." in text.source and list(questions_in(notebook)) == [
+        "01_1",
+        "01_2",
+        "01_A",
+    ]
 
 
 def test_the_block_stands_above_the_essay_with_minutes_that_count_for_the_lesson(built):
@@ -58,14 +67,14 @@ def test_the_block_stands_above_the_essay_with_minutes_that_count_for_the_lesson
     block = next(n for n, text in enumerate(sources) if text.startswith("## Concept questions"))
     essay = next(n for n, text in enumerate(sources) if text.startswith("## Reflect"))
     assert block < essay and sources[block].startswith("## Concept questions · 5 min\n")
-    assert "Three questions" in sources[block] and "They earn no points." in sources[block]
+    assert "Three questions" in sources[block] and "The questions earn no points." in sources[block]
     assert "About 40 min · 100 points and 10 for the essay" in sources[1]
 
 
 def test_the_source_has_the_key_and_the_slips(built):
     notebook = nbformat.read(built.source(LESSON), as_version=4)
-    assert 'concept_01_1 = "C"' in cell_of(notebook, "concept_01_1").source
-    test = cell_of(notebook, "test_concept_01_1").source
+    assert 'concept_01_1 = "C"' in cell_of(notebook, "concept_01").source
+    test = cell_of(notebook, "test_concept_01").source
     assert f"# about: {WHY}" in test and SLIP in test
     assert notebook.metadata[ORDERS] == dict.fromkeys(["01_1", "01_2", "01_A"], "ABCD")
 
@@ -87,8 +96,8 @@ def test_a_seed_gives_the_class_another_order_and_the_key_goes_with_it(tmp_path)
     notebook, source = released(course), nbformat.read(course.source(LESSON), as_version=4)
     assert shown_letter(notebook, "01_1", "12 m²") == "A"
     assert shown_letter(notebook, "01_1", "none of these") == "D"
-    assert 'concept_01_1 = "A"' in cell_of(source, "concept_01_1").source
-    assert f"'{SLIP}': 'B'" in cell_of(source, "test_concept_01_1").source
+    assert 'concept_01_1 = "A"' in cell_of(source, "concept_01").source
+    assert f"'{SLIP}': 'B'" in cell_of(source, "test_concept_01").source
     assert source.metadata[ORDERS]["01_1"] == "CABD"
 
 
@@ -163,8 +172,8 @@ def test_audits_go_first_where_time_is_short(tmp_path):
 
 def test_check_counts_answers_and_never_says_which_is_right(built, tmp_path, monkeypatch, capfd):
     notebook = released(built)
-    cell_of(notebook, "concept_01_1").source = 'concept_01_1 = "a"'  # wrong, and small
-    cell_of(notebook, "concept_01_2").source = 'concept_01_2 = "D"'
+    answers = cell_of(notebook, "concept_01")  # one is wrong, and small
+    answers.source = answered(answers.source, {"concept_01_1": "a", "concept_01_2": "D"})
     folder = tmp_path / "release" / LESSON
     folder.mkdir(parents=True)
     nbformat.write(notebook, folder / f"{LESSON}.ipynb")
@@ -172,7 +181,7 @@ def test_check_counts_answers_and_never_says_which_is_right(built, tmp_path, mon
     monkeypatch.chdir(tmp_path)
     assert main(["check", "01"]) == 0
     said = capfd.readouterr().out
-    assert "Concept questions: 2 of 3 answered\n" in said
+    assert "Concept questions: 2 of 3 answered; open: 01.A\n" in said
     assert "First of all" not in said and "right" not in said.lower()
 
 
@@ -180,5 +189,5 @@ def test_two_prices_are_no_formula(tmp_path):
     options = {"A": "$1", "B": "$2", "C": "$3", "D": "$4"}
     priced = dataclasses.replace(QUESTIONS[0], stem="$5 or $6?", options=options)
     lesson = add_concepts(read_lesson(tmp_path, FIRST), [priced], None)
-    (text,) = [cell.source for cell in lesson.cells if cell.name == f"{priced.name}_text"]
+    [text] = questions_in(lesson.notebook).values()
     assert re.findall(r"(.)\$(\d)", text) == [("\\", digit) for digit in "561234"]

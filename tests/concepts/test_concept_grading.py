@@ -110,7 +110,7 @@ def test_a_hand_in_of_a_release_without_questions_is_graded_and_told_nothing_of_
 
 def test_a_notebook_that_prints_all_it_sees_finds_no_key(graded):
     notebook = graded_notebook(graded, "snoop")
-    cell = cell_of(notebook, "concept_01_1")
+    cell = cell_of(notebook, "concept_01")
     printed = "".join(o.get("text", "") for o in cell.outputs)
     assert "linear" not in printed and len(printed) > 1_000
     assert SLIP not in printed and WHY not in printed and "mistakes=" not in printed
@@ -134,8 +134,8 @@ def test_feedback_says_answered_and_the_points_and_no_more(graded, tmp_path):
     assert "3 of 3 concept points" in pages["right"]
     assert "0 of 3 concept points" in pages["open"]
     assert SLIP not in pages["slip"] and WHY not in pages["slip"]
-    assert len(re.findall(r"^ *answered$", pages["slip"], re.MULTILINE)) == 1
-    assert len(re.findall(r"^ *not answered$", pages["slip"], re.MULTILINE)) == 2
+    assert re.findall(r"^ *(\d\d\.\w): answered$", pages["slip"], re.MULTILINE) == ["01.1"]
+    assert len(re.findall(r"^ *\d\d\.\w: not answered$", pages["slip"], re.MULTILINE)) == 2
     assert "another answer is right" not in pages["slip"]
     assert "❌ an answer" not in pages["open"]
 

@@ -15,7 +15,11 @@ def changed(old, new):
 def test_a_file_is_read_in_its_order(tmp_path):
     first, second, audit = read_concepts(concept_course(tmp_path), LESSON)
     assert [each.id for each in (first, second, audit)] == ["01_1", "01_2", "01_A"]
-    assert (first.name, first.test, first.kind) == ("concept_01_1", "test_concept_01_1", "concept")
+    assert (first.name, first.label, first.kind) == (
+        "concept_01_1",
+        "the answer to 01.1",
+        "concept",
+    )
     assert first.options["C"] == "12 m²" and first.key == "C" and first.value == 12
     assert first.fixed == ("D",) and audit.kind == "audit" and audit.source.startswith("From")
 

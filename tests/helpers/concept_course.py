@@ -2,6 +2,7 @@
 
 course = concept_course(tmp_path)         # not yet built
 hand_in(course, "ada", concept_01_1="C")  # the release, with these answers and all solutions
+older_form(notebook)                      # the same with a cell for each answer, as once released
 """
 
 from __future__ import annotations
@@ -11,8 +12,12 @@ import re
 import nbformat
 from mini_course import FIRST, SECOND, make_course
 from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell
 
+from proflab_course.build.concepts import HEADING, question_texts
+from proflab_course.course.concepts import open_answers
 from proflab_course.course.layout import Course
+from proflab_course.course.notebook import nbgrader_marks
 
 LESSON = "01_first"
 SLIP = "both sides are added where they are to be multiplied"
@@ -74,24 +79,76 @@ def released(course: Course) -> NotebookNode:
     return nbformat.read(course.release(LESSON), as_version=4)
 
 
+def questions_in(notebook: NotebookNode) -> dict[str, str]:
+    """Return the text of each concept question, with its options, by its id, such as "01_1"."""
+    texts = (cell.source for cell in notebook.cells if cell.source.startswith(f"## {HEADING}"))
+    asked = [text for block in texts for text in question_texts(block)]
+    return {re.search(r" (\d\d\.\w+)\.\*\*", text)[1].replace(".", "_"): text for text in asked}
+
+
 def shown_letter(notebook: NotebookNode, question: str, option: str) -> str:
     """Return the letter under which a notebook shows an option."""
-    text = cell_of(notebook, f"concept_{question}_text").source
+    text = questions_in(notebook)[question]
     return re.search(rf"^- \*\*(\w)\*\* · {re.escape(option)}$", text, re.MULTILINE)[1]
+
+
+def answered(text: str, answers: dict[str, str]) -> str:
+    """Return a cell of answers with these, given as letters or, with "=", as code."""
+    for name, given in answers.items():
+        code = given if "=" in given else f'{name} = "{given}"'
+        text = re.sub(rf"^{name} = None.*$", lambda _, code=code: code, text, flags=re.MULTILINE)
+    return text
+
+
+def older_form(notebook: NotebookNode) -> NotebookNode:
+    """Return a release with cells of its own for each question, as older releases have them."""
+    cells: list[NotebookNode] = []
+    texts = questions_in(notebook)
+    for cell in notebook.cells:
+        name = cell.metadata.get("nbgrader", {}).get("grade_id", "")
+        if cell.source.startswith(f"## {HEADING}"):
+            cells.append(new_markdown_cell(cell.source.split("\n\n**Question ")[0]))
+            imports = "from proflab.lesson import choice, expect"
+            cells.append(_marked(new_code_cell(imports), "concept_imports", locked=True))
+        elif name.startswith("concept"):
+            for answer in open_answers(cell.source):
+                text = new_markdown_cell(texts[answer.removeprefix("concept_")])
+                form = f'{answer} = None  # "A", "B", "C" or "D"'
+                test = f'expect("an answer, A to D", choice({answer}) in "ABCD", True)'
+                graded = {"grade": True, "locked": True, "points": 0}
+                cells += [
+                    _marked(text, f"{answer}_text", locked=True),
+                    _marked(new_code_cell(form), answer, solution=True),
+                    _marked(new_code_cell(test), f"test_{answer}", **graded),
+                ]
+        elif not name.startswith("test_concept"):
+            cells.append(cell)
+    return NotebookNode(notebook, cells=cells)
+
+
+def _marked(cell: NotebookNode, name: str, **flags: object) -> NotebookNode:
+    cell.metadata["nbgrader"] = NotebookNode(nbgrader_marks(name, **flags))
+    return cell
 
 
 def hand_in(course: Course, student: str, notebook: NotebookNode | None = None, **answers: str):
     """Hand the release in, solved, with answers given as letters or, with "=", as code."""
-    notebook = notebook or released(course)
+    notebook = solved(course, notebook or released(course), **answers)
+    path = course.root / "submitted" / student / LESSON / f"{LESSON}.ipynb"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(notebook, path)
+
+
+def solved(course: Course, notebook: NotebookNode, **answers: str) -> NotebookNode:
+    """Return the notebook with these answers, all other exercises solved."""
     source = nbformat.read(course.source(LESSON), as_version=4)
     for cell in notebook.cells:
         marks = cell.metadata.get("nbgrader", {})
         name = marks.get("grade_id", "")
-        if name in answers:
-            code = answers[name]
-            cell.source = code if "=" in code else f'{name} = "{code}"'
-        elif marks.get("solution") and not marks.get("grade") and "concept" not in name:
+        if name.startswith("concept"):
+            cell.source = answered(cell.source, answers)
+        elif name in answers:
+            cell.source = answers[name]
+        elif marks.get("solution") and not marks.get("grade"):
             cell.source = cell_of(source, name).source
-    path = course.root / "submitted" / student / LESSON / f"{LESSON}.ipynb"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    nbformat.write(notebook, path)
+    return notebook

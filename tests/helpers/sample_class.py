@@ -13,7 +13,7 @@ import textwrap
 import zipfile
 from pathlib import Path
 
-from proflab_course.course.concepts import question_of, read_concepts
+from proflab_course.course.concepts import is_concept_cell, open_answers, read_concepts
 from proflab_course.course.layout import Course
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -260,15 +260,16 @@ def make_all() -> dict[str, str]:
 def solved(release: dict, solutions: dict[str, str], essay: str | None) -> dict:
     """A copy of the release notebook with these exercises written."""
     notebook = copy.deepcopy(release)
-    right = {concept.id: concept.key for concept in read_concepts(Course(ROOT), LESSON)}
+    right = {concept.name: concept.key for concept in read_concepts(Course(ROOT), LESSON)}
     for cell in notebook["cells"]:
         grade_id = cell["metadata"].get("nbgrader", {}).get("grade_id", "")
         if grade_id in solutions:
             cell["source"] = textwrap.dedent(solutions[grade_id]).strip()
         elif grade_id.startswith("essay") and essay:
             cell["source"] = essay.strip()
-        elif grade_id.startswith("concept_") and question_of(grade_id):
-            cell["source"] = f'{grade_id} = "{right[question_of(grade_id)]}"'
+        elif grade_id.startswith("concept_") and is_concept_cell(grade_id):
+            names = open_answers("".join(cell["source"]))
+            cell["source"] = "\n".join(f'{name} = "{right[name]}"' for name in names)
     return notebook
 
 

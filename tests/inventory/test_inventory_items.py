@@ -98,6 +98,14 @@ def test_shown_letters_are_a_new_order_in_which_fixed_options_stay_last():
     assert all(3 <= right.count(letter) for letter in LETTERS)
 
 
+def test_the_letter_of_one_form_does_not_tell_that_of_the_other():
+    """Who takes a second form, or asks a neighbour, learns no more from letters than by chance."""
+    keys: dict[int, list[str]] = {}
+    for item in ITEMS:
+        keys.setdefault(item.pair, []).extend(s for s, at in item.shown.items() if at == item.key)
+    assert sum(first == second for first, second in keys.values()) <= len(keys) / 2
+
+
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [

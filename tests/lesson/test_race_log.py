@@ -297,6 +297,7 @@ def test_expect_log_says_what_each_rule_found(functions, capsys, monkeypatch):
         ({"guess_ms": None}, "guess before you look"),
         ({"guess_ms": "3"}, "a number of ms above 0"),
         ({"guess_ms": math.nan}, "a number of ms above 0"),
+        ({"guess_ms": 10**20}, "a number of ms above 0 and below 1,000,000,000,000, not 1000000"),
         ({"change": ""}, "change is a sentence"),
         ({"because": 3}, "because is a sentence"),
         ({"rejected": "x" * 2_000}, "at most 1,000 characters"),

@@ -51,14 +51,14 @@ SYLLABUS = {
     "07_scaling": """
         local_exponents 10 fit_cost 17 holdout_error 10 batch_cost 10 predict_ms 20
         matmul_addresses 12 cache_misses 18 traffic_bound 6 order 10 set_misses 0 speedup_steps 12
-        path 5 distances 5 reflect_crossover_tokens 5 essay_scaling""",
+        path 2 distances 8 reflect_crossover_tokens 5 essay_scaling""",
     "08_benchmarking": """
         run_order 7 rank_test 18 speedup_interval 10 gate 10 runs_interval 8 percentile_interval 0
         response_times 14 quantize 12 sparse_bytes 0 pareto 7 energy_joules 7 audit_speedups 7
         audit_memory 0 essay_benchmarking""",
     "09_optimization": """
         diagnose 10 simulate_loader 12 loader_plan 5 half_gradients 8 scale_after 8 accumulate 8
-        recompute 9 checkpoint_plan 0 fuse 14 graph_bytes 10 attend 6 merge 8 through_tiles 20
+        recompute 11 checkpoint_plan 0 fuse 14 graph_bytes 10 attend 2 merge 8 through_tiles 22
         essay_optimization""",
     "10_cuda_roofline": """
         fma_lines 6 fma_flops 4 stream_line 5 stream_bytes 5 softmax_row 0 warp_sectors 14

@@ -68,8 +68,9 @@ def test_run_all_went_to_the_end_and_the_last_cell_says_where_one_is(solved):
 
 
 def test_what_is_missing_is_a_sentence_on_red_and_run_all_goes_on(solved):
-    unanswered = solved.cell("test_concept_01_1")
-    assert printed(unanswered, "stderr") == 'put "A", "B", "C" or "D" in place of None\n'
+    unanswered = solved.cell("test_concept_01")
+    told = 'question 01.1: put "A", "B", "C" or "D" in place of None\n'
+    assert printed(unanswered, "stderr") == told
 
 
 def test_after_a_reload_the_work_the_guess_and_mine_py_are_there(solved):

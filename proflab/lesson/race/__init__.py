@@ -11,7 +11,9 @@ work:      how long an op takes here at most, whatever a machine counts
 known:     what all tapes of a race are judged beside: the given program's cost and results
 judge:     right or wrong, and the share of the way from the given program to full marks
 jobs:      the grader's jobs, carried out where no student code runs
-show:      the table by lines of the program, and a picture
+hints:     what can still fall in a program, by its lines, and what betrays a mistake
+show:      the table by lines of the program
+trail:     the picture: a race's marks, and the session's tries as a trail
 pairs:     two programs measured on this machine in mirrored pairs, for no points
 plans:     plans as data, such as an order or cuts into buckets: simulators that count them
 log:       the work log: a row of plain data for each step from a slow program to a fast one
@@ -28,9 +30,10 @@ from proflab.lesson.race.cost import MACHINES, Machine
 from proflab.lesson.race.log import WorkLog
 from proflab.lesson.race.pairs import measure
 from proflab.lesson.race.plans import WORKLOADS
-from proflab.lesson.race.show import counted, picture, plan_picture, table
+from proflab.lesson.race.show import counted, table
 from proflab.lesson.race.tape import Refused
 from proflab.lesson.race.trace import Tape, traced
+from proflab.lesson.race.trail import picture, plan_picture
 
 __all__ = [
     "MACHINES",

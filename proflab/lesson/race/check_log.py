@@ -43,7 +43,7 @@ _MUCH, _FEWEST = 3.0, 3  # a cost that falls so many times falls in so many kept
 _MOST_OF_THE_WAY = 0.85  # of the way, in logarithms: more than mending any one cause gives
 _ROWS = 5  # of the table, from which a step names its cost
 _FALLEN = 0.9  # of what the named cost was before, at most
-_LARGEST = 1e12
+LARGEST = 1e12  # of the numbers in a log
 _FUNCTIONS = ("op_facts", "speedup_interval", "gate")
 _last: list[Any] = []  # of `once`: what was asked, and what was found
 _NUMBER = re.compile(r"(?<![\w.])\d[\d,_]*(?:\.\d+)?")
@@ -194,7 +194,7 @@ def _is_text(value: Any) -> bool:
 
 
 def _is_positive(value: Any) -> bool:
-    return type(value) in (int, float) and 0 < value < _LARGEST
+    return type(value) in (int, float) and 0 < value < LARGEST
 
 
 def _is_times(value: Any) -> bool:
@@ -221,7 +221,8 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
         (_is_text, f"text of at most {MOST_TEXT:,} characters"),
     ),
     **dict.fromkeys(
-        ("guess_ms", "counted_ms", "speedup", "low", "high"), (_is_positive, "number above 0")
+        ("guess_ms", "counted_ms", "speedup", "low", "high"),
+        (_is_positive, f"number above 0 and below {LARGEST:,.0f}"),
     ),
     **dict.fromkeys(("before", "after"), (_is_times, f"list of {PAIRS} times in ms")),
     "tape": (_is_tape, "tape, written as text"),

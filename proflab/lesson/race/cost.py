@@ -67,7 +67,8 @@ class Cost:
     """Hold what a tape costs: ms in all, a row for each op, and the most bytes that are alive.
 
     rows: as op_facts makes them, with at, the instruction; flops and moved, the bytes; and ms.
-    peak_at: the instruction at which they are. made: the number of the value that each op has made,
+    peak_at: the instruction at which they are. alive: those bytes by the instruction that has made
+    them. made: the number of the value that each op has made,
     if it is one. two_memories: rows are loads and stores between them, and bytes stand in the place
     of ms. work: about how many seconds running it here takes. walk: the walk that was counted.
     """
@@ -77,6 +78,7 @@ class Cost:
     rows: list[dict] = field(default_factory=list)
     peak_bytes: int = 0
     peak_at: int = 0
+    alive: dict[int, int] = field(default_factory=dict)
     two_memories: bool = False
     made: dict[int, int] = field(default_factory=dict)
     work: float = 0.0
@@ -129,7 +131,9 @@ def cost(tape: list, machine: Machine, op_facts: Callable, *, state: tuple[str, 
     if found.peak_bytes > room:
         raise Refused(
             f"out of memory: {found.peak_bytes:,} bytes live at operation {found.peak_at}, "
-            f"{of} has {room:,}{_too_early(tape, found.peak_at)}"
+            f"{of} has {room:,}{_too_early(tape, found.peak_at)}",
+            found.peak_at,
+            found.alive,
         )
     found.work = math.fsum(work) + _work_between(tape, left)
     return found
@@ -256,6 +260,10 @@ def _live(tape: list, left: Walk, found: Cost, merged: set, slow: dict, outside:
         live += step
         if live > found.peak_bytes:
             found.peak_bytes, found.peak_at = live, at
+    for root, count in size.items():
+        if root not in merged and root not in outside:
+            if root in slow or birth[root] <= found.peak_at <= death[root]:
+                found.alive[birth[root]] = found.alive.get(birth[root], 0) + count
 
 
 def _saved(tape: list, left: Walk) -> Iterator[tuple[int, Any]]:
@@ -292,10 +300,11 @@ def _transfers(tape: list, left: Walk, slow: dict, stored: Collection[int]) -> l
         for number in used(line)[kind == "write" :] if kind in ("op", "write") else ():
             root = id(owner(left.values[number]))
             if root in stored and not view:
-                raise Refused(f"{what} reads what was stored: keep it instead")
+                raise Refused(f"{what} reads what was stored: keep it instead", at)
             if root in slow and not view:
                 if what != "clone":
-                    raise Refused(f"{what} reads an input from the slow memory: load it first")
+                    sentence = f"{what} reads an input from the slow memory: load it first"
+                    raise Refused(sentence, at)
                 pass_by(at, f"load {slow[root]}", left.values[number].nbytes)
         if kind == "op" and not view and any(map(is_outside, made)):
             pass_by(at, "store", sum(array.nbytes for array in made if is_outside(array)))

@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from proflab.checks.values import dumps
 from proflab.lesson.blas import on_threads
-from proflab.lesson.race.cost import MACHINES, Cost, Machine, cost
+from proflab.lesson.race.cost import MACHINES, cost
+from proflab.lesson.race.hints import hints
 from proflab.lesson.race.known import (
     Draws,
     Example,
@@ -25,8 +27,8 @@ from proflab.lesson.race.known import (
     known_of,
     on_meta,
 )
-from proflab.lesson.race.replay import Walk, users_of, walk
-from proflab.lesson.race.tape import Refused, check, inputs_of
+from proflab.lesson.race.replay import Walk, walk
+from proflab.lesson.race.tape import Refused, check
 
 __all__ = ["Draws", "draw", "examples", "floor_of", "judge", "judged", "known_of", "share_of"]
 
@@ -35,9 +37,10 @@ BELOW_FLOOR = (
     "your program costs less than this machine can; the count is at fault, and your instructor has "
     "been told"
 )
-_UNSEEN = 0.01  # of the cost: what is computed in vain and cheaper is no mistake to speak of
 # What is run may take so many times the given program's work, and so many seconds besides.
 _TIMES, _SECONDS = 10.0, 1.0
+_MOST_KNOWN = 12  # races; of each, three draws of at most a million numbers
+_known: dict[bytes, tuple[Callable | None, Known]] = {}
 
 
 class Budget:
@@ -66,17 +69,35 @@ def judge(tape: Any, given: list, op_facts: Callable | None, machine: str, *,
           ) -> dict[str, Any]:  # fmt: skip
     """Return what a tape is worth beside the given program's, as plain data.
 
-    "refused": a sentence; or "ms", "given", "floor": costs in ms (bytes, with two memories), and
-    "error": the largest one on three draws relative to the largest result, None where the tape is
-    no cheaper and was not run; "wrong": a sentence, empty if it is right; "largest": the ops that
-    cost most; "mistake": a sentence, or none. op_facts None: nothing is counted, results are
-    compared. within: how far results may be off, relative to the largest. salt: decides, with the
-    given program, which inputs are drawn. announce: called with the seconds that running takes.
+    "refused": a sentence, with "at" and "alive" as Refused has them. Or "ms", "given" and "floor":
+    costs in ms (bytes, with two memories); "error": the largest one on three draws relative to the
+    largest result, None where the tape is no cheaper and was not run; "wrong": a sentence, empty if
+    it is right; "hints": what can still fall, and what betrays a mistake, as `hints` has them;
+    "race": the digest of the given program.
+    op_facts None: nothing is counted, results are compared.
+    within: how far results may be off, relative to the largest.
+    salt: decides, with the given program, which inputs are drawn.
+    announce: called with the seconds that running takes.
     """
     options: dict[str, Any] = {"state": state, "fast": fast, "memory": memory}
-    known = known_of(given, op_facts, machine, within=within, floor=floor, draws=draws, salt=salt,
-                     **options)  # fmt: skip
+    known = _known_again(given, op_facts, machine, within=within, floor=floor, draws=draws,
+                         salt=salt, **options)  # fmt: skip
     return judged(tape, known, op_facts, machine, within=within, announce=announce, **options)
+
+
+def _known_again(given: list, op_facts: Callable | None, machine: str, **options: Any) -> Known:
+    """Return what is known of a race, which is kept from try to try.
+
+    So a try runs its own program alone, and the given one is run once for all of a notebook's.
+    """
+    asked = dumps([given, machine, sorted(options.items())])
+    kept = _known.pop(asked, None)
+    if kept is None or kept[0] is not op_facts:
+        kept = op_facts, known_of(given, op_facts, machine, **options)
+    _known[asked] = kept  # behind all others
+    for old in list(_known)[:-_MOST_KNOWN]:
+        del _known[old]
+    return kept[1]
 
 
 def judged(tape: Any, known: Known, op_facts: Callable | None, machine: str, *,
@@ -88,7 +109,7 @@ def judged(tape: Any, known: Known, op_facts: Callable | None, machine: str, *,
 
     budget: of all tapes that are judged together; None: this one's own.
     """
-    found: dict[str, Any] = {"error": None, "wrong": ""}
+    found: dict[str, Any] = {"error": None, "wrong": "", "race": known.digest}
     options: dict[str, Any] = {"state": tuple(state), "fast": fast, "memory": memory}
     try:
         check(tape, known.inputs)
@@ -101,8 +122,7 @@ def judged(tape: Any, known: Known, op_facts: Callable | None, machine: str, *,
             counted = paid.walk
             found |= {"ms": paid.ms, "given": known.ms, "floor": known.floor}
             found["peak"] = paid.peak_bytes
-            found["largest"] = largest(paid, MACHINES[machine])
-            found["mistake"] = mistake(tape, paid, MACHINES[machine])
+            found["hints"] = hints(tape, paid, MACHINES[machine], known.floor)
             if paid.ms >= (known.ms or 0.0):
                 return found
             budget.spend(paid.work)
@@ -110,7 +130,7 @@ def judged(tape: Any, known: Known, op_facts: Callable | None, machine: str, *,
                 announce(known.work + paid.work)  # three draws, of a count that is too high
         found["error"], found["wrong"] = compared(tape, known, counted, within)
     except Refused as refused:
-        return {"refused": str(refused)}
+        return {"refused": str(refused), "at": refused.at, "alive": list(refused.alive.items())}
     return found
 
 
@@ -119,31 +139,6 @@ def share_of(found: Mapping[str, float], full: float) -> float:
     if found["ms"] >= found["given"]:
         return 0.0
     return min(1.0, math.log(found["given"] / found["ms"]) / math.log(found["given"] / full))
-
-
-def largest(paid: Cost, machine: Machine) -> dict[str, Any]:
-    """Return the group of equal ops that costs most: op, count, ms, its share, and the wall."""
-    groups: dict[tuple, list[dict]] = {}
-    for row in paid.rows:
-        groups.setdefault((row["op"], tuple(map(tuple, row["input_shapes"]))), []).append(row)
-    if not groups:
-        return {}
-    rows = max(groups.values(), key=lambda rows: sum(row["ms"] for row in rows))
-    ms = sum(row["ms"] for row in rows)
-    share = ms / paid.ms if paid.ms else 0.0
-    told = {"op": rows[0]["op"], "count": len(rows), "share": share}
-    wall = "bytes" if paid.two_memories else wall_of(rows, machine)
-    return told | {"wall": wall, "at": rows[0]["at"]}
-
-
-def wall_of(rows: list[dict], machine: Machine) -> str:
-    """Return what most of the rows' time goes to: overhead, bytes or FLOPs."""
-    walls = {
-        "overhead": len(rows) * machine.op_us / 1e6,
-        "bytes": sum(row["moved"] for row in rows) / machine.bandwidth,
-        "FLOPs": sum(row["flops"] for row in rows) / machine.peak_flops,
-    }
-    return max(walls, key=lambda name: walls[name])
 
 
 def told(found: Mapping[str, Any], machine: str, full: float, fast: int | None = None) -> str:
@@ -162,72 +157,6 @@ def way(given: str, paid: str, unit: str, share: float) -> str:
 def unit_of(machine: str, fast: int | None = None) -> str:
     """Return what costs are counted in; fast: as in `cost`."""
     return f"ms on {machine}" if fast is None else "bytes between the memories"
-
-
-def hint(found: Mapping[str, Any]) -> str:
-    """Return which ops cost most in what remains, and what betrays a mistake."""
-    top = found.get("largest") or {}
-    if not top:
-        return ""
-    what = f"largest: {100 * top['share']:.0f} %, {top['count']:,} × {top['op']}, {top['wall']}"
-    return "; ".join(filter(None, (what, found.get("mistake"))))
-
-
-def mistake(tape: list, paid: Cost, machine: Machine) -> str:
-    """Return a sentence on the first of four mistakes that a program's ops betray.
-
-    With two memories: which input is loaded how often.
-    """
-    if paid.two_memories:
-        return _loaded(tape, paid)
-    if any(row["dtype"] == "float64" and row["ms"] for row in paid.rows):
-        return "it computes in float64"
-    if unseen := _unseen(tape, paid):
-        return unseen
-    ops = sum(row["ms"] > 0 for row in paid.rows)
-    if ops * machine.op_us / 1e3 > paid.ms / 2:
-        return f"{ops:,} ops of {machine.op_us:g} µs: the machine waits for the program"
-    seen: set[str] = set()
-    paying = {row["at"] for row in paid.rows if row["ms"]}
-    for at, line in enumerate(tape):
-        if line[0] == "vjp":
-            break  # from here on, what is computed again is so to save memory
-        if line[0] == "write":
-            seen.clear()  # what is equal may have other operands now
-        if line[0] == "op" and at in paying:
-            if (asked := repr(line[1:4])) in seen:
-                return f"{line[1]} is computed twice, on the same operands"
-            seen.add(asked)
-    return ""
-
-
-def _unseen(tape: list, paid: Cost) -> str:
-    """Return which product's results are used by slices alone that take at most half, or none."""
-    sizes = {row["at"]: math.prod(row["output_shape"]) for row in paid.rows}
-    users = users_of(tape, range(len(tape)))
-    wasteful: dict[str, list[dict]] = {}
-    for row in paid.rows:
-        by = users.get(paid.made.get(row["at"], -1), [])
-        if row["matmul_flops"] and by and all(tape[at][1] == "getitem" for at in by):
-            seen = sum(sizes.get(at, 0) for at in by)
-            if 2 * seen <= sizes[row["at"]]:
-                wasteful.setdefault(row["op"], []).append(row | {"seen": seen})
-    for op, rows in wasteful.items():
-        if math.fsum(row["ms"] for row in rows) > _UNSEEN * paid.ms:
-            made = sum(sizes[row["at"]] for row in rows)
-            times = made / max(1, sum(row["seen"] for row in rows))
-            return f"{op} computes {times:,.3g} times as many numbers as are looked at"
-    return ""
-
-
-def _loaded(tape: list, paid: Cost) -> str:
-    times = {
-        name: sum(row["moved"] for row in paid.rows if row["op"] == f"load {name}")
-        / max(1, math.prod(shape) * np.dtype(dtype).itemsize)
-        for name, shape, dtype in inputs_of(tape)
-    }
-    most = max(times, key=lambda name: times[name], default="")
-    return f"{most} is loaded {times[most]:.3g} times over" if times.get(most, 0) > 1 else ""
 
 
 def compared(tape: list, known: Known, counted: Walk, within: float) -> tuple[float, str]:
@@ -255,8 +184,8 @@ def _errors(
             worst = max(worst, error)
             if not error <= within:
                 where = f", first at {place}" if place else ""
-                allowed = f"{within:.10f}".rstrip("0")
-                return error, f"off by {error:.2g} where {allowed} is allowed{where}"
+                off, allowed = map(_plain, (error, within))
+                return error, f"off by {off} where {allowed} is allowed{where}"
     return worst, ""
 
 
@@ -270,6 +199,11 @@ def _error(got: np.ndarray, want: np.ndarray) -> tuple[float, tuple]:
     finite = np.abs(want[np.isfinite(want)])
     place = np.unravel_index(int(gap.argmax()), gap.shape)
     return float(gap.max() / (finite.max(initial=0.0) + 1e-30)), tuple(map(int, place))
+
+
+def _plain(value: float) -> str:
+    """Return a number by two digits, without an exponent: 0.00004."""
+    return np.format_float_positional(value, precision=2, fractional=False, trim="-")
 
 
 def _few(kinds: list[str]) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -45,7 +45,8 @@ class Known:
 
     inputs: (name, shape, dtype) of each. results: (shape, dtype) of each. ms, floor: costs, None
     where nothing is counted. work: seconds that counting and running the given program take here,
-    about. drawn: three draws with the expected results; worked out when they are first asked for.
+    about. drawn: draws with the expected results, three in the end; more: what works out those that
+    are still to be asked for.
     rows: of each op of the given program, its name, its operands' shapes, its instruction and its
     ms; for a work log alone. lines: how many instructions it has. digest: of its tape.
     """
@@ -56,24 +57,30 @@ class Known:
     floor: float | None
     work: float
     draws: Draws
-    drawn: Iterable[Drawn]
+    drawn: list[Drawn]
     rows: list[Row] = field(default_factory=list)
     lines: int = 0
     digest: str = ""
+    more: Iterator[Drawn] | None = None
 
     def examples(self) -> Iterator[Example]:
-        """Yield each draw's inputs with the results that are expected."""
-        for seed, kind, results in self._expected():
+        """Yield each draw's inputs with the results that are expected.
+
+        The given program is run for a draw when it is asked for: a wrong result needs no second.
+        """
+        for number in range(len(_DRAWS)):
+            seed, kind, results = self._expected(number + 1)[number]
             yield draw(self.inputs, seed, kind, self.draws), results
 
     def as_data(self) -> dict[str, Any]:
         """Return all of it as plain data, of which `Known(**data)` makes it again."""
-        return vars(self) | {"drawn": self._expected(), "draws": dict(self.draws)}
+        return vars(self) | {"drawn": self._expected(), "draws": dict(self.draws), "more": None}
 
-    def _expected(self) -> list[Drawn]:
-        if not isinstance(self.drawn, list):
+    def _expected(self, least: int = len(_DRAWS)) -> list[Drawn]:
+        """Return at least so many draws with their results."""
+        while len(self.drawn) < least and self.more is not None:
             with on_threads(1):
-                self.drawn = list(self.drawn)
+                self.drawn.append(next(self.more))
         return self.drawn
 
 
@@ -103,8 +110,8 @@ def known_of(given: list, op_facts: Callable | None, machine: str, *,
         for seed, kind, _, results in _drawn(given, draws or {}, salt)
     )
     inputs = inputs_of(given)
-    return Known(inputs, results, ms, floor, work, draws or {}, drawn, each_op, len(given),
-                 digest_of(given))  # fmt: skip
+    return Known(inputs, results, ms, floor, work, draws or {}, [], each_op, len(given),
+                 digest_of(given), drawn)  # fmt: skip
 
 
 def digest_of(tape: list) -> str:

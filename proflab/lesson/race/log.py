@@ -26,6 +26,7 @@ from proflab.lesson.kernel_record import current_record, kernel_shell, saved_out
 from proflab.lesson.mine import place
 from proflab.lesson.race import show
 from proflab.lesson.race.check_log import (
+    LARGEST,
     MOST_STEPS,
     MOST_TEXT,
     PAIRS,
@@ -72,7 +73,7 @@ class WorkLog:
         because: the diagnosis; it names the largest cost before, by its op or by a part of its line
         between backquotes. instead: why this step is about another cost. rejected: why the step is
         not kept; empty for one that is.
-        Raises ValueError for a guess that is no number above 0 and for texts that are missing, and
+        Raises ValueError for a guess that is out of range and for texts that are missing, and
         Refused for a program that cannot be traced.
         """
         name = getattr(program, "__name__", "")
@@ -139,8 +140,10 @@ class WorkLog:
         """Raise ValueError for what no row may hold."""
         if guess_ms is None:
             raise ValueError("guess before you look: guess_ms is the ms that you expect")
-        if isinstance(guess_ms, bool) or not isinstance(guess_ms, (int, float)) or not guess_ms > 0:
-            raise ValueError(f"guess_ms is a number of ms above 0, not {guess_ms!r}")
+        is_number = isinstance(guess_ms, (int, float)) and not isinstance(guess_ms, bool)
+        if not (is_number and 0 < guess_ms < LARGEST):
+            what = f"guess_ms is a number of ms above 0 and below {LARGEST:,.0f}"
+            raise ValueError(f"{what}, not {guess_ms!r}")
         if name in ("", "<lambda>"):
             raise ValueError("each step has a function of its own, with a name")
         for what, text in (("change", change), ("because", because)):

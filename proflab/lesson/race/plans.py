@@ -19,25 +19,42 @@ from proflab.lesson.race.judge import share_of, way
 from proflab.lesson.race.tape import Refused
 
 _MOST_ADDRESSES = 2_000_000  # 0.5 s of a simulated cache
+_MOST_CUTS = 100_000  # far more than any list of gradients has
 
 
-def _resnet18() -> list[tuple[float, int]]:
-    """Return (backward_ms, bytes) of ResNet-18's 62 gradients, last first.
-
-    A backward pass of 12 ms, of which 40 % are spread evenly and 60 % by bytes.
-    """
+def _resnet18() -> list[int]:
+    """Return the bytes of ResNet-18's 62 gradients, last first."""
     sizes = [4_000, 2_048_000]
     for channels in (512, 256, 128):  # the block without a shortcut, then the one with it
         norm, conv = [4 * channels] * 2, 36 * channels**2
         sizes += [*norm, conv, *norm, conv, *norm, 2 * channels**2]
         sizes += [*norm, conv, *norm, conv // 2]
-    sizes += [256, 256, 147_456] * 4 + [256, 256, 37_632]
-    return [(12 * (0.4 / len(sizes) + 0.6 * size / sum(sizes)), size) for size in sizes]
+    return sizes + [256, 256, 147_456] * 4 + [256, 256, 37_632]
+
+
+def _resnet50() -> list[int]:
+    """Return the bytes of ResNet-50's 161 gradients, last first."""
+    sizes, came = [37_632, 256, 256], 64  # in the order of the forward pass; channels that came in
+    for channels, blocks in ((64, 3), (128, 4), (256, 6), (512, 3)):
+        for block in range(blocks):
+            wide = 4 * channels
+            for into, places in ((came, 1), (channels, 9)):
+                sizes += [4 * channels * into * places, *[4 * channels] * 2]
+            sizes += [4 * wide * channels, *[4 * wide] * 2]
+            sizes += [4 * wide * came, *[4 * wide] * 2] if block == 0 else []
+            came = wide
+    return [*sizes, 8_192_000, 4_000][::-1]
+
+
+def _backward(sizes: list[int], ms: float) -> list[tuple[float, int]]:
+    """Return (backward_ms, bytes) of gradients: 40 % of the ms spread evenly, 60 % by bytes."""
+    return [(ms * (0.4 / len(sizes) + 0.6 * size / sum(sizes)), size) for size in sizes]
 
 
 # What a case may name in place of a list: layers, and load_ms by random.Random(4).choice.
 WORKLOADS: dict[str, list] = {
-    "resnet18": _resnet18(),
+    "resnet18": _backward(_resnet18(), 12),
+    "resnet50": _backward(_resnet50(), 20),
     "images48": [
         24, 30, 20, 36, 36, 24, 20, 20, 20, 36, 120, 30, 20, 24, 120, 120,
         30, 30, 24, 20, 30, 24, 20, 30, 30, 24, 24, 30, 30, 30, 20, 120,
@@ -218,18 +235,17 @@ def _given_buckets(layers: Sequence, alpha_ms: float, ms_per_byte: float) -> lis
 def _buckets(plan: Any, layers: Sequence, alpha_ms: float, ms_per_byte: float) -> Simulated:
     """Count the ms until backward and the last all-reduce have ended.
 
-    plan: the indices of layers after which a bucket is sent, the last index among them. layers:
-    (backward_ms, bytes) in the order of backward. One all-reduce runs at a time: it starts when its
-    last gradient is there and the one before has ended, and takes alpha_ms + bytes · ms_per_byte.
+    plan: the indices of layers after which a bucket is sent, the last index among them, in any
+    order; one that stands twice says nothing new. layers: (backward_ms, bytes) in the order of
+    backward. One all-reduce runs at a time: it starts when its last gradient is there and the one
+    before has ended, and takes alpha_ms + bytes · ms_per_byte.
     """
     count = len(layers)
-    if _length(plan) > count:
+    if _length(plan) > _MOST_CUTS:
         raise Refused(f"there are {count} gradients, and so no {_length(plan):,} buckets")
-    cuts = _whole(plan, "a list of cuts")
+    cuts = {*_whole(plan, "a list of cuts")}
     if wrong := [cut for cut in cuts if not 0 <= cut < count]:
         raise Refused(f"the gradients are 0 to {count - 1}; there is no {show(wrong[0])}")
-    if twice := [cut for at, cut in enumerate(cuts) if cut in cuts[:at]]:
-        raise Refused(f"index {twice[0]} stands twice")
     if count - 1 not in cuts:
         raise Refused(f"the last gradient, {count - 1}, is never sent: its index ends a bucket")
     now = free = waiting = 0.0

@@ -1,24 +1,21 @@
-"""Show a race in a notebook: costs by line of the program, and where it stands on the way."""
+"""Count a race in a notebook, and show its costs by line of the program."""
 
 from __future__ import annotations
 
-import contextlib
 import linecache
 import math
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from proflab.checks.values import to_plain_data
-from proflab.lesson.race import plans
 from proflab.lesson.race.cost import MACHINES, Cost, Machine, cost
-from proflab.lesson.race.judge import unit_of, wall_of
-from proflab.lesson.race.known import floor_of
+from proflab.lesson.race.hints import wall_of
 from proflab.lesson.race.tape import Refused, check
 from proflab.lesson.race.trace import Tape, traced
 
 counting: dict[str, Callable] = {}  # op_facts, once the notebook has said `count_with`
 _MOST_LINES = 8
-_MARKS = ("given", "yours", "full marks", "floor")
+_LARGE = 0.05  # of what is alive: what is less is not shown
 
 
 def table(
@@ -52,67 +49,6 @@ def table(
     return "\n".join(parts)
 
 
-def picture(
-    given: Callable,
-    yours: Callable,
-    machine: str,
-    full: float,
-    *,
-    fast: int | None = None,
-    memory: int | None = None,
-    **shapes: Any,
-) -> Any:
-    """Draw one axis of costs, from the given program's to the floor, with yours and full marks.
-
-    shapes: as in `traced`; fast, memory: as in `judge`. A program that the machine refuses has no
-    mark. Raises RuntimeError before `count_with`.
-    """
-    tape = traced(given, **shapes)
-    marks = {"given": counted(tape, machine, fast, memory).ms}
-    with contextlib.suppress(Refused):
-        marks["yours"] = counted(traced(yours, **shapes), machine, fast, memory).ms
-    marks |= {"full marks": full, "floor": floor_of(tape, MACHINES[machine], fast)}
-    return _axis(marks, unit_of(machine, fast))
-
-
-def plan_picture(plan: Any, rule: str, full: float, floor: float = 0.0, **parameters: Any) -> Any:
-    """Draw one axis of costs, from the given plan's to the floor, with yours and full marks.
-
-    plan, rule, parameters: as in `expect_cheaper`. floor: what no plan goes below, where it is
-    known. Raises Refused for what is no valid plan.
-    """
-    given = plans.given_cost(rule, parameters)
-    found = plans.judge_plan(to_plain_data(plan), rule, parameters, given)
-    if "refused" in found:
-        raise Refused(found["refused"])
-    marks = {"given": given, "yours": found["ms"], "full marks": full}
-    return _axis(marks | ({"floor": floor} if floor else {}), plans.RULES[rule].unit)
-
-
-def _axis(marks: dict[str, float], unit: str) -> Any:
-    """Draw costs on one logarithmic axis, the lowest on the right."""
-    from matplotlib.ticker import LogLocator
-
-    from proflab.lesson import plot
-
-    labels = {name: f"{name} {_number(cost)}" for name, cost in marks.items()}
-    said = f"{unit}, on a logarithmic axis: {', '.join(labels.values())}."
-    with plot.canvas(8.0, 1.9, said) as (drawn, axes):
-        for name, shape, colour in zip(_MARKS, "sov|", plot.COLOURS, strict=False):
-            if name in marks:
-                place = [marks[name]], [0]
-                axes.plot(*place, shape, color=colour, markersize=11, label=labels[name])
-        axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(lambda cost, _: f"{cost:,.10g}")
-        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axes.minorticks_off()
-        axes.invert_xaxis()
-        axes.set(yticks=[], xlabel=f"{unit}, counted", ylim=(-1, 1))
-        axes.spines["left"].set_visible(False)
-        axes.legend(loc="upper center", ncols=4, frameon=False, fontsize=9)
-    return drawn
-
-
 def counted(tape: Tape, machine: str, fast: int | None = None, memory: int | None = None) -> Cost:
     """Return what a tape costs on a machine, by its name: in all, and a row for each op.
 
@@ -127,11 +63,12 @@ def counted(tape: Tape, machine: str, fast: int | None = None, memory: int | Non
 
 def _price(paid: Cost, machine: str) -> str:
     if paid.two_memories:
-        return f"{_number(paid.ms)} bytes between the memories"
-    return f"{_number(paid.ms)} ms on {machine}"
+        return f"{number(paid.ms)} bytes between the memories"
+    return f"{number(paid.ms)} ms on {machine}"
 
 
-def _number(cost: float) -> str:
+def number(cost: float) -> str:
+    """Return a cost as it is shown."""
     return f"{cost:,.0f}" if cost >= 1000 else f"{cost:.4g}"
 
 
@@ -166,6 +103,18 @@ def _row(rows: list[dict], paid: Cost, machine: Machine, text: str) -> str:
 def line_of(tape: Tape, at: int) -> str:
     """Return the text of the line of the program that made an instruction."""
     return _text(tape.lines[at])
+
+
+def refusal(tape: Tape, found: Mapping[str, Any]) -> str:
+    """Return why a program is refused, with its line; where memory is full, with what fills it."""
+    lines = [found["refused"]]
+    if (at := found.get("at")) is not None:
+        lines.append(f"   at: {line_of(tape, at)}")
+    made: Counter[str] = Counter()
+    for made_at, count in found.get("alive", ()):
+        made["the inputs" if tape[made_at][0] == "in" else line_of(tape, made_at)] += count
+    large = [each for each in made.most_common() if each[1] >= _LARGE * made.total()]
+    return "\n".join([*lines, *(f"   {count:>11,} bytes: {text}" for text, count in large)])
 
 
 def _text(at: tuple[str, int]) -> str:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,17 @@ _EQUATION = re.compile(r"[A-Za-z.,>\- ]{1,200}")
 
 
 class Refused(ValueError):
-    """A program that cannot be traced, or a tape that is none; the sentence is for the student."""
+    """A program that cannot be traced, or a tape that is none; the sentence is for the student.
+
+    at: the instruction that it is about, if it is one's. alive: where memory is full, the bytes
+    that are alive there, by the instruction that has made them.
+    """
+
+    def __init__(
+        self, sentence: str, at: int | None = None, alive: Mapping[int, int] | None = None
+    ) -> None:
+        super().__init__(sentence)
+        self.at, self.alive = at, dict(alive or {})
 
 
 # ── attributes, as plain data and back ───────────────────────────────────────────────────────

@@ -15,7 +15,7 @@ from nbformat.v4 import new_output
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import List, Unicode
 
-from proflab_course.course.concepts import question_of
+from proflab_course.course.concepts import is_concept_cell, question_of
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.rubric import item_marks, rubric_in, without_items
 from proflab_course.course.test_cells import (
@@ -53,8 +53,8 @@ class HideHidden(NbGraderPreprocessor):
         lesson = where.get("assignment", "")
         explain = bool({lesson, lesson.partition("_")[0]} & {*self.explain})
         if kind_of(cell) == "test" and BEGIN_HIDDEN in cell.source:
-            if question_of(meta(cell).get("grade_id", "")):
-                hide_answer(cell, explain)
+            if is_concept_cell(meta(cell).get("grade_id", "")):
+                hide_answers(cell, explain)
             else:
                 _hide_cases(cell, explain)
         elif kind_of(cell) == "manual" and isinstance(comment := meta(cell).get("comment"), str):
@@ -111,28 +111,41 @@ def _hide_cases(cell: NotebookNode, explain: bool) -> None:
     cell.outputs.append(new_output("stream", name="stdout", text=text))
 
 
-def hide_answer(cell: NotebookNode, explain: bool) -> None:
-    """Leave of a graded concept question what a student may read; note for the page if it is right.
+def hide_answers(cell: NotebookNode, explain: bool) -> None:
+    """Leave of graded concept questions what a student may read; note for the page how many.
 
-    explain: say whether it is right, which misconception a wrong answer looks like, and why.
+    explain: say which are right, which misconception a wrong answer looks like, and why.
     """
     test = _split(cell)
-    [label] = [answer.label for hidden, answer in test.answers if hidden][:1] or [""]
+    forms = [answer.label for hidden, answer in test.answers if not hidden]
+    labels = [answer.label for hidden, answer in test.answers if hidden]
     marks = [mark for output in cell.outputs if (mark := _mark_of(output)) is not None]
-    marks = marks or _stock_marks(cell, [label])
-    mark = marks[0] if marks else {"passed": False}
-    form = tuple(f"{_PASSED} {answer.label}" for hidden, answer in test.answers if not hidden)
-    open_ = not any(line.startswith(form) for line in _stock_text(cell).splitlines())
-    is_right = bool(mark["passed"])
-    lines = ["not answered" if open_ else "answered"]
-    if explain and not open_:
-        lines = ["✅ right" if is_right else "❌ another answer is right"]
-        lines += [] if is_right else filter(None, [mark.get("diagnosis")])
-    lines += filter(None, [test.explained.get(label)]) if explain else []
-    cell.metadata[ANSWER] = {"answered": not open_, "right": is_right and not open_}
+    by_label = {mark["label"]: mark for mark in marks or _stock_marks(cell, labels)}
+    lines = _stock_text(cell).splitlines()
+    shown, right, answered = list[str](), 0, 0
+    for form, label in zip(forms, labels, strict=False):
+        mark = by_label.get(label, {"passed": False})
+        is_open = not any(line.startswith(f"{_PASSED} {form}") for line in lines)
+        answered += not is_open
+        right += bool(mark["passed"]) and not is_open
+        said = _said_of_answer(mark, is_open, test.explained.get(label), explain)
+        shown.append(f"{question_of(label).replace('_', '.')}: {said}\n")
+    cell.metadata[ANSWER] = {"asked": len(shown), "answered": answered, "right": right}
     cell.source = hidden_source_removed(cell.source)
-    text = "".join(f"{line}\n" for line in lines)
-    cell.outputs = [new_output("stream", name="stdout", text=text)]
+    cell.outputs = [new_output("stream", name="stdout", text="".join(shown))]
+
+
+def _said_of_answer(mark: dict, is_open: bool, why: str | None, explain: bool) -> str:
+    """Return what a student may read of one answer, the reason on a line of its own."""
+    if is_open:
+        lines = ["not answered"]
+    elif not explain:
+        lines = ["answered"]
+    elif mark["passed"]:
+        lines = ["✅ right"]
+    else:
+        lines = ["❌ another answer is right", mark.get("diagnosis")]
+    return "\n   ".join(filter(None, [*lines, why if explain else None]))
 
 
 def _told(mark: dict, explained: dict[str, str] | None) -> list[str]:

@@ -22,7 +22,7 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from sqlalchemy import inspect
 
 from proflab.checks.expect import RACES
-from proflab_course.course.concepts import question_of
+from proflab_course.course.concepts import is_concept_cell
 from proflab_course.course.dates import Dates
 from proflab_course.course.exercises import exercise_of
 from proflab_course.course.layout import Course, CourseError
@@ -49,7 +49,7 @@ _OPENERS = ("](https://mybinder.org/", "](https://colab.research.google.com/")
 _WAY = "% of the way"  # in the line of a race
 _MOST_TEXT = 200
 ANSWERS = "concept questions"
-ANSWER = "proflab_answer"  # what feedback.py notes in a question's cell
+ANSWER = "proflab_answer"  # what feedback.py counts in a test cell of concept questions
 
 
 @dataclass
@@ -184,8 +184,8 @@ def _gather_lines(cells: list[NotebookNode], unread: set[str]) -> list[Line]:
         if kind_of(cell) == "manual":
             lines[name] = _essay_line(cell, name, name in unread)
             marks |= {"shown": lines[name].name, "waits": name in unread}
-        elif (question := question_of(name)) and kind_of(cell) == "test":
-            marks |= {"shown": f"question {question.replace('_', '.')}", "concept": True}
+        elif is_concept_cell(name) and kind_of(cell) == "test":
+            marks |= {"shown": ANSWERS, "concept": True}
         elif kind_of(cell) == "test":
             exercise = exercise_of(name, solutions)
             line = lines.setdefault(exercise, Line(exercise, name))
@@ -197,11 +197,12 @@ def _gather_lines(cells: list[NotebookNode], unread: set[str]) -> list[Line]:
 def _answers_line(found: list[NotebookNode], points: bool) -> Line:
     """Return the line on the concept questions: none is to be mended.
 
-    points: whether right ones are points, so that their number is said.
+    points: whether right ones are points, so that their number is said. Notebooks of older
+    releases have a cell for each question.
     """
     what = "right" if points else "answered"
-    count = sum(cell.metadata[ANSWER][what] for cell in found)
-    said = f"{count} of {len(found)} {'concept points' if points else 'answered'}"
+    count, asked = (sum(cell.metadata[ANSWER][key] for cell in found) for key in (what, "asked"))
+    said = f"{count} of {asked} {'concept points' if points else 'answered'}"
     return Line(ANSWERS, str(meta(found[0])["grade_id"]), state="none", mend=said)
 
 
