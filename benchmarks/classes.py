@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from proflab_course.build.make import Plan, make
-from proflab_course.course.concepts import question_of
+from proflab_course.course.concepts import is_concept_cell
 from proflab_course.course.layout import Course
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -86,7 +86,7 @@ def _exercises(notebook: dict) -> list[tuple[str, dict]]:
     for cell in notebook["cells"]:
         about = cell["metadata"].get("nbgrader", {})
         if about.get("solution") and not about.get("grade") and cell["cell_type"] == "code":
-            if not question_of(about["grade_id"]):
+            if not is_concept_cell(about["grade_id"]):
                 found.append((about["grade_id"], cell))
     return found
 

@@ -22,7 +22,7 @@ if "jsonschema" not in sys.modules and "rfc3987_syntax" not in sys.modules:
 def import_nbgrader() -> None:
     """Import nbgrader without the extensions of Jupyter's server, which bring tornado and more.
 
-    Whoever imports an extension later gets it; a process that is a server may not call this.
+    An extension that is imported later is there; a process that is a server may not call this.
     """
     if "nbgrader" in sys.modules:
         return
