@@ -25,13 +25,13 @@ sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT), str(ROOT / "tests")]
 from cohort.run import entries  # noqa: E402
 from record import recording  # noqa: E402
 
+from proflab_classroom.viva.command import Lesson, fill  # noqa: E402
+from proflab_classroom.viva.entries import whole_code  # noqa: E402
+from proflab_classroom.viva.execute import Notebook, Sandbox  # noqa: E402
+from proflab_classroom.viva.questions import Draws  # noqa: E402
+from proflab_classroom.viva.sheet import Candidates, Sheet  # noqa: E402
 from proflab_course.course.layout import Course  # noqa: E402
 from proflab_course.grading.answer_key import read_key  # noqa: E402
-from proflab_course.viva.command import Lesson, fill  # noqa: E402
-from proflab_course.viva.entries import whole_code  # noqa: E402
-from proflab_course.viva.execute import Notebook, Sandbox  # noqa: E402
-from proflab_course.viva.questions import Draws  # noqa: E402
-from proflab_course.viva.sheet import Candidates, Sheet  # noqa: E402
 
 KINDS = ("value", "tell", "change")
 OF_A_KIND, ENOUGH, RIGHT = 2, 3, 4

@@ -1,5 +1,7 @@
 """The `proflab` command. Each subcommand's module is imported only when it is called.
 
+Those of features (proflab_course/course/features.py) are found only where none of these is meant.
+
 A subcommand's module has a docstring (its first line is its help), `add_arguments(parser)` and
 `run(arguments) -> int`, the exit status.
 """
@@ -22,14 +24,7 @@ COMMANDS = {
     "assemble": ("proflab_course.assemble.command", "turn solved notebooks into one profiler file"),
     "collect": ("proflab_course.collect.command", "sort a platform's archive into submitted/"),
     "grade": ("proflab_course.grading.command", "grade the hand-ins of a lesson"),
-    "essays": (
-        "proflab_course.essays.command",
-        "share the marking of essays, and bring it together",
-    ),
-    "questions": ("proflab_course.questions.command", "make a lecture's pages of questions"),
-    "regrade": ("proflab_course.regrade.command", "answer students' questions about verdicts"),
     "report": ("proflab_course.report.command", "report on a lesson or the term"),
-    "viva": ("proflab_course.viva.command", "write questions about students' own functions"),
     "export": ("proflab_course.export.command", "write grades for a platform, or code to compare"),
     "doctor": ("proflab_course.doctor.command", "try each layer of isolation on this machine"),
 }
@@ -91,21 +86,12 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _run(argv: list[str]) -> int:
-    name = argv[0] if argv else "--help"
-    if name not in COMMANDS:
-        return _overview(name)
-    try:
-        module = importlib.import_module(COMMANDS[name][0])
-    except ModuleNotFoundError as error:
-        return _not_installed(name, error)
-    parser = argparse.ArgumentParser(f"proflab {name}", description=COMMANDS[name][1])
-    module.add_arguments(parser)
-    arguments = parser.parse_args(argv[1:])
     from proflab_course.course.files import is_of_a_file, what_is_wrong
     from proflab_course.course.layout import CourseError
 
+    name = argv[0] if argv else "--help"
     try:
-        return module.run(arguments)
+        return _run_command(name, argv[1:])
     except CourseError as error:
         print(f"proflab {name}: {error}", file=sys.stderr)
         return 2
@@ -123,16 +109,38 @@ def _run(argv: list[str]) -> int:
         return 130
 
 
+def all_commands() -> dict[str, tuple[str, str]]:
+    """Return the module and the summary of each command, those of features last."""
+    from proflab_course.course.features import commands
+
+    found = {name: (each.module, each.summary) for name, each in commands().items()}
+    return COMMANDS | found | COMMANDS  # no feature takes the place of another's command
+
+
+def _run_command(name: str, words: list[str]) -> int:
+    known = COMMANDS if name in (*COMMANDS, "--version") else all_commands()
+    if name not in known:
+        return _overview(name, known)
+    place, summary = known[name]
+    try:
+        module = importlib.import_module(place)
+    except ModuleNotFoundError as error:
+        return _not_installed(name, error)
+    parser = argparse.ArgumentParser(f"proflab {name}", description=summary)
+    module.add_arguments(parser)
+    return module.run(parser.parse_args(words))
+
+
 def _not_installed(name: str, error: ModuleNotFoundError) -> int:
     package = (error.name or "").partition(".")[0]
-    if package in ("", "proflab", "proflab_course"):
+    if not package or package.startswith("proflab"):
         raise error
     how = "pip install jupyterlab" if name in FOR_STUDENTS else "pip install 'proflab[instructor]'"
     print(f"proflab {name}: it needs {package}, which is not installed: {how}", file=sys.stderr)
     return 2
 
 
-def _overview(name: str) -> int:
+def _overview(name: str, known: dict[str, tuple[str, str]]) -> int:
     if name == "--version":
         from proflab import __version__
 
@@ -142,7 +150,7 @@ def _overview(name: str) -> int:
     out = sys.stdout if asked else sys.stderr
     if not asked:
         print(f"proflab: there is no command {name!r}; these are the commands:", file=out)
-    for command, (_, summary) in COMMANDS.items():
+    for command, (_, summary) in known.items():
         print(f"  proflab {command:<9} {summary}", file=out)
     print("  proflab COMMAND --help lists a command's arguments", file=out)
     return 0 if asked else 2

@@ -587,6 +587,9 @@ expect_table(
 ### BEGIN HIDDEN TESTS
 # vary: 4 in 4..9
 broken = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(3, 4))
+expect_raises(
+    "sizes that do not fit each other", lambda: saved_activations(broken, (2, 3)), ValueError
+)
 found = saved_activations(broken[:2], (2, 3))
 expect("after an error the next model is counted", found, 32)
 left = [len(autograd.packers), broken.training]

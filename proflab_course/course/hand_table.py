@@ -1,17 +1,18 @@
-"""Read a table that people fill in: each of its rows, or one sentence with the file and the line.
+"""Write and read tables that people fill in: a row, or a sentence with the file and the line.
 
-Extensions, votes, and marks are such tables. Their first line names the columns; columns that
-nobody asks for are their author's own.
+Extensions, votes, marks, and questions with their answers are such tables. Their first line names
+the columns; columns that nobody asks for are their author's own.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from proflab_course.course.csv_table import CsvTable, as_typed, read_csv
+from proflab_course.course.csv_table import CsvTable, as_typed, csv_text, read_csv
+from proflab_course.course.files import replace_file
 from proflab_course.course.layout import CourseError
 
 _MOST_SHOWN = 40
@@ -69,25 +70,52 @@ class HandTable:
         """The names of the columns, in small letters."""
         return self.table.header
 
-    def rows(self, key: Collection[str] = ()) -> Iterator[Row]:
+    def rows(
+        self, key: Collection[str] = (), refused: dict[str, str] | None = None
+    ) -> Iterator[Row]:
         """Yield the rows below the first; key: the columns that no two lines have in common.
 
         A line that only repeats the first one is left out, as where two tables were put together.
-        Raises CourseError for a cell beyond the last column, and for a second line of one key.
+        A line is not clear that has a cell beyond the last column, or a key that stands in another
+        line: `refused` gets the reason by the line's place, and of two lines with one key neither
+        is taken. Without `refused`, CourseError is raised.
         """
-        seen: dict[tuple[str, ...], int] = {}
+        places: dict[tuple[str, ...], int] = {}
+        rows: list[tuple[tuple[str, ...], Row]] = []
+        unclear: set[tuple[str, ...]] = set()
+        for row, beyond in self._typed_rows():
+            about = tuple(row[name] for name in key)
+            reason = ""
+            if beyond:
+                reason = f"{beyond!r} stands beyond the last column: put a text with a comma into "
+                reason += "quotes"
+            elif key and about in places:
+                what = f"{' and '.join(about)} stand{'' if len(key) > 1 else 's'}"
+                reason = f"{what} in line {places[about]} already: keep one line"
+                unclear.add(about)
+            if not reason:
+                places[about] = row.line
+                rows.append((about, row))
+            elif refused is None:
+                raise CourseError(f"{row.where}: {reason}")
+            else:
+                refused[row.where] = reason
+        yield from (row for about, row in rows if about not in unclear)
+
+    def _typed_rows(self) -> Iterator[tuple[Row, str]]:
+        """Yield each row as it was typed, and the first cell beyond the last column."""
         for line, cells in zip(self.table.lines[1:], self.table.rows[1:], strict=True):
             typed = [as_typed(cell).strip() for cell in cells]
             if [cell.lower() for cell in typed] == self.header:
                 continue
-            where = f"{self.place}, line {line}"
-            if beyond := [cell for cell in typed[len(self.header) :] if cell]:
-                what = f"{beyond[0][:_MOST_SHOWN]!r} stands beyond the last column"
-                raise CourseError(f"{where}: {what}: put a text with a comma into quotes")
-            row = Row(where, line, dict(zip(self.header, typed, strict=False)))
-            about = tuple(row[name] for name in key)
-            if key and about in seen:
-                what = f"{' and '.join(about)} stand" if len(key) > 1 else f"{about[0]} stands"
-                raise CourseError(f"{where}: {what} in line {seen[about]} already: keep one line")
-            seen[about] = line
-            yield row
+            beyond = next((cell for cell in typed[len(self.header) :] if cell), "")
+            row = Row(
+                f"{self.place}, line {line}", line, dict(zip(self.header, typed, strict=False))
+            )
+            yield row, beyond[:_MOST_SHOWN]
+
+
+def write_table(path: Path, rows: Iterable[Iterable[object]]) -> None:
+    """Write a table for people, whole or not at all, as spreadsheets read it in any script."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(path, b"\xef\xbb\xbf" + csv_text(rows).encode("utf-8", "replace"))

@@ -82,3 +82,12 @@ class Course:
             where = " or ".join(f"{folder}/" for folder in folders)
             raise CourseError(f"there is no lesson {given!r} in {where} (there is {there})")
         return meant[0]
+
+
+def root_of(db_url: str) -> Path:
+    """Return the folder of a course from the address of its gradebook.
+
+    >>> root_of("sqlite:////home/ann/course/gradebook.db?timeout=60").as_posix()
+    '/home/ann/course'
+    """
+    return Path(db_url.removeprefix("sqlite:///").partition("?")[0]).parent

@@ -1,8 +1,8 @@
 """Find the column of a platform's file that takes what is exported, and no other.
 
-A lesson's grades, its concept points, the marks of its viva and the sum of the term each have a
-column of their own. Without one nothing is written: the column of a lesson holds nothing but its
-grades.
+A lesson's grades, what features export of it, such as the marks of its viva, and the sum of the
+term each have a column of their own. Without one nothing is written: the column of a lesson holds
+nothing but its grades.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from proflab_course.course.features import Column, features
 from proflab_course.course.layout import CourseError
 from proflab_course.course.words import few
 
 TERM = "term"
-# What is exported of a lesson beside its grades: what it is called, and the word in its column.
-PARTS = {"concepts": ("concept points", "concept"), "viva": ("marks of the viva", "viva")}
 
 IDENTITY = {
     "canvas": ("Student", "ID", "SIS User ID", "SIS Login ID", "Root Account", "Section"),
@@ -33,13 +32,13 @@ _BRIGHTSPACE_KIND = re.compile(r"\s*\w+ Grade <[^<>]*>$")
 
 @dataclass(frozen=True)
 class Wanted:
-    """Say what to export. lesson: its name, or `TERM`; part: one of `PARTS`, or "" for the grades.
+    """Say what to export. lesson: its name, or `TERM`; part: None for the grades.
 
     lessons: all of the course, whose grades have columns, too.
     """
 
     lesson: str
-    part: str = ""
+    part: Column | None = None
     lessons: tuple[str, ...] = ()
 
     @property
@@ -52,14 +51,19 @@ class Wanted:
         """Return what a message calls it."""
         if self.lesson == TERM:
             return "the term"
-        return f"the {PARTS[self.part][0]} of {self.lesson}" if self.part else self.lesson
+        return f"the {self.part.called} of {self.lesson}" if self.part else self.lesson
 
     @property
     def ending(self) -> str:
         """Return the end of the filled file's name, so that no export takes another's place."""
         if self.lesson == TERM:
             return f"_{TERM}_filled"
-        return f"_{self.lesson[:2]}_{self.part}_filled" if self.part else "_filled"
+        return f"_{self.lesson[:2]}_{self.part.name}_filled" if self.part else "_filled"
+
+
+def parts() -> list[Column]:
+    """Return what can be exported of a lesson beside its grades."""
+    return [column for feature in features() for column in feature.columns()]
 
 
 def find_column(
@@ -150,11 +154,11 @@ def _columns_of(there: Sequence[str], wanted: Wanted) -> list[str]:
     return named or [name for name in own if _has_number(name, wanted)]
 
 
-def _part(column: str, lesson: str) -> str:
-    """Return which of `PARTS` a column's name says; a lesson's own name does not count."""
+def _part(column: str, lesson: str) -> Column | None:
+    """Return what a column's name says beside a lesson; a lesson's own name does not count."""
     words = [word for word in _words(column) if word not in lesson]
-    found = (part for part, (_, stem) in PARTS.items() if any(w.startswith(stem) for w in words))
-    return next(found, "")
+    found = (part for part in parts() if any(word.startswith(part.word) for word in words))
+    return next(found, None)
 
 
 def _has_number(column: str, wanted: Wanted) -> bool:

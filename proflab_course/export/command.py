@@ -9,12 +9,12 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from proflab_course.course.features import Column
 from proflab_course.course.files import replace_file
 from proflab_course.course.inventory import HALVES, NAME
 from proflab_course.course.layout import Course, CourseError
-from proflab_course.course.settings import SETTINGS, read_settings
 from proflab_course.course.words import few
-from proflab_course.export.columns import PARTS, TERM, Wanted
+from proflab_course.export.columns import TERM, Wanted, parts
 from proflab_course.export.inventory import anonymised
 from proflab_course.export.platform_files import Points, fill
 from proflab_course.export.student_code import write_code
@@ -50,16 +50,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     part = parser.add_mutually_exclusive_group()
     part.add_argument("--without-essay", action="store_true", help="write only the points for code")
-    part.add_argument(
-        "--viva",
-        action="store_true",
-        help="write the points of the questions about own functions (proflab viva --marks)",
-    )
-    part.add_argument(
-        "--concepts",
-        action="store_true",
-        help="write the points of the concept questions (concept_points = 1 in your settings)",
-    )
+    for column in parts():
+        part.add_argument(
+            f"--{column.name}", action="store_const", dest="part", const=column, help=column.summary
+        )
     parser.add_argument(
         "--percent", action="store_true", help="write grades from 0 to 100 instead of points"
     )
@@ -99,20 +93,15 @@ def run(arguments: argparse.Namespace) -> int:
     return _export_grades(course, platform, lesson, arguments)
 
 
-def _part(arguments: argparse.Namespace) -> str:
-    """Return which of `PARTS` is asked for; "" for grades."""
-    return next((part for part in PARTS if getattr(arguments, part)), "")
-
-
 def _refuse_what_does_not_apply(arguments: argparse.Namespace, term: bool) -> None:
     """Raise CourseError for options that would be ignored."""
-    part = _part(arguments)
+    part: Column | None = getattr(arguments, "part", None)
     if arguments.code and term:
         raise CourseError("--code DIR writes the code of one lesson: name it")
     if part and term:
-        raise CourseError(f"--{part} writes the {PARTS[part][0]} of one lesson: name it")
+        raise CourseError(f"--{part.name} writes the {part.called} of one lesson: name it")
     table = "--code" if arguments.code else "--csv" if arguments.csv else ""
-    given = [f"--{part}"] if part else []
+    given = [f"--{part.name}"] if part else []
     given += ["--column"] if arguments.column else []
     given += ["--percent"] if arguments.percent else []
     given += ["-o"] if arguments.output else []
@@ -125,11 +114,10 @@ def _export_grades(
 ) -> int:
     """Fill the platform's file and say what was filled."""
     essay, percent = not arguments.without_essay, arguments.percent
-    wanted = Wanted(lesson, _part(arguments), tuple(course.lessons("source")))
-    if wanted.part == "concepts":
-        grades = _concept_grades(course, lesson, percent)
-    elif wanted.part == "viva":
-        grades = _viva_grades(course, lesson, percent)
+    part = getattr(arguments, "part", None)
+    wanted = Wanted(lesson, part, tuple(course.lessons("source")))
+    if wanted.part:
+        grades = _grades_of_part(course, lesson, wanted.part, percent)
     elif lesson == TERM:
         grades = _term_grades(course, essay, percent)
     else:
@@ -155,7 +143,7 @@ def _export_grades(
 
 def _told(wanted: Wanted) -> str:
     if wanted.part:
-        return f"students' {PARTS[wanted.part][0]} of {wanted.lesson}"
+        return f"students' {wanted.part.called} of {wanted.lesson}"
     return f"grades of {'all lessons' if wanted.lesson == TERM else wanted.lesson}"
 
 
@@ -214,50 +202,16 @@ def _lesson_grades(course: Course, lesson: str, essay: bool, percent: bool) -> d
     return grades
 
 
-def _concept_grades(course: Course, lesson: str, percent: bool) -> dict[str, Points]:
-    """Return each graded student's right answers to concept questions, 0 without an answer."""
-    from proflab_course.grading.answer_key import read_key
-    from proflab_course.grading.records.concepts import concept_points
+def _grades_of_part(course: Course, lesson: str, part: Column, percent: bool) -> dict[str, Points]:
+    """Return what a feature exports of a lesson."""
     from proflab_course.grading.records.gradebook import Book
 
-    if read_settings(course.root).concept_points != 1:
-        problem = f"right answers earn nothing here: write concept_points = 1 into {SETTINGS}"
-        raise CourseError(f"{problem} first")
-    asked = len(read_key(course.source(lesson)).questions)
-    if not asked:
-        raise CourseError(f"{lesson} has no concept questions")
-    if not course.gradebook.exists():
-        raise CourseError(f"there is no {course.gradebook.name}: run `proflab grade {lesson}`")
-    right = concept_points(course, lesson)
-    with Book(course.gradebook) as book:
-        students, names = book.standings(lesson), _other_names(book)
-    part = 100 / asked if percent else 1.0
-    return {
-        student: Points(round(part * right.get(student, 0), 2), names.get(student, ()))
-        for student in students
-    }
-
-
-def _viva_grades(course: Course, lesson: str, percent: bool) -> dict[str, Points]:
-    """Return the points of each student who was asked about own functions."""
-    from proflab_course.grading.records.gradebook import Book
-    from proflab_course.viva.marks import kept_marks
-
-    marks = kept_marks(course, lesson)
-    if not marks:
-        problem = f"there are no marks of a viva of {lesson}"
-        raise CourseError(f"{problem}: run `proflab viva {lesson} --marks FILE`")
+    points = part.points(course, lesson, percent)
     names: dict[str, tuple[str, ...]] = {}
     if course.gradebook.exists():
         with Book(course.gradebook) as book:
             names = _other_names(book)
-    return {
-        student: Points(
-            round(100 * mark.points / mark.asked, 2) if percent else float(mark.points),
-            names.get(student, ()),
-        )
-        for student, mark in marks.items()
-    }
+    return {student: Points(each, names.get(student, ())) for student, each in points.items()}
 
 
 def _term_grades(course: Course, essay: bool, percent: bool) -> dict[str, Points]:

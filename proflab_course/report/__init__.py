@@ -8,9 +8,6 @@ class_guesses.py  the guesses of the class, beside the answers
 item_statistics.py  difficulty, interval and discrimination of a question, from numbers alone
 inventory_page.py  the page about the inventory: items before and after, and the gain
 inventory_statistics.py  gain with its interval, and tests by pair, from numbers alone
-votes_page.py     the page about what was guessed in a lecture, from tables of guesses
-rounds_page.py    the page about votes on concept questions in a lecture, in two rounds
-concept_items.py  what a class answered to concept questions: figures, and a table of letters
 minutes.py        the minutes that a lesson took, and a patch of the estimates by them
 templates/        the HTML of the pages
 """

@@ -7,11 +7,10 @@ import sys
 from pathlib import Path
 
 import proflab_course.grading.lean  # noqa: F401  (first)
+from proflab_course.course.features import features
 from proflab_course.course.files import replace_file
 from proflab_course.course.inventory import HALVES, NAME
 from proflab_course.course.layout import Course, CourseError
-from proflab_course.questions.votes import has_letters
-from proflab_course.report.concept_items import answers_csv
 from proflab_course.report.lesson_page import read_summary, render
 from proflab_course.report.minutes import minutes_patch
 from proflab_course.report.term_page import read_term, render_term
@@ -34,25 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="print a patch of modules/tracks.toml by the minutes that students wrote down",
     )
-    parser.add_argument(
-        "--votes",
-        type=Path,
-        nargs="+",
-        metavar="CSV",
-        help="a page about guesses or votes in a lecture instead: tables of `proflab questions`",
-    )
-    parser.add_argument(
-        "--answers",
-        type=Path,
-        metavar="NOTEBOOK",
-        help="with --votes: your notebook, run and saved, whose outputs show the answers",
-    )
-    parser.add_argument(
-        "--csv",
-        action="store_true",
-        help="instead of the page, a table of answers to concept questions: students, letters",
-    )
     parser.add_argument("--ids", action="store_true", help="show ids of students without names")
+    for feature in features():
+        feature.add_pages(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -70,42 +53,28 @@ def run(arguments: argparse.Namespace) -> int:
         _write_page(output.resolve(), page.encode())
     except OSError as error:
         raise CourseError(f"{output} cannot be written: {error.strerror}") from None
-    print(f"{'Table' if arguments.csv else 'Report'}: {output}")
+    print(f"{'Table' if name.endswith('.csv') else 'Report'}: {output}")
     return 0
 
 
 def _make_page(course: Course, arguments: argparse.Namespace) -> tuple[str, str]:
     """Return the file's name and the page: of the given lesson, or of the term."""
     public, ids = arguments.public, arguments.ids
-    if arguments.lesson is None:
-        if arguments.votes:
-            raise CourseError("votes are about a lesson: proflab report LESSON --votes …")
-        if arguments.csv:
-            raise CourseError("answers are those of a lesson: proflab report LESSON --csv")
+    lesson = arguments.lesson
+    if lesson not in (None, NAME):
+        lesson = course.lesson(lesson, "source")
+    for feature in features():
+        if page := feature.page(course, lesson, arguments):
+            return page
+    if lesson is None:
         if public:
             raise CourseError("the page about the term names students: --public needs a lesson")
         return "term.html", render_term(read_term(course, ids))
-    lesson = NAME
-    if arguments.lesson != NAME:
-        lesson = course.lesson(arguments.lesson, "source")
     if lesson in (NAME, *HALVES):
-        if arguments.votes or arguments.csv:
-            raise CourseError("the inventory has neither votes nor a table of concept questions")
         from proflab_course.report.inventory_page import read_report, render_inventory
 
         return f"{NAME}.html", render_inventory(read_report(course))
-    if arguments.votes:
-        from proflab_course.report.rounds_page import read_rounds_page, render_rounds
-        from proflab_course.report.votes_page import read_lecture, render_lecture
-
-        name = f"{lesson}.votes.html"
-        if has_letters(arguments.votes):
-            return name, render_rounds(read_rounds_page(course, lesson, arguments.votes))
-        lecture = read_lecture(course, lesson, arguments.votes, arguments.answers)
-        return name, render_lecture(lecture)
     name = f"{lesson}{'.public' if public else ''}"
-    if arguments.csv:
-        return f"{name}.concepts.csv", answers_csv(course, lesson, public)
     return f"{name}.html", render(read_summary(course, lesson, public, ids))
 
 

@@ -11,12 +11,13 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from jinja2 import Environment
+from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup
 
 from proflab_course.course.concepts import is_concept_cell
 from proflab_course.course.dates import Dates
 from proflab_course.course.exercises import exercise_of
+from proflab_course.course.features import Panel, Results, panels
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.release_stamp import track_of
 from proflab_course.course.settings import read_settings
@@ -32,12 +33,9 @@ from proflab_course.grading.pages.board import (
 from proflab_course.grading.pages.inert import readable
 from proflab_course.grading.pages.templates import template_loader
 from proflab_course.grading.races import plans_of, races_of, solution_costs
-from proflab_course.regrade.log import Log
 from proflab_course.report.class_guesses import Prediction, predictions
-from proflab_course.report.concept_items import ConceptItem, class_items
 from proflab_course.report.failed_cases import causes_once
 from proflab_course.report.minutes import minutes_taken, quartiles
-from proflab_course.viva.marks import Mark, kept_marks, told
 
 _BINS = 10
 _MOST_TEXT = 2_000
@@ -152,7 +150,7 @@ class Misconception:
 class Summary:
     """All figures of the page.
 
-    waiting: questions about verdicts without an answer. due: sentences on due date and lateness.
+    panels: what features put on the page. due: sentences on due date and lateness.
     """
 
     lesson: str
@@ -171,16 +169,18 @@ class Summary:
     people: dict[str, str] = field(default_factory=dict)
     track: str = ""
     minutes: list[float] = field(default_factory=list)
-    waiting: int = 0
     races: list[RaceBoard] = field(default_factory=list)
-    viva: dict[str, Mark] = field(default_factory=dict)
-    concepts: list[ConceptItem] = field(default_factory=list)
+    panels: list[Panel] = field(default_factory=list)
     due: list[str] = field(default_factory=list)
 
+    def above(self, heading: str) -> list[Panel]:
+        """Return the panels whose sections stand above a heading of the page."""
+        return [panel for panel in self.panels if panel.section and panel.above == heading]
+
     @property
-    def viva_told(self) -> str:
-        """Return a sentence on the marks about own functions; it names nobody on a public page."""
-        return told(self.viva, named=not self.public) if self.viva else ""
+    def waiting(self) -> list[Panel]:
+        """Return the panels of features in which something waits for a person."""
+        return [panel for panel in self.panels if panel.waits]
 
     @property
     def time(self) -> str:
@@ -243,8 +243,6 @@ def read_summary(course: Course, lesson: str, public: bool = False, ids: bool = 
     if public:
         summary.due = deadline.told[:1] if deadline.due else []
     summary.people = {} if public or ids else people
-    asked = Log(course.root).requests().values()
-    summary.waiting = sum(r.lesson == lesson and not r.answers for r in asked)
     choice = read_settings(course.root).board
     aliases = aliases_in({student: each.guesses for student, each in outcomes.items()})
     if public:
@@ -252,8 +250,7 @@ def read_summary(course: Course, lesson: str, public: bool = False, ids: bool = 
     else:
         names = {student: summary.who(student) for student in outcomes}
     summary.races = _raced(key, outcomes, names)
-    summary.viva = kept_marks(course, lesson)
-    summary.concepts = class_items(course, lesson)
+    summary.panels = panels(Results(course, lesson, public))
     return summary
 
 
@@ -381,10 +378,13 @@ def render(summary: Summary) -> str:
     return environment().get_template("report.html.j2").render(s=summary, clean=_CLEAN)
 
 
-def environment() -> Environment:
-    """Return the templates' environment, which escapes, cleans and cuts all values."""
+def environment(package: str = "proflab_course.report") -> Environment:
+    """Return the templates' environment, which escapes, cleans and cuts all values.
+
+    package: where a feature has templates of its own, which may include those of the report.
+    """
     made = Environment(
-        loader=template_loader("proflab_course.report"),
+        loader=ChoiceLoader([PackageLoader(package), template_loader("proflab_course.report")]),
         autoescape=True,
         trim_blocks=True,
         finalize=shown,

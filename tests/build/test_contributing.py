@@ -21,11 +21,12 @@ from run_all import NAME, SOLUTIONS, filled, released, run_all
 
 import proflab
 from proflab import Tensor, dispatch, nn
-from proflab_course.cli import COMMANDS, main
+from proflab_course.cli import all_commands, main
 
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
 ARCHITECTURE = (ROOT / "docs/architecture.md").read_text()
 PAGES = {"CONTRIBUTING.md": CONTRIBUTING, "docs/architecture.md": ARCHITECTURE}
+PACKAGES = ("proflab", "proflab_course", "proflab_classroom")
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 # A name of the repository's: a word with a slash in it or a known ending, nothing else.
 PATH = re.compile(r"\.?[\w-]+(/[\w.-]*)+|[\w-]+\.(py|md|yml|toml|txt|cff)")
@@ -60,14 +61,14 @@ def test_every_path_on_the_page_exists(page):
         assert not name.endswith("/") or all(p.is_dir() for p in ROOT.glob(pattern)), name
 
 
-def test_every_folder_of_both_packages_is_on_the_map():
+def test_every_folder_of_the_packages_is_on_the_map():
     on_the_map = set(re.findall(r"^\| `(proflab\S*)/` \|", CONTRIBUTING, re.MULTILINE))
     tracked = subprocess.run(
-        ["git", "ls-files", "proflab", "proflab_course"], cwd=ROOT, capture_output=True, text=True
+        ["git", "ls-files", *PACKAGES], cwd=ROOT, capture_output=True, text=True
     ).stdout.splitlines()
     files = tracked or [
         str(path.relative_to(ROOT))
-        for package in ("proflab", "proflab_course")
+        for package in PACKAGES
         for path in (ROOT / package).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     ]
@@ -88,7 +89,7 @@ def commands(text: str) -> list[list[str]]:
 def options(subcommand: str) -> set[str]:
     """Return the options that a subcommand of `proflab` takes."""
     parser = argparse.ArgumentParser()
-    importlib.import_module(COMMANDS[subcommand][0]).add_arguments(parser)
+    importlib.import_module(all_commands()[subcommand][0]).add_arguments(parser)
     return set(parser._option_string_actions)
 
 
@@ -116,7 +117,7 @@ def test_the_glossary_is_in_order_and_its_words_are_the_codes():
     assert words == sorted(words) and len(words) >= 25
     code = " ".join(
         path.read_text()
-        for folder in ("proflab", "proflab_course", "tests/cohort")
+        for folder in (*PACKAGES, "tests/cohort")
         for path in (ROOT / folder).rglob("*.py")
     ).lower()
     code = re.sub(r"[\s_]+", " ", code)
@@ -146,7 +147,8 @@ def test_each_question_of_a_newcomer_is_answered_by_one_file():
 def test_the_map_of_a_folder_names_each_of_its_files():
     missing = {
         f"{folder.parent.relative_to(ROOT)}/{path.name}"
-        for folder in (ROOT / "proflab_course").rglob("__init__.py")
+        for package in PACKAGES[1:]
+        for folder in (ROOT / package).rglob("__init__.py")
         for path in folder.parent.glob("*.py")
         if path != folder and path.name not in folder.read_text() and path.stem != "cli"
     }

@@ -257,7 +257,15 @@ def test_the_readme_links_to_every_document_and_part():
     text = (ROOT / "README.md").read_text()
     for name in PAGES[1:]:
         assert f"({name}" in text, name
-    for folder in ("proflab", "proflab_course", "modules", "release", "submitted", "tests"):
+    for folder in (
+        "proflab",
+        "proflab_course",
+        "proflab_classroom",
+        "modules",
+        "release",
+        "submitted",
+        "tests",
+    ):
         assert f"({folder})" in text, folder
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 import nbformat
 
 from cohort.run import ROOT, entries, judge, solved
+from proflab_classroom.viva.entries import whole_code
 from proflab_course.build.in_process import WHOLE
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import read_module
@@ -26,7 +27,6 @@ from proflab_course.grading.answer_key import Key, make_key
 from proflab_course.grading.grade_notebook import grade_notebook
 from proflab_course.grading.plan import Runner
 from proflab_course.grading.races import METADATA
-from proflab_course.viva.entries import whole_code
 
 PARTS = 10
 

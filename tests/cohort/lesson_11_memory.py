@@ -107,7 +107,7 @@ MUTANTS = {
                 '        total -= live.pop(event["addr"])[1]\n',
                 '        live.pop(event["addr"])\n        total -= event["size"]\n',
             ),
-            "a free of an unknown address": ('    elif event["addr"] in live:\n', "    else:\n"),
+            "a free of an unknown address raises KeyError": ('    elif event["addr"] in live:\n', "    else:\n"),
             "a free of an unknown address takes the last block": (
                 '    elif event["addr"] in live:\n        total -= live.pop(event["addr"])[1]\n',
                 "    elif live:\n"

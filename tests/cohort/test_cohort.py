@@ -22,8 +22,8 @@ from cohort.run import (
     stub,
 )
 from cohort.visible import GOAL, LESSON_GOAL, share
+from proflab_classroom.viva.entries import whole_code
 from proflab_course.grading.points import share as share_of
-from proflab_course.viva.entries import whole_code
 
 EXERCISES = [(lesson, name) for lesson in lessons() for name in exercises(lesson)]
 # What an entry with a slip of the pen raises: it would be "caught" without testing anything.

@@ -24,10 +24,10 @@ if __name__ == "__main__":
 from cohort.judging import judged, said_by_fork
 from cohort.run import Solved, entries, failures, lessons, solved
 from proflab.checks.values import dumps, loads, to_plain_data
+from proflab_classroom.viva.entries import whole_code
 from proflab_course.build.in_process import run_cell
 from proflab_course.course.test_cells import TestCell, split
 from proflab_course.course.variants import Varying, varying
-from proflab_course.viva.entries import whole_code
 
 DRAWS = 50
 SECRET = bytes(32)

@@ -27,8 +27,8 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from cohort.run import Solved, entries, failures, judge, lessons, solved
+from proflab_classroom.viva.entries import whole_code
 from proflab_course.build.in_process import Case
-from proflab_course.viva.entries import whole_code
 
 GOAL, LESSON_GOAL = 0.9, 0.97
 ASIDE = "written in"

@@ -1,15 +1,30 @@
-"""The plan of both packages: no import cycle, folders that rest on those below, all declared."""
+"""The plan of the packages: no import cycle, and folders that rest on those below.
 
+Ground (what a course is) ← features (each whole) ← commands, which know no feature by name.
+`python tests/course/test_folders.py` prints the arrows between the folders.
+"""
+
+import sys
+from collections import Counter
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[1] / "helpers"))
+
 import pytest
-from imports import import_graph, modules
+from imports import ROOT, import_graph, modules
 
 COMMANDS = ("build", "assemble", "collect", "export", "report", "doctor", "check", "grading")
 # Which folders import none of which others, at the top of a file or inside a function.
+PACKAGES = ("proflab", "proflab_course", "proflab_classroom")
+# Features that still lie in proflab_course: this list may only become shorter.
+FEATURES: tuple[str, ...] = ()
 RULES = [
-    ("proflab", ["proflab_course"]),
+    ("proflab", ["proflab_course", "proflab_classroom"]),
+    ("proflab_course", ["proflab_classroom"]),
+    *((f"proflab_course.{name}", [*FEATURES]) for name in ("course", *COMMANDS)),
     ("proflab_course.course", [f"proflab_course.{name}" for name in COMMANDS]),
     ("proflab_course.assemble", ["proflab_course.build", "proflab_course.grading"]),
     ("proflab_course.collect", ["proflab_course.build", "proflab_course.assemble"]),
@@ -20,11 +35,45 @@ RULES = [
     *((f"proflab_course.{name}", ["proflab_course.cli"]) for name in ("course", *COMMANDS)),
 ]
 
+# Modules of the ground and of commands that still know concept questions or the inventory by name,
+# each with what it does: what a hook has to offer before they can do without. The list may only
+# become shorter.
+STILL_KNOWN = {
+    "proflab_course.build.command": "makes and tries the halves of the inventory",
+    "proflab_course.build.make": "puts the block of questions into the lesson",
+    "proflab_course.build.objectives": "counts questions that serve an objective",
+    "proflab_course.build.redrawn": "names questions whose order of options has changed",
+    "proflab_course.build.trial": "tries the answers of a solved lesson",
+    "proflab_course.course.notebook": "gives the cell of an answer its role",
+    "proflab_course.export.command": "writes the inventory's answers",
+    "proflab_course.grading.answer_key": "keeps the questions apart from the exercises",
+    "proflab_course.grading.command": "stores the answers beside the guesses",
+    "proflab_course.grading.grade_notebook": "reads the answers of a hand-in",
+    "proflab_course.grading.pages.feedback": "hides the answers",
+    "proflab_course.grading.pages.overview": "has a line for the questions",
+    "proflab_course.grading.records.nbgrader_plugin": "clears the answers in a release",
+    "proflab_course.grading.submissions.which_lesson": "does not count an answer as work",
+    "proflab_course.report.command": "makes the page about the inventory",
+    "proflab_course.report.lesson_page": "leaves answers out of the exercises' figures",
+    "proflab_course.report.minutes": "leaves out the halves of the inventory",
+    "proflab_course.report.term_page": "leaves out the halves of the inventory",
+}
+KINDS = ("concepts", "inventory", "inventory_page", "inventory_statistics", "item_statistics")
 
-def cycle(known: dict[str, Path]) -> list[str]:
+
+Graph = dict[str, set[str]]  # which modules each imports
+
+
+@cache
+def plan() -> Graph:
+    """Return what the modules of the packages import; they are read once for all tests."""
+    return import_graph(modules(*PACKAGES))
+
+
+def cycle(graph: Graph) -> list[str]:
     """Return the modules of one import cycle; nothing if there is none."""
     try:
-        TopologicalSorter(import_graph(known)).prepare()
+        TopologicalSorter(graph).prepare()
     except CycleError as error:
         return error.args[1]
     return []
@@ -35,28 +84,67 @@ def is_within(name: str, package: str) -> bool:
     return f"{name}.".startswith(f"{package}.")
 
 
-def against_rule(known: dict[str, Path], folder: str, others: list[str]) -> list[str]:
+def against_rule(graph: Graph, folder: str, others: list[str]) -> list[str]:
     """Return a line for each import of one of the others, or of what lies in it, in a folder."""
     return [
         f"{name} imports {target}"
-        for name, targets in import_graph(known).items()
+        for name, targets in graph.items()
         for target in sorted(targets)
         if is_within(name, folder) and any(is_within(target, other) for other in others)
     ]
 
 
 def test_no_import_runs_in_a_circle():
-    known = modules("proflab", "proflab_course")
-    assert len(known) > 150
-    assert not cycle(known)
+    assert len(plan()) > 150
+    assert not cycle(plan())
 
 
 @pytest.mark.parametrize("folder, others", RULES)
 def test_folders_rest_on_those_below(folder, others):
-    known = modules("proflab", "proflab_course")
-    assert sum(is_within(name, folder) for name in known) >= 3
-    assert all(other in known for other in others)
-    assert not against_rule(known, folder, others)
+    assert sum(is_within(name, folder) for name in plan()) >= 3
+    assert all(other in plan() for other in others)
+    assert not against_rule(plan(), folder, others)
+
+
+def knowing(graph: Graph) -> set[str]:
+    """Return the modules of `proflab_course` that import those of questions or the inventory."""
+    return {
+        name
+        for name, targets in graph.items()
+        if is_within(name, "proflab_course")
+        and not any(is_within(name, feature) for feature in FEATURES)
+        and name.rpartition(".")[2] not in KINDS
+        and any(target.rpartition(".")[2] in KINDS for target in targets)
+    }
+
+
+def test_no_further_module_knows_a_feature_by_name():
+    found = knowing(plan())
+    assert not found - STILL_KNOWN.keys()
+    assert not STILL_KNOWN.keys() - found, "these know none any longer: strike them off the list"
+
+
+def test_no_command_names_the_package_of_features():
+    """What is offered is found by entry points alone, not by a string or a path either."""
+    texts = {path: path.read_text() for path in (ROOT / "proflab_course").rglob("*.py")}
+    named = {path.name for path, text in texts.items() if "proflab_classroom" in text}
+    assert len(texts) > 150 and not named
+
+
+def arrows(graph: Graph) -> Counter:
+    """Return how many imports lead from each folder to each other one, two names deep."""
+    folders = {name: ".".join(name.split(".")[:2]) for name in graph}
+    return Counter(
+        (folders[name], folders[target])
+        for name, targets in graph.items()
+        for target in targets
+        if folders[name] != folders[target] and not is_within(target, "proflab")
+    )
+
+
+def graph(root: Path) -> Graph:
+    """Return what the modules of a package below a folder import."""
+    return import_graph(modules("house", root=root))
 
 
 def test_a_circle_is_found_inside_functions_and_through_packages(tmp_path):
@@ -65,10 +153,15 @@ def test_a_circle_is_found_inside_functions_and_through_packages(tmp_path):
     (room / "__init__.py").write_text("from house.a import x\n")
     (room / "a.py").write_text("def f():\n    from house import b\n")
     (room / "b.py").write_text("import os\n")
-    assert not cycle(modules("house", root=tmp_path))
+    assert not cycle(graph(tmp_path))
     (room / "b.py").write_text("import os\n\ndef f():\n    import house\n")
-    assert set(cycle(modules("house", root=tmp_path))) == {"house", "house.a", "house.b"}
+    assert set(cycle(graph(tmp_path))) == {"house", "house.a", "house.b"}
     (room / "b.py").write_text("from house.a import x\n")
-    assert set(cycle(modules("house", root=tmp_path))) == {"house.a", "house.b"}
-    found = against_rule(modules("house", root=tmp_path), "house.a", ["house.b"])
+    assert set(cycle(graph(tmp_path))) == {"house.a", "house.b"}
+    found = against_rule(graph(tmp_path), "house.a", ["house.b"])
     assert found == ["house.a imports house.b"]
+
+
+if __name__ == "__main__":
+    for (start, end), count in sorted(arrows(plan()).items()):
+        print(f"{count:>4}  {start} → {end}")

@@ -53,3 +53,13 @@ def test_what_is_not_clear_is_one_sentence_with_file_and_line(tmp_path, text, sa
     with pytest.raises(CourseError) as error:
         rows(tmp_path, text)
     assert said in str(error.value) and "\n" not in str(error.value)
+
+
+def test_without_an_error_what_is_not_clear_is_named_and_neither_of_two_lines_counts(tmp_path):
+    refused = {}
+    found = table(tmp_path, f"{HEAD}ann,1\nben,1\nann,0\ncem,1,0\ndan,0\n")
+    taken = [row["student"] for row in found.rows(("student",), refused)]
+    assert taken == ["ben", "dan"]
+    assert refused.keys() == {"marks.csv, line 4", "marks.csv, line 5"}
+    assert refused["marks.csv, line 4"] == "ann stands in line 2 already: keep one line"
+    assert refused["marks.csv, line 5"].startswith("'0' stands beyond the last column: put a text")

@@ -90,7 +90,7 @@ def test_a_docstring_is_told_from_an_imperative(doc, fine):
 
 # ── one word for one thing ───────────────────────────────────────────────────────────────────
 
-PACKAGES = ("proflab", "proflab_course")
+PACKAGES = ("proflab", "proflab_course", "proflab_classroom")
 ROW = re.compile(r"^\| ([^|]+) \| ([^|]+) \| ([^|]*)\|$", re.MULTILINE)
 
 

@@ -12,9 +12,9 @@ import pytest
 from essay_class import ESSAY, STUDENTS, copied, fill, rows_of
 from grading_course import LESSON, command, grade
 
+from proflab_classroom.marking.agreement import cohens_kappa
+from proflab_classroom.marking.essay_log import EssayLog
 from proflab_course.cli import main
-from proflab_course.essays.agreement import cohens_kappa
-from proflab_course.essays.log import EssayLog
 from proflab_course.grading.records.gradebook import Book
 
 ANCHORS = {"good answer": set(range(1, 11)), "poor answer": {10}}
@@ -202,7 +202,7 @@ def test_items_ticked_in_formgrader_count_as_a_markers(course, capsys):
         (lambda r: r[2] | {"*": "2"}, "anna.csv, line 4: item 1 is 0 or 1, not '2'"),
         (lambda r: r[2] | {"1": ""}, "anna.csv, line 4: item 1 of"),
         (lambda r: r[2] | {"hand-in": "=cmd()"}, "anna.csv, line 4: there is no essay of '=cmd()'"),
-        (lambda r: r[3], "is there twice: keep one of the lines"),
+        (lambda r: r[3], "already: keep one line"),
     ],
 )
 def test_a_row_that_cannot_be_taken_is_named_and_the_others_count(course, change, told, capsys):

@@ -12,7 +12,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select, WebDriverWait
 from serving import jupyter_lab
 
-from proflab_course.essays.log import EssayLog
+from proflab_classroom.marking.essay_log import EssayLog
 from proflab_course.grading.records.gradebook import Book
 
 

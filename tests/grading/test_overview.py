@@ -154,6 +154,6 @@ def test_a_notebook_without_sections_or_grades_has_no_table():
     overview = Overview()
     overview._unread = lambda _: set()
     _, resources = overview.preprocess(notebook, {})
-    assert resources["proflab"].pop("ask").table == ""
+    assert resources["proflab"].pop("said") == []
     found = {"lines": [], "waiting": 0, "opens": {}, "closes": set(), "board": []}
     assert resources["proflab"] == found

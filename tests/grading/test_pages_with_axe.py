@@ -12,8 +12,8 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 from serving import WAIT
 
+from proflab_classroom.questions.votes import read_votes
 from proflab_course.grading.records.gradebook import Book
-from proflab_course.questions.votes import read_votes
 
 FORGETS = """
 def linear_parameters(in_features, out_features, bias=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cohort.run import Solved, judge_all, points
 
 from proflab.lesson.names import used_names
-from proflab_course.viva.entries import whole_code
+from proflab_classroom.viva.entries import whole_code
 
 
 def scores(lesson: Solved, drafts: dict[str, str]) -> tuple[float, float]:

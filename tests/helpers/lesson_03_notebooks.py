@@ -11,8 +11,8 @@ from grading_course import cell, copy_course
 from nbformat import NotebookNode
 from whole_lessons import whole_lesson
 
+from proflab_classroom.viva.entries import whole_code
 from proflab_course.course.layout import Course
-from proflab_course.viva.entries import whole_code
 
 LESSON = "03_latency"
 

@@ -12,8 +12,8 @@ import pytest
 from cohort.run import ROOT, entries, judge, solved
 from lesson_demos import demos_of
 
+from proflab_classroom.viva.entries import whole_code
 from proflab_course.course.notebook import read_module
-from proflab_course.viva.entries import whole_code
 
 
 def lesson_text(path: Path) -> str:

@@ -7,9 +7,9 @@ from cohort.run import solved as cohort
 from grading_course import LESSON, copy_course, hand_in, solved
 from killing import files, tables
 
+from proflab_classroom.viva.entries import whole_code
 from proflab_course.grading.command import grade_class
 from proflab_course.grading.run.sandbox_runner import SandboxRunner
-from proflab_course.viva.entries import whole_code
 
 STUDENTS = ["complete", "other_megabyte", "lost_metadata"]
 

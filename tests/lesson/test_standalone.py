@@ -23,8 +23,8 @@ from proflab.standalone import main, svg
 from proflab.standalone.measure import NEEDED, add_up_alike
 from proflab.standalone.predict import NEEDED_TO_PREDICT
 from proflab.standalone.zoo import CHOICES
+from proflab_classroom.viva.entries import whole_code
 from proflab_course.assemble.bundle import with_engine
-from proflab_course.viva.entries import whole_code
 
 
 @pytest.fixture(scope="module")

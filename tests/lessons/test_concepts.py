@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from cohort.run import ROOT, entries, solved
 
+from proflab_classroom.viva.entries import whole_code
 from proflab_course.course.concepts import LETTERS, Concept, read_concepts
 from proflab_course.course.layout import Course
-from proflab_course.viva.entries import whole_code
 
 COURSE = Course(ROOT)
 # No address is known of the lecture that this one quotes.

@@ -13,9 +13,9 @@ from lesson_cells import diagnoses, value_of
 
 from proflab.lesson.hardware import read_hardware
 from proflab.lesson.plot import Picture
+from proflab_classroom.viva.entries import whole_code
 from proflab_course.assemble.command import read_folder, render
 from proflab_course.assemble.gather import gather
-from proflab_course.viva.entries import whole_code
 
 FOLDER = ROOT / "modules" / "05_profiler"
 DRAWN = ["demo_timeline", "demo_top", "demo_overhead", "demo_attention", "demo_profiler"]

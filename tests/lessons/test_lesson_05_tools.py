@@ -28,7 +28,7 @@ from proflab.lesson.recording import (
     work_and_traffic,
 )
 from proflab.lesson.tensor_memory import bytes_by_memory, each_op, memory_of, present
-from proflab_course.viva.entries import whole_code
+from proflab_classroom.viva.entries import whole_code
 
 profiled = beside("05_profiler", "profiled")
 

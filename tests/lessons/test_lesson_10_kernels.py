@@ -18,7 +18,7 @@ from lesson_demos import beside
 from nvrtc import Code, CompileError, compile_kernel
 
 from proflab.lesson.cuda import multiprocessor
-from proflab_course.viva.entries import whole_code
+from proflab_classroom.viva.entries import whole_code
 
 doubles = beside("10_cuda_roofline", "kernel_doubles")
 documents = beside("10_cuda_roofline", "roofline_document")

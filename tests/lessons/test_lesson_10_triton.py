@@ -13,7 +13,7 @@ from cohort.run import entries, solved
 from lesson_demos import beside
 
 from proflab.lesson.cuda import rows as doubles
-from proflab_course.viva.entries import whole_code
+from proflab_classroom.viva.entries import whole_code
 
 tl = doubles.tl
 RIGHT = {

@@ -9,11 +9,11 @@ import pytest
 from cohort.run import ROOT
 from linked_course import linked_course
 
+from proflab_classroom.questions.exam import exam_pages, make_exam
 from proflab_course.cli import main
 from proflab_course.course.layout import CourseError
 from proflab_course.course.secret import PLACE
 from proflab_course.course.tracks import Tracks
-from proflab_course.questions.exam import exam_pages, make_exam
 
 LESSON = "02_flops"
 
@@ -39,7 +39,7 @@ def text_of(page):
 @pytest.fixture(scope="module")
 def pages(course, exam):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("proflab_course.questions.exam.make_exam", lambda *_: exam)
+        patch.setattr("proflab_classroom.questions.exam.make_exam", lambda *_: exam)
         made = {name: data.decode() for name, _, data in exam_pages(course, LESSON, 4711)}
     return made
 
@@ -132,4 +132,4 @@ def test_the_command_asks_for_a_seed(monkeypatch, capsys):
     assert "choose one, --seed 4711, and keep it to yourself" in capsys.readouterr().err
     assert main(["questions", "02", "--seed", "1"]) == 2
     assert "belong to --exam" in capsys.readouterr().err
-    assert "proflab_course.questions.exam" in sys.modules
+    assert "proflab_classroom.questions.exam" in sys.modules

@@ -7,11 +7,11 @@ import nbformat
 import pytest
 from mini_course import make_course
 
+from proflab_classroom.questions.guesses import asked_guesses
+from proflab_classroom.questions.pages import Question, guess_pages
 from proflab_course.cli import main
 from proflab_course.course.inventory import without_halves
 from proflab_course.course.layout import Course
-from proflab_course.questions.guesses import asked_guesses
-from proflab_course.questions.pages import Question, guess_pages
 
 LESSON = "01_parameters"
 

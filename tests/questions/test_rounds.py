@@ -7,10 +7,10 @@ import pytest
 from concept_class import with_concepts
 from grading_course import LESSON, copy_course
 
+from proflab_classroom.questions.rounds_page import read_rounds_page, render_rounds
+from proflab_classroom.questions.votes import read_rounds
 from proflab_course.cli import main
 from proflab_course.course.layout import CourseError
-from proflab_course.questions.votes import read_rounds
-from proflab_course.report.rounds_page import read_rounds_page, render_rounds
 
 IDS = ("07_1", "07_2", "07_A1")
 HEAD = "question,round,A,B,C,D\n"

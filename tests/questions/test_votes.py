@@ -7,10 +7,10 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from proflab.lesson.guesses import MIME
+from proflab_classroom.questions.votes import Vote, read_votes
+from proflab_classroom.questions.votes_page import read_lecture, render_lecture
 from proflab_course.cli import main
 from proflab_course.course.layout import Course, CourseError
-from proflab_course.questions.votes import Vote, read_votes
-from proflab_course.report.votes_page import read_lecture, render_lecture
 
 LESSON, NAMES = "01_parameters", ("guess_linear", "guess_decimal")
 

@@ -15,8 +15,8 @@ import pytest
 from archives import zipped
 from grading_course import LESSON, command, copy_course, grade, hand_in, solved
 
+from proflab_classroom.marking.request_log import Log
 from proflab_course.cli import main
-from proflab_course.regrade.log import Log
 from proflab_course.report.lesson_page import read_summary, render
 
 WRONG = "def linear_parameters(in_features, out_features, bias=True):\n    return 0"

@@ -4,11 +4,11 @@ import pytest
 from sandboxes import needs_sandbox
 
 from benchmarks.bench_viva import measured
+from proflab_classroom.viva.command import Lesson
+from proflab_classroom.viva.execute import Sandbox
 from proflab_course.course.inventory import without_halves
 from proflab_course.course.layout import Course
 from proflab_course.grading.answer_key import read_key
-from proflab_course.viva.command import Lesson
-from proflab_course.viva.execute import Sandbox
 
 pytestmark = [pytest.mark.soak, needs_sandbox]
 COVERED = 0.95

@@ -16,6 +16,7 @@ import pytest
 from handed_in import filled
 from linked_course import ROOT, linked_course
 
+from proflab_classroom.questions.exam import MOST_MINUTES, make_exam
 from proflab_course.cli import main
 from proflab_course.course.concepts import ORDERS, read_concepts
 from proflab_course.course.notebook import read_module, read_notebook
@@ -24,7 +25,6 @@ from proflab_course.course.settings import SETTINGS
 from proflab_course.course.tracks import Tracks
 from proflab_course.grading.answer_key import read_key
 from proflab_course.grading.records.gradebook import Book
-from proflab_course.questions.exam import MOST_MINUTES, make_exam
 
 sys.path.insert(0, str(ROOT / "docs" / "site"))
 ALONE = ["--no-sandbox"] if os.environ.get("PROFLAB_NO_SANDBOX_TESTS") else []
@@ -250,10 +250,9 @@ def test_grades_go_into_a_platforms_file(taken):
 
 
 def test_the_site_shows_the_lesson_as_the_track_has_it(taken, tmp_path):
+    from build import audit
     from lessons import lesson_page
     from slides import deck
-
-    from build import audit
 
     each, course = taken
     page = lesson_page(course, each.lesson, [], tmp_path / "extra")

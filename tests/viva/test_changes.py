@@ -2,7 +2,7 @@
 
 import textwrap
 
-from proflab_course.viva.changes import changes
+from proflab_classroom.viva.changes import changes
 
 CODE = textwrap.dedent('''
     def f(x, y=2, fast=True):

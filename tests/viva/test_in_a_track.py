@@ -6,15 +6,15 @@ import nbformat
 import pytest
 from viva_class import LESSON, VARIANTS, Local, make_course
 
+from proflab_classroom.viva.command import Lesson
+from proflab_classroom.viva.definitions import Definitions
+from proflab_classroom.viva.inputs import Input, find_inputs, with_draws
+from proflab_classroom.viva.questions import Draws, Question, tell_questions, value_questions
+from proflab_classroom.viva.seen import Outcome
+from proflab_classroom.viva.sheet import MOST_NEW_LINES, Candidates, choose, missing_kinds
+from proflab_classroom.viva.variants import CACHE, Known, Variant
 from proflab_course.cli import main
 from proflab_course.grading.answer_key import make_key, read_key
-from proflab_course.viva.command import Lesson
-from proflab_course.viva.definitions import Definitions
-from proflab_course.viva.inputs import Input, find_inputs, with_draws
-from proflab_course.viva.questions import Draws, Question, tell_questions, value_questions
-from proflab_course.viva.seen import Outcome
-from proflab_course.viva.sheet import MOST_NEW_LINES, Candidates, choose, missing_kinds
-from proflab_course.viva.variants import CACHE, Known, Variant
 
 DRAWS = Draws(bytes(32), ("viva", "1", "ada", LESSON))
 # The class's track has no such function, and a helper of other wrong solutions calls it.
@@ -99,7 +99,7 @@ def test_an_empty_pool_is_refused_and_writes_nothing(tmp_path, monkeypatch, caps
     course = make_course(tmp_path, {})
     (course.root / "private/variants/01.py").write_text("MUTANTS = {}\n")
     monkeypatch.chdir(course.root)
-    monkeypatch.setattr("proflab_course.viva.command.Sandbox", lambda *_: Local())
+    monkeypatch.setattr("proflab_classroom.viva.command.Sandbox", lambda *_: Local())
     assert main(["viva", "1", "--gift", "--no-sandbox"]) == 2
     assert "no pool was written: `proflab questions 01`" in capsys.readouterr().err
     assert not (course.root / "viva").exists()

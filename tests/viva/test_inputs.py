@@ -3,8 +3,8 @@
 import pytest
 from viva_class import LESSON, make_course
 
+from proflab_classroom.viva.inputs import Input, exercises, find_inputs, with_draws
 from proflab_course.grading.answer_key import read_key
-from proflab_course.viva.inputs import Input, exercises, find_inputs, with_draws
 
 
 @pytest.fixture(scope="module")

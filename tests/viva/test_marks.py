@@ -2,8 +2,8 @@
 
 import pytest
 
+from proflab_classroom.viva.marks import Mark, keep_marks, kept_marks, read_marks, told
 from proflab_course.course.layout import Course, CourseError
-from proflab_course.viva.marks import Mark, keep_marks, kept_marks, read_marks, told
 
 
 def written(tmp_path, text):

@@ -9,11 +9,11 @@ from xml.etree import ElementTree
 import pytest
 from viva_class import LESSON, Local, make_course
 
+from proflab_classroom.viva.command import Lesson, pool_questions
+from proflab_classroom.viva.pool import as_csv, as_gift, as_qti
+from proflab_classroom.viva.questions import Question
+from proflab_classroom.viva.sheet import Sheet
 from proflab_course.grading.answer_key import read_key
-from proflab_course.viva.command import Lesson, pool_questions
-from proflab_course.viva.pool import as_csv, as_gift, as_qti
-from proflab_course.viva.questions import Question
-from proflab_course.viva.sheet import Sheet
 
 NASTY = Question(
     "tell",

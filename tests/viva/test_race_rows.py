@@ -6,15 +6,15 @@ import pytest
 from grading_course import warm_runner
 from log_course import LESSON, handed, source, support
 
+from proflab_classroom.viva.questions import Draws
+from proflab_classroom.viva.race_rows import questions, race_rows, twice
+from proflab_classroom.viva.rows import rows
 from proflab_course.course.layout import Course
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.grader_errors import GraderFailed
 from proflab_course.grading.match_cells import align
 from proflab_course.grading.plan import Result, Submission
 from proflab_course.grading.races import NotTraced
-from proflab_course.viva.questions import Draws
-from proflab_course.viva.race_rows import questions, race_rows, twice
-from proflab_course.viva.rows import rows
 
 PARTS = """
 def rows(x, b):

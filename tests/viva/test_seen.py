@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from proflab_course.viva.seen import Outcome, agree, differ, is_readable, shown
+from proflab_classroom.viva.seen import Outcome, agree, differ, is_readable, shown
 
 SAME = [
     (8, 8.0),

@@ -7,10 +7,10 @@ import re
 import pytest
 from viva_class import LESSON, make_course
 
+from proflab_classroom.viva import execute
 from proflab_course.cli import main
 from proflab_course.grading.run.sandbox_runner import SandboxError
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner
-from proflab_course.viva import execute
 
 ENDLESS = "def fence(w, h):\n    while True:\n        pass"
 HUGE = "def box(w, h, d):\n    return [0] * 10**8"

@@ -3,16 +3,16 @@
 import pytest
 from viva_class import LESSON, Local, make_course
 
+from proflab_classroom.viva import rows as rows_module
+from proflab_classroom.viva.command import Lesson, fill
+from proflab_classroom.viva.execute import Notebook
+from proflab_classroom.viva.pages import blocks, render
+from proflab_classroom.viva.questions import Draws, Question
+from proflab_classroom.viva.rows import Row, rows
+from proflab_classroom.viva.sheet import Sheet, printed
 from proflab_course.course.layout import CourseError
 from proflab_course.grading.answer_key import read_key
 from proflab_course.grading.races import NotTraced
-from proflab_course.viva import rows as rows_module
-from proflab_course.viva.command import Lesson, fill
-from proflab_course.viva.execute import Notebook
-from proflab_course.viva.pages import blocks, render
-from proflab_course.viva.questions import Draws, Question
-from proflab_course.viva.rows import Row, rows
-from proflab_course.viva.sheet import Sheet, printed
 
 CONCEPTS = """
 [[question]]

@@ -5,20 +5,20 @@ from collections import Counter
 import pytest
 from viva_class import LESSON, SOLUTIONS, Local, make_course
 
-from proflab_course.grading.answer_key import read_key
-from proflab_course.viva.command import Lesson
-from proflab_course.viva.execute import Notebook, Run
-from proflab_course.viva.inputs import Input
-from proflab_course.viva.questions import (
+from proflab_classroom.viva.command import Lesson
+from proflab_classroom.viva.execute import Notebook, Run
+from proflab_classroom.viva.inputs import Input
+from proflab_classroom.viva.questions import (
     Draws,
     are_alike,
     change_questions,
     tell_questions,
     value_questions,
 )
-from proflab_course.viva.seen import Outcome, differ
-from proflab_course.viva.sheet import MOST_LINES, Candidates, choose, in_order, printed
-from proflab_course.viva.variants import Known, Variant
+from proflab_classroom.viva.seen import Outcome, differ
+from proflab_classroom.viva.sheet import MOST_LINES, Candidates, choose, in_order, printed
+from proflab_classroom.viva.variants import Known, Variant
+from proflab_course.grading.answer_key import read_key
 
 DRAWS = Draws(bytes(32), ("viva", "1", "ada", LESSON))
 KINDS = ("value", "tell", "change")
@@ -74,7 +74,7 @@ def test_rule_3_exactly_one_option_is_right(lesson):
 def test_rule_3_a_change_is_no_key_if_another_that_was_tried_gives_the_same():
     one, mine = Input("f(1)"), Outcome(1)
     code = "def f(x):\n    a = x\n    b = x\n    c = x\n    return a"
-    from proflab_course.viva.changes import Change
+    from proflab_classroom.viva.changes import Change
 
     made = [Change(n, "x", f"changed {n}", code) for n in range(2, 6)]
     values = [7, 7, 8, 9]

@@ -3,9 +3,8 @@
 notebook_pages.py  replace all that a student wrote by HTML that a browser only displays
 feedback.py        feedback: what a student may see of hidden cases
 overview.py        feedback: what to correct first, and folded sections
-marking_page.py    formgrader: an essay's mark scheme, as check boxes above it
+marking_page.py    formgrader: what stands above an answer that a person marks
 board.py           races: the class's lowest costs, for the report too
-ask.py             feedback: a table for questions about verdicts, and the answers
 templates.py       where templates are, and palette.css.j2, which all pages share
 inert.py           allow-lists of the HTML that may reach a browser
 markup.py          a piece of a page as HTML

@@ -16,7 +16,7 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import List, Unicode
 
 from proflab_course.course.concepts import is_concept_cell, question_of
-from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.layout import Course, CourseError, root_of
 from proflab_course.course.rubric import item_marks, rubric_in, without_items
 from proflab_course.course.test_cells import (
     BEGIN_HIDDEN,
@@ -28,7 +28,6 @@ from proflab_course.course.test_cells import (
 from proflab_course.course.variants import OWN, own_numbers
 from proflab_course.grading.answer_key import kind_of, meta
 from proflab_course.grading.output_cells import HIDDEN
-from proflab_course.grading.pages.ask import root_of
 from proflab_course.grading.pages.overview import ANSWER, HIDDEN_HEAD
 from proflab_course.grading.size_limits import cut_text
 

@@ -25,12 +25,12 @@ from proflab.checks.expect import RACES
 from proflab_course.course.concepts import is_concept_cell
 from proflab_course.course.dates import Dates
 from proflab_course.course.exercises import exercise_of
-from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.features import Said, StudentPage, said
+from proflab_course.course.layout import Course, CourseError, root_of
 from proflab_course.course.settings import read_settings
 from proflab_course.course.test_cells import GrammarError, split
 from proflab_course.grading.answer_key import kind_of, meta
 from proflab_course.grading.broken_cells import shown_error
-from proflab_course.grading.pages.ask import Ask, ask, root_of
 from proflab_course.grading.pages.board import Name, boards, names_shown
 from proflab_course.grading.pages.inert import readable
 from proflab_course.grading.records.deadline import Deadline
@@ -93,7 +93,7 @@ class Overview(NbGraderPreprocessor):
         if due := self._due(resources):
             found["due"] = due
         found["board"] = self._board(resources, _races(nb.cells))
-        found["ask"] = self._ask(resources, lines)
+        found["said"] = self._said(resources, lines)
         resources["proflab"] = found
         return nb, resources
 
@@ -114,18 +114,18 @@ class Overview(NbGraderPreprocessor):
         extensions = {} if more is None else {student: more}
         return Deadline.of(graded, lesson, due, {student: at}, extensions).told_to(student)
 
-    def _ask(self, resources: dict, lines: list[Line]) -> Ask:
-        """Return what the page says of questions; nothing new where the settings are mistaken."""
+    def _said(self, resources: dict, lines: list[Line]) -> list[Said]:
+        """Return what features put on the page; nothing where the settings are mistaken."""
         if not lines:
-            return Ask()
+            return []
         where = resources["nbgrader"]
+        names = [line.name for line in lines if line.name != ANSWERS]
         try:
             root = root_of(where["db_url"])
-            names = [line.name for line in lines if line.name != ANSWERS]
-            return ask(root, where["student"], where["assignment"], names)
+            return said(StudentPage(root, where["assignment"], where["student"], names))
         except CourseError as error:
-            self.log.warning("Pages offer no table for questions: %s", error)
-            return Ask()
+            self.log.warning("Nothing of features stands on pages of feedback: %s", error)
+            return []
 
     def _concept_points(self, resources: dict) -> bool:
         """Return whether right answers to concept questions are points in this course."""

@@ -1,0 +1,207 @@
+"""`proflab essays`: share the marking of a lesson's essays, and bring the marks together."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections import Counter
+from pathlib import Path
+
+import proflab_course.grading.lean  # noqa: F401  (first)
+from proflab_classroom.marking.agreement import agreements
+from proflab_classroom.marking.deal import deal
+from proflab_classroom.marking.essay_log import FILE, FOLDER, EssayLog, Mark, Marking
+from proflab_classroom.marking.essay_tables import (
+    DECIDE,
+    folder,
+    read_sheet,
+    sheet_path,
+    write_decisions,
+    write_scheme,
+    write_sheet,
+)
+from proflab_classroom.marking.settle import State, event, from_formgrader, state_of, to_write
+from proflab_course.collect.roster import is_student_id
+from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.rubric import Rubric, read_rubric
+from proflab_course.course.words import few
+from proflab_course.grading.records.gradebook import Book
+
+_MOST_LISTED = 20
+_NAME = re.compile(r"[^\s()]{1,40}")  # as in a line of a comment: see rubric.py
+_LOW = 0.8  # of equal marks
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `proflab essays`."""
+    parser.add_argument("lesson", help="the lesson: 07_scaling, 07 or 7")
+    parser.add_argument(
+        "--between",
+        metavar="NAMES",
+        help="deal the essays to these markers, as anna,ben, and write a table for each "
+        "(default: read tables and formgrader's marks back)",
+    )
+    parser.add_argument(
+        "--overlap",
+        type=int,
+        default=0,
+        metavar="N",
+        help="with --between: how many essays all of them mark, to see whether they agree",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, help="with --between: deal in another order (default: 0)"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Deal essays, or read marks back; return 1 if something was not taken."""
+    course = Course.find()
+    lesson = course.lesson(arguments.lesson, "source")
+    rubric = read_rubric(course, lesson)
+    if not course.gradebook.exists():
+        raise CourseError(f"{lesson} is not graded yet: run `proflab grade {lesson}` first")
+    log = EssayLog(course.root)
+    with log.held(), Book(course.gradebook) as book:
+        if line := log.broken():
+            print(f"note: {FOLDER}/{FILE}, line {line}, does not follow the line before it")
+        essays = book.essays(lesson, rubric.cell)
+        if not essays:
+            raise CourseError(f"no essay of {lesson} is to be marked: run `proflab grade {lesson}`")
+        refused, decided = _read(course, rubric, log, essays)
+        if arguments.between is not None:
+            _deal(course, rubric, log, list(essays), arguments)
+        marking = log.marking(lesson)
+        state = state_of(rubric, essays, marking, decided)
+        _write(course, rubric, log, book, essays, state, decided)
+        _tell(course, rubric, marking, state, len(essays))
+        for student, marks in book.replaced(lesson, rubric.cell).items():
+            told = ", ".join(f"{mark} until {at}" for mark, at in marks[-5:])
+            print(f"{student}: the mark was {told}")
+    for where, reason in refused.items():
+        print(f"not taken: {where}: {reason}")
+    return 1 if refused else 0
+
+
+def _read(
+    course: Course, rubric: Rubric, log: EssayLog, essays: dict
+) -> tuple[dict[str, str], dict[str, Mark]]:
+    """Take new marks of all tables and of formgrader; return what was not, and decisions."""
+    marking = log.marking(rubric.lesson)
+    log.add(list(from_formgrader(rubric.lesson, essays, marking)))
+    refused: dict[str, str] = {}
+    decided: dict[str, Mark] = {}
+    for path in sorted(folder(course, rubric.lesson).glob("*.csv")):
+        name = path.stem
+        if name != DECIDE and name not in marking.names:
+            refused[path.name] = f"no essays of {rubric.lesson} were dealt to {name}"
+            continue
+        sheet = read_sheet(path, rubric, essays, calibrated=name != DECIDE)
+        refused |= sheet.refused
+        if name == DECIDE:
+            decided = {s: mark for s, mark in sheet.marks.items() if s in essays}
+            continue
+        new = [
+            event(rubric.lesson, student, name, mark)
+            for student, mark in sheet.marks.items()
+            if marking.marks.get(student, {}).get(name) != mark
+        ]
+        log.add(new)
+        if new:
+            print(f"{path.name}: {_count(len(new), 'new mark')}")
+    return refused, decided
+
+
+def _deal(
+    course: Course,
+    rubric: Rubric,
+    log: EssayLog,
+    students: list[str],
+    arguments: argparse.Namespace,
+) -> None:
+    names = [name.strip() for name in arguments.between.split(",") if name.strip()]
+    for name in names:
+        if not (is_student_id(name) and _NAME.fullmatch(name)) or name.casefold() == DECIDE:
+            raise CourseError(f"{name!r} cannot be a marker's name: use letters and digits")
+    if not names or len({name.casefold() for name in names}) < len(names):
+        raise CourseError("--between needs markers with different names, as anna,ben")
+    if arguments.overlap < 0:
+        raise CourseError("--overlap is a number of essays: 0 or more")
+    if len(rubric.anchors) < 2:
+        raise CourseError(f"{rubric.lesson} has no good and poor answer to calibrate on")
+    marking = log.marking(rubric.lesson)
+    chosen = arguments.overlap, arguments.seed
+    log.add(list(deal(rubric.lesson, students, names, marking, *chosen)))
+    marking = log.marking(rubric.lesson)
+    for name in marking.names:
+        if name in names or sheet_path(course, rubric.lesson, name).exists():
+            path, count = write_sheet(course, rubric, name, marking, students)
+            print(f"{_shown(course, path)}: {_count(count, 'essay')}")
+    print(f"{_shown(course, write_scheme(course, rubric))}: the question and the items")
+    print("The first two lines of each table are marked first, by everybody: they calibrate.")
+
+
+def _write(
+    course: Course,
+    rubric: Rubric,
+    log: EssayLog,
+    book: Book,
+    essays: dict,
+    state: State,
+    decided: dict[str, Mark],
+) -> None:
+    """Write settled marks: into the log first, so that a killed command knows its own."""
+    marking = log.marking(rubric.lesson)
+    due = list(to_write(essays, marking, state, decided))
+    log.add(
+        {"event": "written", "lesson": rubric.lesson, "student": student, "mark": mark}
+        for student, mark, _ in due
+    )
+    for student, mark, comment in due:
+        book.mark_essay(rubric.lesson, rubric.cell, student, mark, comment)
+    if due:
+        print(f"{_count(len(due), 'mark')} written into the gradebook")
+    if state.differing or decided:
+        write_decisions(course, rubric, marking, state.differing)
+
+
+def _tell(course: Course, rubric: Rubric, marking: Marking, state: State, count: int) -> None:
+    """Print where the marking stands."""
+    print(f"{len(state.settled)} of {_count(count, 'essay')} settled")
+    waits = Counter(name for names in state.waiting.values() for name in names)
+    for name, number in waits.items():
+        print(f"{name} has {_count(number, 'essay')} to mark")
+    _tell_calibration(rubric, marking)
+    for name, number in Counter(name for names in state.off.values() for name in names).items():
+        wait = f"{_count(number, 'essay')} {'waits' if number == 1 else 'wait'}"
+        mend = f"{name} marks both answers again, or you decide in {DECIDE}.csv"
+        print(f"{name} is off the scheme on both answers, so {wait}: {mend}")
+    anchors = set(rubric.anchor_marks)
+    for first, second, found in agreements(marking, len(rubric.items), anchors):
+        print(f"{first} and {second}, on {_count(found[0].count, 'essay')} that both marked:")
+        print("  item  equal      κ")
+        for each in found:
+            kappa = "–" if each.kappa is None else f"{each.kappa:.2f}"
+            low = f"  {rubric.items[each.item - 1]}" if each.equal < _LOW else ""
+            print(f"  {each.item:>4}  {each.equal:>4.0%}  {kappa:>6}{low}")
+    if state.differing:
+        path = _shown(course, sheet_path(course, rubric.lesson, DECIDE))
+        print(f"markers differ on {few(state.differing)}: decide in {path}, then run this again")
+    for student, reason in [*state.left.items()][:_MOST_LISTED]:
+        print(f"{student}: {reason}: it stays; to settle it, give it a line in {DECIDE}.csv")
+
+
+def _tell_calibration(rubric: Rubric, marking: Marking) -> None:
+    for answer, items in rubric.anchor_marks.items():
+        for name, mark in marking.marks.get(answer, {}).items():
+            differ = sorted(mark.items ^ items)
+            if differ:
+                listed = ", ".join(map(str, differ))
+                print(f"{name} on the {answer}: otherwise than the scheme in item {listed}")
+
+
+def _shown(course: Course, path: Path) -> str:
+    return path.relative_to(course.root).as_posix()
+
+
+def _count(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"

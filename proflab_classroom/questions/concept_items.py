@@ -1,0 +1,107 @@
+"""Gather what a class answered to its concept questions: figures for pages, letters for a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from proflab_classroom.questions.concepts import Asked, Option, asked_concepts
+from proflab_course.course.csv_table import csv_text
+from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.words import figure
+from proflab_course.grading.records.concepts import read_answers
+from proflab_course.report.item_statistics import Item, item_of
+from proflab_course.report.lesson_page import environment
+
+Answers = Mapping[str, Mapping[str, str]]
+
+
+@dataclass(frozen=True)
+class ConceptItem:
+    """Hold a question with its figures; counts are by the letters of concepts.toml."""
+
+    asked: Asked
+    item: Item
+
+    def percent(self, option: Option) -> float:
+        """Return the share of answers with an option, in percent."""
+        return 100 * (self.item.share(option.home) or 0.0)
+
+    def chosen(self, option: Option) -> int:
+        """Return how many chose an option."""
+        return self.item.counts.get(option.home, 0)
+
+    @property
+    def told(self) -> str:
+        """Return p with its interval, and r, in words; r is a dash where it is not known."""
+        low, high = self.item.interval
+        r = figure(self.item.r, signed=True)
+        return f"p {self.item.p or 0.0:.2f} ({low:.2f} to {high:.2f}), r {r}"
+
+
+def concept_items(
+    asked: Sequence[Asked], answers: Answers, points: Mapping[str, float]
+) -> list[ConceptItem]:
+    """Return the figures of each question; points: each student's of the lesson, for the code.
+
+    Points for concept questions are not among them, so they are those without the question.
+    """
+    return [
+        ConceptItem(
+            each,
+            item_of(
+                [
+                    (theirs[each.id], points[student])
+                    for student, theirs in answers.items()
+                    if each.id in theirs and student in points
+                ],
+                each.concept.key,
+            ),
+        )
+        for each in asked
+    ]
+
+
+def class_items(course: Course, lesson: str) -> list[ConceptItem]:
+    """Return the figures of a lesson's questions; none before anybody's answer is graded."""
+    from proflab_course.grading.records.gradebook import Book
+
+    answers = read_answers(course, lesson)
+    if not answers:
+        return []
+    with Book(course.gradebook) as book:
+        points = {student: each["auto"] for student, each in book.scores(lesson).items()}
+    return concept_items(asked_concepts(course, lesson), answers, points)
+
+
+def render_items(items: Sequence[ConceptItem], public: bool) -> str:
+    """Return the figures as a section of the page about a lesson, in HTML."""
+    template = environment("proflab_classroom.questions").get_template("concepts.html.j2")
+    return template.render(items=items, public=public).strip()
+
+
+def answers_csv(course: Course, lesson: str, public: bool = False) -> str:
+    """Return students × questions: the letters as the class sees them, below those of the key.
+
+    public: without ids, in the order of points. Raises CourseError if nobody has answered.
+    """
+    from proflab_course.grading.records.gradebook import Book
+
+    asked, answers = asked_concepts(course, lesson), read_answers(course, lesson)
+    if not asked:
+        raise CourseError(f"lesson {lesson} has no concept questions")
+    if not answers:
+        what = "grade hand-ins that a build with concepts.toml released"
+        raise CourseError(f"no graded answer to a concept question of {lesson}: {what}")
+    with Book(course.gradebook) as book:
+        scores = book.scores(lesson)
+    points = {student: scores[student]["auto"] for student in answers if student in scores}
+    order = sorted(points, key=lambda student: -points[student]) if public else sorted(points)
+    rows = [["student", "points", *(each.id for each in asked)]]
+    rows.append(["(key)", "", *(each.key for each in asked)])
+    for number, student in enumerate(order, start=1):
+        theirs = answers[student]
+        letters = [each.shown(theirs[each.id]) if each.id in theirs else "" for each in asked]
+        name = f"submission {number}" if public else student
+        rows.append([name, f"{points[student]:g}", *letters])
+    return csv_text(rows)
