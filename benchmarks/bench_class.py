@@ -5,9 +5,9 @@
 
 Each loop stands in the first exercise of lesson 01; the points that are left are shown beside those
 that an exception in the same place leaves. The class without a loop and the class with one take
-turns. CPU is that of all processes, which a busy machine changes little. Hand-ins of the large
-class are executed once for each kind and then answered from memory, so that making it takes no
-quarter of an hour; what is measured then are the commands as they are.
+turns. CPU time is that of all processes (`account.py`), which a busy machine changes little.
+Hand-ins of the large class are executed once for each kind and then answered from memory, so that
+making it takes no quarter of an hour; what is measured then are the commands as they are.
 """
 
 from __future__ import annotations
@@ -16,13 +16,12 @@ import argparse
 import copy
 import json
 import os
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-import bench_grading as bench
+import account
+from classes import KINDS, make_class
 from record import recording
 
 from proflab_course.course.layout import Course
@@ -31,9 +30,7 @@ from proflab_course.grading.plan import Plan, Result, Submission, statements
 from proflab_course.grading.records.gradebook import Book
 from proflab_course.grading.run.sandbox_runner import SandboxRunner
 
-LESSON, VICTIM = bench.LESSON, "student_0000"
-# The hand-ins that `bench.make_class` makes, in turn.
-KINDS = ("complete", "half_done", "forgets_biases", "other_megabyte", "empty", "syntax_error")
+LESSON, VICTIM = "01_parameters", "student_0000"
 CATCHING = """while True:
         try:
             while True: pass
@@ -67,25 +64,18 @@ class FromMemory:
         """Do nothing: whoever made the runner closes it."""
 
 
-def run(words: list[str], folder: Path, program: str = "proflab_course.cli") -> bench.Run:
+def run(words: list[str], folder: Path, program: str = "proflab_course.cli") -> account.Run:
     """Run a command of `proflab` to its end; return what all of its processes took.
 
     program: the module that is run in its place.
     """
-    began, used, most = time.perf_counter(), bench.cpu_of_children(), [0]
-    process = subprocess.Popen(
-        [sys.executable, "-m", program, *words],
-        cwd=folder,
-        env=os.environ | {"PROFLAB_DEMO": "small"},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    bench.watch_memory(process, most)
-    if process.wait():
-        sys.exit(f"{program} {' '.join(words)} failed")
-    took = time.perf_counter() - began
-    return bench.Run(took, bench.cpu_of_children() - used, most[0])
+    environment = os.environ | {"PROFLAB_DEMO": "small"}
+    return account.run([sys.executable, "-m", program, *words], folder, environment)
+
+
+def some_class(place: str, count: int) -> Course:
+    """Make a class of lesson 01, right, half solved and wrong, in turn."""
+    return make_class(Path(place) / "course", LESSON, count, KINDS, demo=False, stock=False)
 
 
 def put_loop(course: Course, body: str) -> None:
@@ -100,10 +90,10 @@ def put_loop(course: Course, body: str) -> None:
     path.write_text(json.dumps(notebook), encoding="utf-8")
 
 
-def grade_once(count: int, body: str) -> tuple[bench.Run, float]:
+def grade_once(count: int, body: str) -> tuple[account.Run, float]:
     """Grade a class with this in one hand-in; return what it took, and that hand-in's points."""
     with tempfile.TemporaryDirectory(prefix="proflab-bench-") as place:
-        course = bench.make_class(Path(place), count, demo=False, stock=False)
+        course = some_class(place, count)
         if body:
             put_loop(course, body)
         took = run(["grade", LESSON, "--jobs", "2"], course.root)
@@ -123,10 +113,10 @@ def show_loops(count: int, names: list[str]) -> None:
         print(f"{name:<32}{shown}", flush=True)
 
 
-def run_on_graded(count: int, command: str) -> tuple[bench.Run, int]:
+def run_on_graded(count: int, command: str) -> tuple[account.Run, int]:
     """Run a command on a class that is graded; return what it took, and the bytes of its page."""
     with tempfile.TemporaryDirectory(prefix="proflab-bench-") as place:
-        course = bench.make_class(Path(place), count, demo=False, stock=False)
+        course = some_class(place, count)
         with SandboxRunner() as runner:
             grade_class(course, LESSON, FromMemory(runner), progress=False)
         took = run([command, LESSON], course.root)
@@ -149,7 +139,7 @@ def show_unchanged(count: int, on_page: int) -> None:
 def show_feedback(count: int) -> None:
     """Print the CPU time of a page of feedback, and of the start of nbgrader's command."""
     with tempfile.TemporaryDirectory(prefix="proflab-bench-") as place:
-        course = bench.make_class(Path(place), count, demo=False, stock=False)
+        course = some_class(place, count)
         with SandboxRunner() as runner:
             grade_class(course, LESSON, FromMemory(runner), progress=False)
         words = ["generate_feedback", LESSON, "--force"]

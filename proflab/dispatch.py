@@ -80,19 +80,7 @@ def _run(op: Op, inputs: tuple[Tensor, ...], attributes: dict):
     except AttributeError:
         kinds = ", ".join(type(t).__name__ for t in inputs)
         raise TypeError(f"{op.name}: takes tensors, not ({kinds})") from None
-    rule = op.forward
-    for array in arrays:
-        if type(array) is MetaArray:
-            rule = op.shape
-            break
-    try:
-        if op.suppress_warnings:
-            with np.errstate(all="ignore"):
-                result = rule(*arrays, **attributes)
-        else:
-            result = rule(*arrays, **attributes)
-    except (ValueError, TypeError, IndexError) as error:
-        raise _explain(op, arrays, attributes, error) from error
+    result = _compute(op, arrays, attributes)
     out = result[0] if op.extras else result
     if op.many:
         outs = [_contiguous(op, a) for a in out]
@@ -105,6 +93,29 @@ def _run(op: Op, inputs: tuple[Tensor, ...], attributes: dict):
         result = (out, *result[1:]) if op.extras else out
     node = _node(op, inputs, attributes, arrays, result, out)
     return wrap(out, node is not None, node)
+
+
+def _compute(op: Op, arrays: list, attributes: dict):
+    """Return what an op's forward gives, or its shape rule where an array is meta."""
+    rule = op.forward
+    for array in arrays:
+        if type(array) is MetaArray:
+            rule = op.shape
+            break
+    try:
+        if op.suppress_warnings:
+            with np.errstate(all="ignore"):
+                return rule(*arrays, **attributes)
+        return rule(*arrays, **attributes)
+    except (ValueError, TypeError, IndexError) as error:
+        raise _explain(op, arrays, attributes, error) from error
+
+
+def run_unseen(op: Op, arrays: list, attributes: dict) -> list[Array]:
+    """Run an op on arrays; return its results. No hook sees it, and it leaves no node."""
+    result = _compute(op, arrays, attributes)
+    out = result[0] if op.extras else result
+    return [_contiguous(op, each) for each in (out if op.many else [out])]
 
 
 def _contiguous(op: Op, array: Array) -> Array:

@@ -13,7 +13,7 @@ from proflab_course.course.layout import CourseError
 from proflab_course.course.test_cells import Step
 from proflab_course.grading.grader_errors import GraderFailed
 from proflab_course.grading.plan import Plan, Reply, RunBlock, RunCell, Runner, Submission
-from proflab_course.grading.run.student_files import gather_files
+from proflab_course.grading.run.student_files import compiled, gather_files
 
 _BUILT = "built.py"
 
@@ -38,7 +38,8 @@ def run_apart(
     plan += tuple(
         RunBlock(False, (Step("value", code),), seconds=seconds) for code, seconds in asked
     )
-    own = Submission(f"{submission.name}, judged", files={**files, _BUILT: built})
+    course = {_BUILT: built}
+    own = Submission(f"{submission.name}, judged", files={**files, **course, **compiled(course)})
     result = runner.run(own, plan)
     replies = [reply for [reply] in result.replies[1:]]
     for reply in replies:

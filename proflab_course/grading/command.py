@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-import proflab_course.grading.lean  # noqa: F401  (first)
+from proflab_course.grading.lean import import_nbgrader  # isort: skip  (first)
 from proflab.lesson.race.log import FILE as STEPS
 from proflab_course.course.dates import Dates
 from proflab_course.course.jobs import default_jobs
@@ -110,6 +110,7 @@ def run(arguments: argparse.Namespace) -> int:
     arguments.lesson = course.lesson(arguments.lesson, "source")
     with ThreadPoolExecutor(1) as beside:
         starting = beside.submit(_choose_runner, course, arguments)
+        import_nbgrader()
         import proflab_course.grading.records.gradebook  # noqa: F401  (takes as long as a sandbox to start)
     runner, jobs = starting.result()
     notes: list[str] = []
@@ -359,7 +360,8 @@ def _submission_of(work: Work, handin: HandIn, support: Path) -> Submission:
     """
     submission = Submission(work.student, handin.folder or work.folder, support)
     if handin.files is not None:
-        submission = Submission(work.student, files=beside_support(support, handin.files))
+        files = beside_support(support, handin.files, bytecode=True)
+        submission = Submission(work.student, files=files)
     if not handin.steps:
         return submission
     files = gather_files(submission) | {STEPS.as_posix(): handin.steps}

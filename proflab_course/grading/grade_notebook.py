@@ -34,7 +34,7 @@ from proflab_course.grading.plan import (
     Submission,
 )
 from proflab_course.grading.points import Tally
-from proflab_course.grading.races import Raced, judge_jobs, simulated
+from proflab_course.grading.races import Judged, Raced, judge_jobs, simulated
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 from proflab_course.grading.run.time_allowance import LEFT_OUT
 from proflab_course.grading.second_look import in_doubt, look_again
@@ -122,10 +122,11 @@ def grade_aligned(
         if roomier != plan and (not result.hidden_sent or has_more_time(plan, roomier)):
             result = add_execution(plan, result, runner.run(submission, roomier))
             plan = roomier
-    graded = race_and_conclude(aligned, key, result, places, runner, submission)
+    judged: Judged = {}
+    graded = race_and_conclude(aligned, key, result, places, runner, submission, judged)
     if doubtful := in_doubt(plan, result, costly_cells(graded, aligned, key)):
         result = look_again(runner, submission, plan, result, doubtful)
-        graded = race_and_conclude(aligned, key, result, places, runner, submission)
+        graded = race_and_conclude(aligned, key, result, places, runner, submission, judged)
     graded.cases = cut_cases(graded.cases)
     if graded.below_floor:
         cells = ", ".join(dict.fromkeys(graded.below_floor))
@@ -142,9 +143,13 @@ def race_and_conclude(
     places: list[int],
     runner: Runner,
     submission: Submission,
+    judged: Judged,
 ) -> Graded:
-    """Return what `conclude` does, once tapes, plans and logs among the replies are judged."""
-    raced = judge_jobs(aligned, key, result, places, runner, submission)
+    """Return what `conclude` does, once tapes, plans and logs among the replies are judged.
+
+    judged: what is judged already of this hand-in, and gets the rest.
+    """
+    raced = judge_jobs(aligned, key, result, places, runner, submission, judged=judged)
     raced |= simulated(aligned, key, result, places)
     return conclude(aligned, key, result, places, raced)
 

@@ -40,6 +40,9 @@ SALT = "salt"  # in a key's derived values: what the drawn inputs depend on; unk
 _TAPE_SECONDS, _LOG_SECONDS, _KNOWN_SECONDS = 0.4, 2.0, 2.0
 _TOGETHER = 5  # races that one process works out: their results are a reply's plain data
 _SETUP = """
+import gc
+
+gc.disable()  # tapes and walks are large and without cycles, and the process ends soon
 from built import op_facts
 from proflab.lesson.race.jobs import Jobs, what_is_known
 """
@@ -51,6 +54,7 @@ _knowing = threading.Lock()  # what is known is worked out by one thread, for al
 
 Name = tuple[str, str]  # of a case: its test cell and its label
 Raced = Mapping[Name, Mapping[str, Any]]
+Judged = dict[tuple[Name, bytes], dict[str, Any]]  # what a case's tape or log is worth
 
 
 class NotTraced(CourseError):
@@ -168,16 +172,30 @@ def judge_jobs(
     runner: Runner,
     submission: Submission,
     given: Mapping[Name, Any] | None = None,
+    judged: Judged | None = None,
 ) -> dict[Name, dict[str, Any]]:
     """Return what each tape and each work log among a notebook's replies is worth.
 
     As `judge` and `check_log` say it. given: the given programs' tapes; the source's, if not said.
+    judged: what is known already of this hand-in, and gets what is found.
     Raises CourseError where a log is about no race of the lesson, and without built.py; and
     GraderFailed where judging did not come to its end.
     """
-    jobs = list(_jobs(aligned, key, result, places))
-    if not jobs:
-        return {}
+    judged = {} if judged is None else judged
+    every = list(_jobs(aligned, key, result, places))
+    if jobs := [job for job in every if (job.name, job.value) not in judged]:
+        judged |= _judged(jobs, key, runner, submission, given)
+    return {job.name: judged[job.name, job.value] for job in every}
+
+
+def _judged(
+    jobs: list[Job],
+    key: Key,
+    runner: Runner,
+    submission: Submission,
+    given: Mapping[Name, Any] | None,
+) -> Judged:
+    """Judge jobs in one process of the grader's own."""
     known = _known(jobs, key, given or given_tapes(key), runner, submission)
     places_of = {place: number for number, place in enumerate(known)}
     asked: list[dict[str, Any]] = []
@@ -202,7 +220,7 @@ def judge_jobs(
         for number, (each, seconds) in enumerate(zip(asked, least, strict=True))
     ]
     replies = run_apart(_SETUP + _JOBS, calls, files, runner, submission)
-    return {job.name: replies[n].value for job, n in zip(jobs, numbers, strict=True)}
+    return {(job.name, job.value): replies[n].value for job, n in zip(jobs, numbers, strict=True)}
 
 
 def _jobs(aligned: Aligned, key: Key, result: Result, places: list[int]) -> Iterator[Job]:

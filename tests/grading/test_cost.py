@@ -1,5 +1,8 @@
 """What one more hand-in costs, counted: statements of SQL, digests, copies, forks. No clock."""
 
+import subprocess
+import sys
+
 import pytest
 from grading_course import copy_course, grade, hand_in, solved
 from sqlalchemy import event
@@ -51,3 +54,17 @@ def test_the_lessons_release_is_digested_once_for_the_class(tmp_path, monkeypatc
     monkeypatch.setattr(match_cells, "release_digest", lambda c: digests.append(1) or digest(c))
     grade(course)
     assert len(digests) == 1
+
+
+def test_grading_imports_nothing_of_jupyters_server_and_leaves_it_importable():
+    code = """
+import sys
+from proflab_course.grading.lean import import_nbgrader
+import_nbgrader()
+import nbgrader.api
+print(sorted(name for name in sys.modules if name.startswith("nbgrader.server_extensions.")))
+import nbgrader.server_extensions.formgrader.handlers
+"""
+    words = [sys.executable, "-c", code]
+    told = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    assert told.strip() == "[]"

@@ -32,9 +32,11 @@ from proflab_course.course.release_stamp import STAMP, make_stamp
 from proflab_course.course.test_cells import GrammarError, split
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.command import grade_class
-from proflab_course.grading.grade_notebook import grade_notebook
+from proflab_course.grading.grade_notebook import grade_notebook, make_plan
+from proflab_course.grading.match_cells import align
 from proflab_course.grading.pages.feedback import HideHidden
-from proflab_course.grading.races import METADATA, races_of, solution_costs
+from proflab_course.grading.plan import Submission
+from proflab_course.grading.races import METADATA, judge_jobs, races_of, solution_costs
 from proflab_course.grading.records.gradebook import Book
 from proflab_course.grading.run import replies
 
@@ -68,6 +70,29 @@ def test_the_grader_itself_reads_no_tape(key, monkeypatch):
     monkeypatch.setattr(replies, "loads", lambda blob: read.append(blob) or loads(blob))
     assert graded(key, rows=PAIRS).scores["test_product"] == 50
     assert read and not any(b"matmul" in blob and b'"out"' in blob for blob in read)
+
+
+def test_what_is_judged_already_is_not_judged_again(key):
+    sessions, runner = [], warm_runner()
+
+    def run(submission, plan):
+        sessions.append(submission.name)
+        return runner.run(submission, plan)
+
+    counting = SimpleNamespace(run=run)
+    notebook, submission = handed(rows=PAIRS), Submission("ann", None, support())
+    aligned = align(notebook, key)
+    plan, places = make_plan(aligned, key, full=False)
+    result = runner.run(submission, plan)
+    judged = {}
+    first = judge_jobs(aligned, key, result, places, counting, submission, judged=judged)
+    once = len(sessions)
+    again = judge_jobs(aligned, key, result, places, counting, submission, judged=judged)
+    assert once and len(sessions) == once and again == first
+    (name, value), *_ = judged
+    del judged[name, value]
+    assert judge_jobs(aligned, key, result, places, counting, submission, judged=judged) == first
+    assert len(sessions) == once + 1
 
 
 def test_one_wrong_case_costs_the_cell_and_the_given_program_earns_nothing(key):

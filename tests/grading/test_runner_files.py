@@ -3,6 +3,7 @@
 import os
 import socket
 import subprocess
+import sys
 
 import pytest
 
@@ -86,7 +87,9 @@ def test_nothing_is_taken_that_shadows_a_support_module(tmp_path):
     found = gather_files(Submission("me", mine, support))
     genuine = {path for path, data in found.items() if data == b"genuine"}
     assert genuine == {"built.py", "given/tables.py"}
-    assert found.keys() - genuine == set(BESIDE)
+    bytecode = files.compiled({path: b"genuine" for path in genuine})
+    assert {path: found.get(path) for path in bytecode} == bytecode
+    assert found.keys() - genuine - bytecode.keys() == set(BESIDE)
 
 
 @pytest.mark.parametrize("name", ["built.py", "built/__init__.py", "built.so"])
@@ -109,7 +112,8 @@ def test_a_support_file_wins_over_a_students_file_or_folder_of_that_name(tmp_pat
     (support / "data/table.csv").write_text("given")
     (support / "built.py").write_text("genuine")
     found = gather_files(Submission("me", mine, support))
-    assert found == {"built.py": b"genuine", "data/table.csv": b"given"}
+    bytecode = files.compiled({"built.py": b"genuine"})
+    assert found == {"built.py": b"genuine", "data/table.csv": b"given"} | bytecode
     write_files(found, tmp_path / "copy")
     assert (tmp_path / "copy/data/table.csv").read_text() == "given"
 
@@ -138,3 +142,49 @@ def test_a_folder_that_does_not_fit_costs_its_own_files_only(tmp_path):
 
 def test_a_missing_folder_is_an_empty_one(tmp_path):
     assert gather_files(Submission("me", tmp_path / "gone", None)) == {}
+
+
+# ── bytecode of the course's own modules ─────────────────────────────────────────────────────
+
+
+def in_a_lesson(tmp_path, **own: str):
+    """The files of a session: a lesson with built.py, and a hand-in with these files."""
+    (tmp_path / "lesson").mkdir()
+    (tmp_path / "lesson/built.py").write_text("answer = 41 + 1\n")
+    for name, text in own.items():
+        path = tmp_path / "mine" / name.replace("__", "/", 1).replace("_py", ".py")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (tmp_path / "mine").mkdir(exist_ok=True)
+    return gather_files(Submission("ann", tmp_path / "mine", tmp_path / "lesson"))
+
+
+def answer_in(place, *before: str) -> str:
+    """What built.answer is in a process that starts in a session's folder, after some code."""
+    words = [sys.executable, "-c", "; ".join([*before, "import built", "print(built.answer)"])]
+    return subprocess.run(words, cwd=place, capture_output=True, text=True, check=True).stdout
+
+
+def test_no_session_compiles_a_module_of_the_course(tmp_path):
+    place = tmp_path / "session"
+    write_files(in_a_lesson(tmp_path), place)
+    refuse = ("import importlib.machinery as m", "m.SourceFileLoader.source_to_code = None")
+    assert answer_in(place, *refuse).strip() == "42"
+
+
+def test_a_program_of_ones_own_in_the_place_of_the_courses_is_what_runs(tmp_path):
+    place = tmp_path / "session"
+    write_files(in_a_lesson(tmp_path) | {"built.py": b"answer = 1 + 42\n"}, place)
+    assert answer_in(place).strip() == "43"
+
+
+def test_a_students_module_has_no_bytecode_and_one_that_is_no_python_is_left_alone(tmp_path):
+    found = in_a_lesson(tmp_path, helper_py="x = 1\n")
+    assert "helper.py" in found
+    assert not [path for path in found if path.endswith(".pyc") and "built" not in path]
+    assert files.compiled({"broken.py": b"def (", "data.csv": b"1,2"}) == {}
+
+
+def test_bytecode_enters_sessions_alone(tmp_path):
+    in_a_lesson(tmp_path)
+    assert [*files.beside_support(tmp_path / "lesson", {})] == ["built.py"]

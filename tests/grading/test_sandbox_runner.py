@@ -195,6 +195,24 @@ def test_scratch_space_is_new_for_every_session_and_limited(sandbox):
         assert listed == f"[] {Limits().scratch}\n"
 
 
+def test_what_lessons_import_is_there_before_a_session_starts(sandbox):
+    code = (
+        "import sys; print(*({'psutil', 'cProfile', 'proflab.lesson.cuda.rows'} - {*sys.modules}))"
+    )
+    assert text(sandbox.run(HERE, (RunCell(code),))).strip() == ""
+
+
+def test_what_the_machine_did_before_is_forgotten(sandbox):
+    code = "import psutil; print(psutil._last_cpu_times, psutil._last_per_cpu_times)"
+    assert text(sandbox.run(HERE, (RunCell(code),))).strip() == "{} {}"
+
+
+def test_the_time_of_short_statements_is_no_whole_tick_or_none(sandbox):
+    cells = tuple(RunCell("_ = sum(range(100_000))") for _ in range(20))
+    seconds = [replies[0].seconds for replies in sandbox.run(HERE, cells).replies]
+    assert all(0.0005 < each for each in seconds)
+
+
 def test_products_take_one_thread_however_many_jobs_there_are():
     """Threads that wait for each other spin on a busy machine, and their time counts."""
     code = "import numpy as np, os\nprint((np.ones((300, 300)) @ np.ones((300, 300))).sum())"

@@ -169,6 +169,16 @@ def test_each_lesson_says_that_arguments_stay_as_they_are(name):
     assert "arguments stay as they are" in text_of(name).lower()
 
 
+@pytest.mark.parametrize("name", COURSE.lessons())
+def test_what_lies_beside_a_lesson_imports_matplotlib_only_to_draw(name):
+    """A session that draws nothing would take a tenth of a second to import it."""
+    folder = COURSE.module(name).parent
+    for path in folder.glob("*.py"):
+        for statement in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(statement, (ast.Import, ast.ImportFrom)):
+                assert "matplotlib" not in ast.unparse(statement), path
+
+
 @each_lesson
 def test_each_guess_is_none_and_compared_once_in_a_later_demo_cell(name):
     cells = cells_of(name).cells

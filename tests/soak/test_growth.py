@@ -10,15 +10,17 @@ from sandboxes import needs_sandbox
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
-from bench_grading import make_class, watch_growth  # noqa: E402
+from bench_grading import watch_growth  # noqa: E402
+from classes import KINDS, make_class  # noqa: E402
 
 pytestmark = [pytest.mark.soak, needs_sandbox]
 COUNT = int(os.environ.get("PROFLAB_SOAK_CLASS", "1000"))
 
 
 def test_a_thousand_hand_ins_are_graded_as_cheaply_as_ten(tmp_path):
-    course = make_class(tmp_path, COUNT, demo=False, stock=False)
-    rows = watch_growth(course, COUNT, steps=10)
+    lesson = "01_parameters"
+    course = make_class(tmp_path / "course", lesson, COUNT, KINDS, demo=False, stock=False)
+    rows = watch_growth(course, lesson, COUNT, steps=10)
     own = [memory for _, _, memory, _ in rows]
     everything = [memory for _, _, _, memory in rows]
     assert len(rows) >= 8

@@ -188,6 +188,9 @@ class _Run:
         decoded = self.reading.attributes[at]
         if self.wide and "dtype" in decoded:  # of `to`
             decoded = decoded | {"dtype": self._dtype(decoded["dtype"])}
+        if need is None and self.look is None:
+            arrays = [values[number] for number in operands]
+            return dispatch.run_unseen(dispatch.OPS[name], arrays, decoded)
         if need is None:  # no operand wants a gradient
             tensors = tuple([wrap(values[number]) for number in operands])
             call = dispatch.Call(dispatch.OPS[name], tensors, decoded, "")

@@ -7,9 +7,13 @@ opened, so every check is made on the open descriptor.
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
+import py_compile
 import stat
+import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 from proflab.lesson.mine import FILE as MINE
@@ -29,10 +33,12 @@ def gather_files(submission: Submission) -> dict[str, bytes]:
         return dict(submission.files)
     own = submission.folder
     mine = read_folder(own) if own is not None and own.is_dir() else {}
-    return beside_support(submission.support, mine)
+    return beside_support(submission.support, mine, bytecode=True)
 
 
-def beside_support(support: Path | None, own: dict[str, bytes]) -> dict[str, bytes]:
+def beside_support(
+    support: Path | None, own: dict[str, bytes], bytecode: bool = False
+) -> dict[str, bytes]:
     """Return the lesson's support files, and the student's files that do not conflict with them.
 
     A conflict is a folder with a support file's name, a file with a support folder's name, or a
@@ -47,7 +53,34 @@ def beside_support(support: Path | None, own: dict[str, bytes]) -> dict[str, byt
         for path, data in own.items()
         if path != MINE and not _in_the_way(path, files) and not _shadows(path, modules)
     }
-    return files | {path: data for path, data in mine.items() if path not in files}
+    theirs = {path: data for path, data in mine.items() if path not in files}
+    return files | (compiled(files) if bytecode else {}) | theirs
+
+
+def compiled(files: dict[str, bytes]) -> dict[str, bytes]:
+    """Return the bytecode of the course's own modules, by the paths at which Python looks for it.
+
+    No session has to compile them anew then. What is no Python is left out.
+    """
+    found = {}
+    for path, data in files.items():
+        if path.endswith(".py") and (code := _compiled(path, data)):
+            found[importlib.util.cache_from_source(path)] = code
+    return found
+
+
+@lru_cache(maxsize=64)
+def _compiled(path: str, data: bytes) -> bytes:
+    """Return a module's bytecode as a file that holds for this very text; b"" for no Python."""
+    mode = py_compile.PycInvalidationMode.CHECKED_HASH
+    with tempfile.TemporaryDirectory(prefix="proflab-") as place:
+        source, target = f"{place}/source.py", f"{place}/code.pyc"
+        Path(source).write_bytes(data)
+        try:
+            py_compile.compile(source, target, dfile=path, doraise=True, invalidation_mode=mode)
+            return Path(target).read_bytes()
+        except (py_compile.PyCompileError, ValueError, RecursionError):
+            return b""
 
 
 def read_start(path: Path, most: int) -> bytes | None:
