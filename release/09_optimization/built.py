@@ -2377,9 +2377,8 @@ def distances(x, y):
     >>> distances(proflab.zeros(1, 2), proflab.ones(3, 2))
     Tensor([[2., 2., 2.]])
     """
-    xx, yy = ((each * each).sum(1, keepdim=True) for each in (x, y))
-    left = proflab.cat([-2 * x, xx, proflab.ones_like(xx)], 1)
-    return left @ proflab.cat([y, proflab.ones_like(yy), yy], 1).mT
+    xx, yy = (proflab.square(each).sum(1, keepdim=True) for each in (x, y))
+    return xx + yy.mT - 2 * (x @ y.mT)
 
 
 def reflect_crossover_tokens(d_model, share=0.5):

@@ -2434,9 +2434,8 @@ def distances(x, y):
     >>> distances(proflab.zeros(1, 2), proflab.ones(3, 2))
     Tensor([[2., 2., 2.]])
     """
-    xx, yy = ((each * each).sum(1, keepdim=True) for each in (x, y))
-    left = proflab.cat([-2 * x, xx, proflab.ones_like(xx)], 1)
-    return left @ proflab.cat([y, proflab.ones_like(yy), yy], 1).mT
+    xx, yy = (proflab.square(each).sum(1, keepdim=True) for each in (x, y))
+    return xx + yy.mT - 2 * (x @ y.mT)
 
 
 def reflect_crossover_tokens(d_model, share=0.5):
@@ -3732,11 +3731,12 @@ def train_epoch(torch, model, optimizer, clips, device, batch=4):
     """Train as slow_epoch does, but let the card wait for nothing; return the same losses.
 
     torch: torch, or what plays it. model: on the device; zeros behind a clip do not change what it
-        returns. clips: clips[n], weights, pad, and longest, the greatest length.
+        returns. clips: clips[n], weights, longest (a length), pad(samples, length, to).
     The batches, their order, the losses (a list of floats) and the trained network are those of
     slow_epoch, but for rounding. Yet
     - no tensor is read from the card before the last step;
     - besides batches (x and y), one tensor is sent to it;
+    - after the first step copies to it are from pinned memory, and non_blocking;
     - all batches are as long as the longest clip;
     - processes of the DataLoader read the clips, this one none, not before the loop either.
 
@@ -3744,10 +3744,10 @@ def train_epoch(torch, model, optimizer, clips, device, batch=4):
     [36]
     """
     losses, weights = [], torch.tensor(clips.weights).to(device)
-    padded = partial(clips.pad, length=clips.longest)
-    how = {"batch_size": batch, "collate_fn": padded, "num_workers": 2}
+    padded = partial(clips.pad, length=clips.longest, to=torch.as_tensor)
+    how = {"batch_size": batch, "collate_fn": padded, "num_workers": 2, "pin_memory": True}
     for x, y in torch.utils.data.DataLoader(clips, **how):
-        x, y = torch.as_tensor(x, device=device), torch.as_tensor(y, device=device)
+        x, y = x.to(device, non_blocking=True), y.to(device, non_blocking=True)
         loss = torch.nn.functional.cross_entropy(model(x), y, weight=weights)
         optimizer.zero_grad()
         loss.backward()
@@ -3923,7 +3923,7 @@ def buckets(layers, alpha_ms, ms_per_byte):
 
     layers: (backward_ms, bytes) in the order of the backward pass. A bucket is sent when the
         backward of the layer at its end is done, and holds what has come since the one before. The
-        last index, len(layers) - 1, is always an end.
+        last index, len(layers) - 1, is always an end. The order of the list says nothing.
     An all-reduce takes alpha_ms + bytes · ms_per_byte. One runs at a time, as in overlapped; the
     step ends when the backward pass and the last of them have.
 

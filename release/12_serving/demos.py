@@ -7,8 +7,6 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from matplotlib.ticker import MultipleLocator
-
 from proflab.lesson.demo import demo_size
 from proflab.lesson.hardware import Hardware
 from proflab.lesson.plot import COLOURS, FAINT, INK, QUIET, Picture, canvas
@@ -174,6 +172,8 @@ def _run(
 
 def pages(sequences: Sequence[Sequence], page: int) -> Picture:
     """Draw texts cut into pages: one that is shared has one colour wherever it stands."""
+    from matplotlib.ticker import MultipleLocator
+
     known: dict[tuple, int] = {}
     for text in sequences:
         for end in range(page, len(text) + 1, page):

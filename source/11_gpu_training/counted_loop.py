@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -25,11 +26,14 @@ WIDTH, CLASSES, HIDDEN = 6, 3, 8  # numbers in a moment of a clip, its classes, 
 
 
 def pad(
-    samples: Sequence[tuple[np.ndarray, int]], length: int | None = None
-) -> tuple[np.ndarray, np.ndarray]:
+    samples: Sequence[tuple[np.ndarray, int]],
+    length: int | None = None,
+    to: Callable[[np.ndarray], Any] = np.asarray,
+) -> tuple[Any, Any]:
     """Return samples as a batch: clips (n, length, WIDTH) with zeros behind, and classes (n,).
 
-    length: None for that of the longest clip among them. Raises ValueError for one that is longer.
+    length: None for that of the longest clip among them. to: what makes of the two arrays what is
+    returned, such as torch.as_tensor. Raises ValueError for a clip that is longer.
     """
     most = max(len(clip) for clip, _ in samples)
     length = most if length is None else length
@@ -38,7 +42,7 @@ def pad(
     x = np.zeros((len(samples), length, WIDTH), np.float32)
     for row, (clip, _) in zip(x, samples, strict=True):
         row[: len(clip)] = clip
-    return x, np.array([label for _, label in samples])
+    return to(x), to(np.array([label for _, label in samples]))
 
 
 class Clips:
@@ -101,7 +105,10 @@ def _set(parameter: Any, values: np.ndarray) -> None:
 
 
 class Notes:
-    """Hold a run's events in order ("read", "send", "step", "load") and its batches' lengths."""
+    """Hold a run's events in order ("read", "send", "wait", "step", "load"), and its lengths.
+
+    A "wait" is a copy to the card that is waited for. lengths: of the batches.
+    """
 
     def __init__(self) -> None:
         self.events: list[str] = []
@@ -117,6 +124,10 @@ class Notes:
         steps = [at for at, event in enumerate(self.events) if event == "step"]
         return self.events[: steps[-1] if steps else None].count(what)
 
+    def after_first_step(self, what: str) -> int:
+        """Return how often something happened once the first step had begun."""
+        return self.events[self.events.index("step") :].count(what) if "step" in self.events else 0
+
 
 class OnDevice:
     """A tensor of the double: one of ProfLab's, with a device; reading it from the card is noted.
@@ -124,8 +135,10 @@ class OnDevice:
     What is not named here is ProfLab's, on the same device.
     """
 
-    def __init__(self, inner: proflab.Tensor, device: str, notes: Notes) -> None:
-        self._inner, self._device, self._notes = inner, device, notes
+    def __init__(
+        self, inner: proflab.Tensor, device: str, notes: Notes, pinned: bool = False
+    ) -> None:
+        self._inner, self._device, self._notes, self._pinned = inner, device, notes, pinned
 
     @property
     def device(self) -> str:
@@ -139,32 +152,37 @@ class OnDevice:
 
     def to(self, *given: Any, **named: Any) -> OnDevice:
         """Return the tensor on another device, of another type, or both."""
-        named.pop("non_blocking", None), named.pop("copy", None)
-        device = named.pop("device", None)
+        named.pop("copy", None)
+        device, queued = named.pop("device", None), named.pop("non_blocking", False)
         rest = []
         for value in given:
             if isinstance(value, str) or isinstance(value, OnDevice):
                 device = value.device if isinstance(value, OnDevice) else value
-            elif not isinstance(value, bool):
+            elif isinstance(value, bool):
+                queued = value
+            else:
                 rest.append(value)
         inner = self._inner.to(*rest, **named) if rest or named else self._inner
-        return self._moved(inner, _place(device) if device is not None else self._device)
+        place = _place(device) if device is not None else self._device
+        return self._moved(inner, place, queued and inner is self._inner)
 
-    def cuda(self, *given: Any, **named: Any) -> OnDevice:
+    def cuda(self, device: Any = None, non_blocking: bool = False, **named: Any) -> OnDevice:
         """Return the tensor on the card."""
-        return self._moved(self._inner, "cuda")
+        return self._moved(self._inner, "cuda", non_blocking)
 
     def cpu(self) -> OnDevice:
         """Return the tensor in the host's memory."""
         return self._moved(self._inner, "cpu")
 
     def pin_memory(self, *given: Any) -> OnDevice:
-        """Return the tensor: here all memory is as good."""
-        return self
+        """Return the tensor in memory that the card reads itself; RuntimeError on the card."""
+        if self.is_cuda:
+            raise RuntimeError("cannot pin a tensor on the card: only one of the host")
+        return OnDevice(self._inner, "cpu", self._notes, pinned=True)
 
     def is_pinned(self) -> bool:
-        """Return False."""
-        return False
+        """Return True for what pin_memory or a loader with pin_memory=True has made."""
+        return self._pinned
 
     def numpy(self) -> np.ndarray:
         """Return the array of a tensor in the host's memory; TypeError on the card, as in torch."""
@@ -172,9 +190,13 @@ class OnDevice:
             raise TypeError("can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu()")
         return self._inner.numpy()
 
-    def _moved(self, inner: proflab.Tensor, device: str) -> OnDevice:
-        if device != self._device:
-            self._notes.add("send" if device == "cuda" else "read")
+    def _moved(self, inner: proflab.Tensor, device: str, queued: bool = False) -> OnDevice:
+        """Note a copy between host and card; one from pageable memory cannot be queued."""
+        if device == self._device:
+            return OnDevice(inner, device, self._notes, self._pinned and inner is self._inner)
+        self._notes.add("send" if device == "cuda" else "read")
+        if device == "cuda" and not (queued and self._pinned):
+            self._notes.add("wait")
         return OnDevice(inner, device, self._notes)
 
     def _read(self) -> proflab.Tensor:
@@ -251,7 +273,9 @@ class Torch:
             place = _place(device) if device is not None else (places or ["cpu"])[0]
             if name in _FROM_HOST and place == "cuda" and "cuda" not in places:
                 self._notes.add("send")
-            return OnDevice(made, place, self._notes)
+                self._notes.add("wait")
+            pinned = pin_memory and place == "cpu"
+            return OnDevice(made, place, self._notes, pinned)
 
         return make
 
@@ -261,7 +285,10 @@ _MAKERS = (*_FROM_HOST, "zeros", "ones", "full", "empty", "arange", "zeros_like"
 
 
 class _Loader:
-    """torch.utils.data.DataLoader: with workers, samples are read elsewhere."""
+    """torch.utils.data.DataLoader: with workers, samples are read elsewhere.
+
+    With pin_memory=True it pins a batch's tensors; arrays stay where they are, as in torch.
+    """
 
     def __init__(
         self,
@@ -285,6 +312,7 @@ class _Loader:
         self.torch, self.notes, self.data, self.batch_size = torch, notes, data, batch_size
         self.dataset, self.num_workers = data, num_workers
         self.shuffle, self.collate, self.drop_last = shuffle, collate_fn, drop_last
+        self.pin_memory = pin_memory
 
     def __len__(self) -> int:
         whole, rest = divmod(len(self.data), self.batch_size)
@@ -303,7 +331,16 @@ class _Loader:
                 batch = self.collate(samples) if self.collate else _stacked(samples)
             finally:
                 self.notes.by_worker = before
-            yield batch if self.collate else tuple(map(self.torch.as_tensor, batch))
+            batch = batch if self.collate else tuple(map(self.torch.as_tensor, batch))
+            yield _pinned(batch) if self.pin_memory else batch
+
+
+def _pinned(batch: Any) -> Any:
+    if isinstance(batch, (list, tuple)):
+        return type(batch)(map(_pinned, batch))
+    if isinstance(batch, dict):
+        return {key: _pinned(each) for key, each in batch.items()}
+    return batch.pin_memory() if isinstance(batch, OnDevice) else batch
 
 
 def _stacked(samples: list) -> tuple[np.ndarray, np.ndarray]:
@@ -430,6 +467,8 @@ def count_waits(
         weights: the last layer's bias after it
         read_backs: how often a tensor was read from the card before the last step
         sent: how often one was sent to the card
+        copy_waits: copies to the card that were waited for, once the first step had begun: all but
+            those from pinned memory with non_blocking=True
         lengths: the lengths of the batches that the model saw, each once, sorted
         read_here: clips that this thread read itself
     """
@@ -444,6 +483,7 @@ def count_waits(
         "weights": [float(value) for value in list(inner.parameters())[-1].array],
         "read_backs": notes.before_last_step("read"),
         "sent": notes.events.count("send"),
+        "copy_waits": notes.after_first_step("wait"),
         "lengths": sorted(set(notes.lengths)),
         "read_here": notes.events.count("load"),
     }
@@ -471,7 +511,9 @@ def on_torch(slow: Callable, train: Callable) -> str:
             model = network(torch.nn, torch.relu, 0, 512).to(device)
             sgd = torch.optim.SGD(model.parameters(), lr=0.005, momentum=0.9)
             begin = time.perf_counter()
-            losses[loop] = loop(torch, model, sgd, data, device, 16)
+            with warnings.catch_warnings():  # a loader that shall pin memory, without a card
+                warnings.filterwarnings("ignore", ".*pin_memory.*")
+                losses[loop] = loop(torch, model, sgd, data, device, 16)
             times.append(1e3 * (time.perf_counter() - begin))
     if not np.allclose(losses[slow], losses[train], rtol=1e-2, atol=1e-3):
         raise AssertionError("the two loops do not return the same losses")
