@@ -128,6 +128,7 @@ def course(tmp_path_factory):
     return course
 
 
+@pytest.mark.proves("demos are released with their lesson")
 def test_demos_are_released_with_their_lesson_alone(course, tmp_path, monkeypatch):
     found = sorted(path.relative_to(course.root) for path in course.root.rglob("demos.py"))
     assert [str(path.parent) for path in found] == [

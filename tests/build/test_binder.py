@@ -87,6 +87,7 @@ def lessons() -> list[Lesson]:
     return [read_module(ROOT / place, name, place) for name, place in places.items()]
 
 
+@pytest.mark.proves("a Binder holds what students work with and nothing else")
 def test_only_what_students_work_with_is_left(binder):
     left = {path.name for path in binder.tree.iterdir()}
     assert left == {"release", "binder", "README.md", "LICENSE"}

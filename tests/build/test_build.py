@@ -41,6 +41,7 @@ def course(built, tmp_path):
     return type(built)(tmp_path / "course")
 
 
+@pytest.mark.proves("a build makes notebooks, pictures and what came before")
 def test_a_lesson_yields_notebooks_pictures_and_what_came_before(built):
     names = set(files(built.root))
     lesson = {"02_second/02_second.ipynb", "02_second/built.py"}  # it does not show the picture

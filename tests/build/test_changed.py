@@ -72,6 +72,7 @@ def test_gradients_are_checked_whatever_else_changed(file):
     assert "tests/engine/test_ops_torch.py" in many["test"]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("package", ["proflab", "proflab_course", "proflab_classroom"])
 def test_every_module_has_a_test_that_is_run(package):
     """Else `make check` would be content with a change that nothing looked at."""

@@ -155,6 +155,7 @@ def test_an_import_that_fails_is_named(course, monkeypatch, capsys):
     assert f"First of all: {what}" in said
 
 
+@pytest.mark.proves("a missing module is named before handing in")
 def test_what_the_grader_may_not_have_is_named_before_handing_in(tmp_path, monkeypatch, capfd):
     """It is there now, as torch is on a student's machine; one in a `try` is prepared for."""
     folder = released(tmp_path) / NAME

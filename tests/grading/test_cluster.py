@@ -91,6 +91,7 @@ def local(tmp_path_factory):
         return course, outcome(grade_class(course, LESSON, runner, jobs=2, progress=False))
 
 
+@pytest.mark.proves("a cluster grades as one machine does")
 @needs_sandbox
 def test_the_same_on_two_workers_as_here(cluster, local, tmp_path):
     course = copy_course(tmp_path, STUDENTS)

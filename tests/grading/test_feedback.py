@@ -133,6 +133,7 @@ def as_text(page):
     return html.unescape(re.sub(r"<[^>]*>", "", page))
 
 
+@pytest.mark.proves("feedback shows nothing that is hidden")
 @pytest.mark.parametrize("kind", ["native", "stock", "explained"])
 @pytest.mark.parametrize("student", ["complete", "empty", "curious"])
 def test_no_hidden_literal_is_in_the_page(pages, literals, kind, student):

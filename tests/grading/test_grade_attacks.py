@@ -73,6 +73,7 @@ def attacked_class(tmp_path_factory, runner):
     subprocess.run(["rm", "-rf", course.root / "submitted"], check=True)
 
 
+@pytest.mark.proves("hostile files earn nothing and stop nobody")
 @pytest.mark.parametrize("attack", FILE_ATTACKS, ids=lambda a: student_name(a.name))
 def test_a_hostile_file_has_an_outcome_and_no_point_too_many(attack, attacked_class):
     course, rows = attacked_class

@@ -196,6 +196,7 @@ def broken_class(tmp_path_factory, runner):
         return course, grade_isolated(course, runner)
 
 
+@pytest.mark.proves("whatever fails the class is graded")
 @needs_sandbox
 @pytest.mark.parametrize("victim", BROKEN)
 def test_whatever_fails_in_whatever_way_the_class_is_graded(victim, broken_class):

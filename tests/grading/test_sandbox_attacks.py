@@ -59,6 +59,7 @@ LONG = {
 }
 
 
+@pytest.mark.proves("attacks gain nothing")
 @pytest.mark.parametrize(
     "attack",
     [
