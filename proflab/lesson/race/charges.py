@@ -115,7 +115,7 @@ def _as_the_result_lies(call: dispatch.Call) -> list[Any]:
             shape, strides = (
                 tuple(each[n] for n in order) for each in (array.shape, array.strides)
             )
-            array = array.view(shape, strides)
+            array = MetaArray(shape, array.dtype, strides)
         found.append(array)
     return found
 
