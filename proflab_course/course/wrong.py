@@ -84,8 +84,8 @@ class KnownSolution:
     """Hold a known solution of an exercise as a whole cell.
 
     kind: one of KINDS, or "" where it is right. share: of a race's points; None if not slow.
-    chance: on what it hangs which cases it fails; "" if on nothing. is_best: it is right, and what
-    the case of its race calls the best known.
+    chance: on what it hangs which cases it fails; "" if on nothing. is_best: it costs what the first
+    case of its race calls the best known; it may be made for that case alone.
     """
 
     exercise: str
@@ -100,7 +100,7 @@ class KnownSolution:
     @property
     def is_right(self) -> bool:
         """Return True if it must keep all points."""
-        return not self.kind
+        return not (self.kind or self.is_best)
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class KnownSolutions:
 
     def wrong(self, exercise: str) -> list[KnownSolution]:
         """Return the exercise's wrong solutions."""
-        return [each for each in self.of.get(exercise, ()) if not each.is_right]
+        return [each for each in self.of.get(exercise, ()) if each.kind]
 
 
 def read_known_solutions(course: Course, lesson: str) -> KnownSolutions:

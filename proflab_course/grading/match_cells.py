@@ -27,8 +27,13 @@ from proflab_course.grading.defined_names import (
 
 WHOLE = "the whole lesson was handed in; its other exercises were not graded"
 _FEWEST = 2  # recognised cells by which a notebook is more than one that has a name in common
-# In older releases each answer to a concept question has a test cell of its own.
+# The tests of answers to concept questions: in older releases each has a cell of its own, without
+# the question's id, and a cell of another track or release has other questions.
 _ONE_ANSWER = re.compile(r'expect\("an answer, A to D", choice\(concept_\w+\) in "ABCD", True\)')
+_OF_ANSWERS = re.compile(
+    r'(?:from proflab\.lesson import choice|expect\("(?:[\w.]+: )?an answer, A to D", '
+    r'choice\(concept_\w+(?:, "[\w.]+")?\) in "ABCD", True\)|\s)*'
+)
 _IMPORT = re.compile(r"(?:from [\w.]{1,99} )?import [\w., ]{1,400}")
 
 
@@ -204,6 +209,8 @@ def _has_lessons_text(slot: Slot) -> bool:
 
     The instructor's notebook in source/ has the hidden cases and is not an edited copy.
     """
+    if slot.key.is_concept and _OF_ANSWERS.fullmatch(slot.cell.source):
+        return True
     return squeezed(slot.cell.source) in slot.key.texts
 
 

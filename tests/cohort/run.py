@@ -107,7 +107,7 @@ def entries(lesson: str, kind: str) -> dict[str, dict[str, str]]:
     """The MUTANTS (wrong) or ALTERNATES (right) of `lesson_NN`: exercise → sentence → code."""
     right = kind == "ALTERNATES"
     return {
-        exercise: {each.sentence: each.code for each in found if each.is_right == right}
+        exercise: {e.sentence: e.code for e in found if (e.is_right if right else e.kind)}
         for exercise, found in known(lesson).of.items()
     }
 
