@@ -84,8 +84,8 @@ class KnownSolution:
     """Hold a known solution of an exercise as a whole cell.
 
     kind: one of KINDS, or "" where it is right. share: of a race's points; None if not slow.
-    chance: on what it hangs which cases it fails; "" if on nothing. is_best: it costs what the first
-    case of its race calls the best known; it may be made for that case alone.
+    chance: on what it hangs which cases it fails; "" if on nothing. is_best: it costs what
+    the first case of its race calls the best known; it may be made for that case alone.
     """
 
     exercise: str
