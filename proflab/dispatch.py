@@ -80,28 +80,24 @@ def _run(op: Op, inputs: tuple[Tensor, ...], attributes: dict):
     except AttributeError:
         kinds = ", ".join(type(t).__name__ for t in inputs)
         raise TypeError(f"{op.name}: takes tensors, not ({kinds})") from None
-    result = _compute(op, arrays, attributes)
+    result = compute(op, arrays, attributes)
     out = result[0] if op.extras else result
     if op.many:
-        outs = [_contiguous(op, a) for a in out]
+        outs = [contiguous(op, a) for a in out]
         node = _node(op, inputs, attributes, arrays, result, outs[0]) if outs else None
         if node is not None:
             node.outputs = [(a.shape, a.dtype) for a in outs]
         return tuple(wrap(a, node is not None, node, i) for i, a in enumerate(outs))
     if type(out) is not np.ndarray or not out.flags.c_contiguous:
-        out = _contiguous(op, out)
+        out = contiguous(op, out)
         result = (out, *result[1:]) if op.extras else out
     node = _node(op, inputs, attributes, arrays, result, out)
     return wrap(out, node is not None, node)
 
 
-def _compute(op: Op, arrays: list, attributes: dict):
+def compute(op: Op, arrays: list, attributes: dict):
     """Return what an op's forward gives, or its shape rule where an array is meta."""
-    rule = op.forward
-    for array in arrays:
-        if type(array) is MetaArray:
-            rule = op.shape
-            break
+    rule = op.shape if MetaArray in map(type, arrays) else op.forward
     try:
         if op.suppress_warnings:
             with np.errstate(all="ignore"):
@@ -111,14 +107,7 @@ def _compute(op: Op, arrays: list, attributes: dict):
         raise _explain(op, arrays, attributes, error) from error
 
 
-def run_unseen(op: Op, arrays: list, attributes: dict) -> list[Array]:
-    """Run an op on arrays; return its results. No hook sees it, and it leaves no node."""
-    result = _compute(op, arrays, attributes)
-    out = result[0] if op.extras else result
-    return [_contiguous(op, each) for each in (out if op.many else [out])]
-
-
-def _contiguous(op: Op, array: Array) -> Array:
+def contiguous(op: Op, array: Array) -> Array:
     """Return an op's result as it is handed out: an array, row-major unless the op is a view.
 
     numpy keeps a transposed input's layout and turns results without dimensions into scalars; one

@@ -1976,8 +1976,7 @@ for mb in (0.001, 1, 5, 25, 1000):
 demos.overlap(exposed(25e6, *ethernet), layers, title="161 tensors, 25 MB, Ethernet")
 
 # %% [markdown]
-# **Now choose the cuts yourself.**
-# ResNet-50's 161 gradients on 8 ranks, 20 ms of backward: 41.4 ms one by one, 38.0 all at once.
+# **Now choose the cuts yourself.** ResNet-50's 161 gradients on 8 ranks, 20 ms of backward: 41.4 ms one by one, 38.0 all at once.
 # Scored as in lesson 06, section 7.
 #
 # <details><summary>Hint 1: which bucket is always exposed?</summary>The last one. What should it hold?</details>

@@ -183,6 +183,7 @@ class _Section:
 
     @property
     def is_whole(self) -> bool:
+        """Return True if the whole code stands there, and not what changes of another."""
         return "change" not in self.keys
 
     @property

@@ -24,6 +24,7 @@ from concept_course import (
 )
 from mini_course import make_course
 
+from proflab_classroom.questions.concept_items import class_items
 from proflab_course.build.command import build
 from proflab_course.cli import main
 from proflab_course.course.layout import Course
@@ -203,7 +204,7 @@ def test_nbgrader_alone_makes_the_same_release(graded, tmp_path):
 
 def test_report_and_table_have_the_letters_that_the_class_saw(graded, monkeypatch):
     notebook = released(graded)
-    items = {each.asked.id: each for each in read_summary(graded, LESSON).concepts}
+    items = {each.asked.id: each for each in class_items(graded, LESSON)}
     shown = [
         (shown_letter(notebook, name, option.text), option.letter)
         for name, each in items.items()

@@ -13,7 +13,7 @@ import numpy as np
 
 from proflab import dispatch, graph
 from proflab.lesson.race.tape import Refused, decode
-from proflab.meta import MetaArray
+from proflab.meta import Array, MetaArray
 from proflab.tensor import Tensor, wrap
 
 _KINDS = ("in", "const", "fill", "op", "vjp", "write")  # of instructions that may make values
@@ -190,7 +190,7 @@ class _Run:
             decoded = decoded | {"dtype": self._dtype(decoded["dtype"])}
         if need is None and self.look is None:
             arrays = [values[number] for number in operands]
-            return dispatch.run_unseen(dispatch.OPS[name], arrays, decoded)
+            return _run_unseen(dispatch.OPS[name], arrays, decoded)
         if need is None:  # no operand wants a gradient
             tensors = tuple([wrap(values[number]) for number in operands])
             call = dispatch.Call(dispatch.OPS[name], tensors, decoded, "")
@@ -244,6 +244,13 @@ class _Run:
 
     def _dtype(self, dtype: Any) -> np.dtype:
         return np.dtype("float64" if self.wide and str(dtype) == "float32" else dtype)
+
+
+def _run_unseen(op: dispatch.Op, arrays: list, attributes: dict) -> list[Array]:
+    """Run an op on arrays; return its results. No hook sees it, and it leaves no node."""
+    result = dispatch.compute(op, arrays, attributes)
+    out = result[0] if op.extras else result
+    return [dispatch.contiguous(op, each) for each in (out if op.many else [out])]
 
 
 def _backward_call(node: graph.Node, grads: list) -> dispatch.Call:
