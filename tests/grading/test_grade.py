@@ -50,7 +50,7 @@ def test_the_sample_class_gets_what_it_should(whole_class, student):
     course, rows = whole_class
     status, passed, waits = sample_class.EXPECTED[student]
     key = read_key(course.source(LESSON))
-    cells = [each for each in key.cells if each.kind == "test" and not each.question]
+    cells = [each for each in key.cells if each.kind == "test" and not each.is_concept]
     exercises = {each.grade_id: re.sub(r"^test_|_\d$", "", each.grade_id) for each in cells}
     assert set(exercises.values()) == set(sample_class.COMPLETE)
     points = sum(c.points for c in cells if {c.grade_id, exercises[c.grade_id]} & set(passed))
