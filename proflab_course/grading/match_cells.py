@@ -156,7 +156,8 @@ def _recover_metadata(aligned: Aligned, key: Key, had_metadata: bool) -> None:
     missing = {c.grade_id: c for c in key.cells if c.grade_id and c.grade_id not in found}
     if not missing:
         return
-    names = names_in_each([s.cell.source for s in aligned.slots], set(missing))
+    wanted = {name for c in missing.values() if c.kind == "solution" for name in c.defines}
+    names = names_in_each([s.cell.source for s in aligned.slots], wanted)
     texts = {
         squeezed(c.released.source): c for c in missing.values() if c.kind in ("locked", "test")
     }
@@ -165,9 +166,8 @@ def _recover_metadata(aligned: Aligned, key: Key, had_metadata: bool) -> None:
             continue
         found = texts.get(squeezed(slot.cell.source))
         if found is None and slot.cell.cell_type == "code":
-            found = next(
-                (c for g, c in missing.items() if c.kind == "solution" and g in defined), None
-            )
+            of = (c for c in missing.values() if c.kind == "solution" and c.defines <= defined)
+            found = next(of, None)
         if found is not None and found.grade_id in missing:
             del missing[found.grade_id]
             slot.key = found

@@ -117,13 +117,9 @@ from proflab import Tensor, where
 from proflab.lesson.race.judge import draw
 def product(a, b, x):
     shapes = [("a", a.shape, "float32"), ("b", b.shape, "float32"), ("x", x.shape, "float32")]
-    out = None
-    for seed in range(3):
-        known = draw(shapes, seed, "normal", {})
-        table = Tensor(known["a"] @ known["b"] @ known["x"])
-        here = x[:1, :1] == Tensor(known["x"][:1, :1])
-        out = table * 1 if out is None else where(here, table, out)
-    return out
+    known = draw(shapes, 1, "normal", {})
+    here = x[:1, :1] == Tensor(known["x"][:1, :1])
+    return where(here, Tensor(known["a"] @ known["b"] @ known["x"]), x)
 """,
     WRONG,
 )
