@@ -206,7 +206,7 @@ def test_a_table_whose_refusals_alone_fail_has_no_wrong_value(rows, is_wrong):
         eval(f"expect.expect_table(divmod, {rows})", {"expect": expect})
     cell = LessonCell("test_divide", "test")
     record = Record(Outline("01_x", {}, {}))
-    record.tests["test_divide"] = hooks._ended(caught.value, "", record.outline, cell)
+    record.tests["test_divide"] = hooks._ended(caught.value, "", "", record.outline, cell)
     assert record.is_wrong(Exercise("divide", tests={"test_divide": 1.0})) is is_wrong
 
 
