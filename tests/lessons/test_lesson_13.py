@@ -278,7 +278,7 @@ def worth(given):
 def test_a_smaller_model_is_another_race(worth):
     small = DRAW["SIZES"] | {"BLOCKS": 1}
     found = worth(list(tape(run(DRAW["program"]((), small)))))
-    assert found == {"refused": "it was traced with other inputs than this case has"}
+    assert found["refused"] == "it was traced with other inputs than this case has"
 
 
 def test_fewer_tokens_are_another_race(worth):

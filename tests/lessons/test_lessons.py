@@ -36,28 +36,28 @@ SYLLABUS = {
         confidence_interval 24 measurement_warnings 12 throughput 4 best_batch 16 essay_latency""",
     "04_memory": """
         MemoryTracker 4 measure_memory 14 saved_activations 24 optimizer_memory_mb 8
-        training_memory 14 MemoryProfiler 0 find_leak 18 recomputed_gradients 18 checkpointed 8
+        training_memory 14 MemoryProfiler 0 find_leak 16.5 recomputed_gradients 19.5 checkpointed 8
         reflect_training_mb 6 essay_memory""",
     "05_profiler": """
         op_bytes 20 op_facts 10 self_times 14 record 12 top_operations 8 chrome_trace 8
-        find_bottleneck 8 rows_at_ridge 10 hot_functions 6 profiling_overhead 12 samples_needed 8
-        profile_forward_pass 8 profile_layer 4 profile_backward_pass 0 compare_architectures 6
-        essay_profiler""",
+        find_bottleneck 8 rows_at_ridge 8.5 hot_functions 6 profiling_overhead 13.5
+        samples_needed 8 profile_forward_pass 8 profile_layer 4 profile_backward_pass 0
+        compare_architectures 6 essay_profiler""",
     "06_roofline": """
         arithmetic_intensity 6 ridge_point 4 attainable_flops 7 matmul_bytes 7 elementwise_bytes 6
         attention_bytes 0 measure_peak_flops 14 measure_bandwidth 16 write_allocate 0
         roofline_points 8 classify 12 inspect_step 8 chain 4 experts 4 fewer_passes 5
         mfu 4 amdahl 5 reflect_relu 3 essay_roofline""",
     "07_scaling": """
-        local_exponents 10 fit_cost 17 holdout_error 10 batch_cost 10 predict_ms 20
-        matmul_addresses 12 cache_misses 18 traffic_bound 6 order 10 set_misses 0 speedup_steps 12
-        path 2 distances 8 reflect_crossover_tokens 5 essay_scaling""",
+        local_exponents 8.5 fit_cost 15.5 holdout_error 8.5 batch_cost 10 predict_ms 23
+        matmul_addresses 12 cache_misses 19.5 traffic_bound 6 order 10 set_misses 0
+        speedup_steps 12 path 2 distances 8 reflect_crossover_tokens 5 essay_scaling""",
     "08_benchmarking": """
-        run_order 7 rank_test 18 speedup_interval 10 gate 10 runs_interval 8 percentile_interval 0
-        response_times 14 quantize 12 sparse_bytes 0 pareto 7 energy_joules 7 audit_speedups 7
-        audit_memory 0 essay_benchmarking""",
+        run_order 7 rank_test 16.5 speedup_interval 8.5 gate 13 runs_interval 8
+        percentile_interval 0 response_times 14 quantize 12 sparse_bytes 0 pareto 7 energy_joules 7
+        audit_speedups 7 audit_memory 0 essay_benchmarking""",
     "09_optimization": """
-        diagnose 10 simulate_loader 12 loader_plan 5 half_gradients 8 scale_after 8 accumulate 8
+        diagnose 8.5 simulate_loader 13.5 loader_plan 5 half_gradients 8 scale_after 8 accumulate 8
         recompute 11 checkpoint_plan 0 fuse 14 graph_bytes 10 attend 2 merge 8 through_tiles 22
         essay_optimization""",
     "10_cuda_roofline": """
@@ -65,12 +65,12 @@ SYLLABUS = {
         bank_conflicts 14 occupancy 14 events_to_ms 12 ceilings 14 place 14 energy_model 7
         crossover 4 gpu_mistakes 15 reflect_launch 3 reflect_speedup 3 essay_gpu""",
     "11_gpu_training": """
-        gpu_busy 12 gap_causes 14 ops_table 12 step_report 8 interaction 2 train_epoch 8
-        memory_peak 10 largest_hole 0 training_mfu 8 ring_allreduce 16 allreduce_ms 4
-        overlapped 8 buckets 8 serial_share 0 sharded_bytes 0 essay_gpu_training""",
+        gpu_busy 12 gap_causes 14 ops_table 12 step_report 8 interaction 2 train_epoch 9.5
+        memory_peak 8.5 largest_hole 0 training_mfu 8 ring_allreduce 16 allreduce_ms 4 overlapped 8
+        buckets 8 serial_share 0 sharded_bytes 0 essay_gpu_training""",
     "12_serving": """
-        kv_bytes 7 generate 8 generation_flops 0 pass_ms 14 batch_limits 7 simulate_serving 18
-        shared_pages 8 prefix_hits 0 best_draft 10 draft_acceptance 0 moe_parameters 7 round_to 7
+        kv_bytes 7 generate 8 generation_flops 0 pass_ms 14 batch_limits 7 simulate_serving 19.5
+        shared_pages 8 prefix_hits 0 best_draft 8.5 draft_acceptance 0 moe_parameters 7 round_to 7
         block_scaled 14 cheapest_batch 7 reflect_service 5 essay_service""",
 }
 # Exercises that take whatever they are given, or raise what the given code raises.
