@@ -42,6 +42,7 @@ def a_busy_machine():
         other.wait()
 
 
+@pytest.mark.whole
 @pytest.mark.skipif(sys.platform != "linux", reason="cgroups and subreapers are Linux's")
 @pytest.mark.parametrize("way", ["cgroup", "subreaper"])
 def test_an_orphan_is_counted_and_a_neighbour_is_not(way):

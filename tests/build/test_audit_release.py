@@ -238,6 +238,7 @@ TRIALS = {
 }
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("trial", TRIALS)
 def test_a_lesson_that_scores_wrongly_is_told_so(tmp_path, trial):
     source, sentence = TRIALS[trial]

@@ -235,6 +235,7 @@ def test_students_can_assemble_their_profiler_there(binder):
     assert "linear_parameters" in {getattr(node, "name", "") for node in module.body}
 
 
+@pytest.mark.whole
 def test_post_build_refuses_to_delete_a_checkout(tmp_path):
     place = Binder(tmp_path / "repository", tmp_path / "packages")
     clone(place.tree)

@@ -188,6 +188,7 @@ def test_wherever_the_disk_is_full_the_former_build_stays(course, call, monkeypa
     assert files(course.root) == before and not list(course.root.glob(".build-*"))
 
 
+@pytest.mark.whole
 def test_a_package_that_is_missing_is_the_only_thing_told(tmp_path):
     source = FIRST.replace("import math\n", "import math\nimport no_such_package\n")
     course = make_course(tmp_path, {"01_first": source})

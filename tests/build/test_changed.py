@@ -62,6 +62,7 @@ def test_the_closest_test_comes_first(file, first):
     assert concerned(file)["test"][0] == first
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("file", ["proflab/ops/activation.py", "proflab/autograd.py"])
 def test_gradients_are_checked_whatever_else_changed(file):
     others = [path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").glob("*/test_*.py")]

@@ -95,6 +95,7 @@ def workflow():
     return [step["run"] for step in job["steps"] if "run" in step]
 
 
+@pytest.mark.whole
 def test_the_command_of_the_documented_action(course, tmp_path, monkeypatch):
     """It is red while a visible case fails and green when all pass."""
     install, check = workflow()
@@ -181,6 +182,7 @@ def test_students_install_what_the_grader_is_said_to_have():
     assert {name.lower() for name in MODULES} == installed
 
 
+@pytest.mark.whole
 def test_the_same_table_as_in_the_notebook(course, monkeypatch, capsys):
     folder = course / "release/02_later"
     cells = run_all(folder, filled(folder, **SOLUTIONS))

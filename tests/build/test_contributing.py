@@ -191,6 +191,7 @@ def followed(*arguments: str) -> set[str]:
     return set(seen)
 
 
+@pytest.mark.whole
 def test_the_walks_of_collect_report_and_export_are_what_python_executes(tmp_path, monkeypatch):
     course = copy_course(tmp_path, ["complete"])
     monkeypatch.chdir(course.root)
@@ -208,6 +209,7 @@ def test_the_walks_of_collect_report_and_export_are_what_python_executes(tmp_pat
     assert set(walk("Grades")) <= followed("export", LESSON, "--canvas", f"{tmp_path}/canvas.csv")
 
 
+@pytest.mark.whole
 def test_the_walks_of_check_assemble_and_run_all_are_what_python_executes(tmp_path, monkeypatch):
     folder = released(tmp_path) / NAME
     notebook = filled(folder, **{n: text for n, text in SOLUTIONS.items() if n != "area"})

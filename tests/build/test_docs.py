@@ -165,6 +165,7 @@ LESS = {
 }
 
 
+@pytest.mark.whole
 @pytest.mark.skipif(os.environ.get("PROFLAB_NO_SANDBOX_TESTS") == "1", reason="it grades isolated")
 def test_the_first_evening_ends_with_grades_for_canvas(tmp_path):
     """The page's own commands after the set-up, with lesson 01 alone."""

@@ -11,6 +11,8 @@ import pytest
 from mini_course import FIRST, SECOND
 from test_docs import LESSON, ROOT, blocks, copy_repository, run
 
+pytestmark = pytest.mark.whole("build/test_docs.py")
+
 PAGE = "docs/instructors.md"
 SERVERS = ("git@example.org:your/private-course.git", "https://example.org/your/class.git")
 COMMITTER = {"user.name": "A Teacher", "user.email": "teacher@example.org"}
@@ -69,7 +71,6 @@ def test_a_private_copy_loses_the_sample_class_and_goes_on_merging(places):
     assert (private / "submitted/s1234567" / LESSON / f"{LESSON}.ipynb").exists()
 
 
-@pytest.mark.whole
 def test_a_class_tree_is_pushed_with_the_tag_that_its_links_name(places):
     _, private = places
     *_, hand_out = (block for kind, block in blocks(PAGE) if kind == "by-git")

@@ -125,6 +125,7 @@ def marked(course, essay=None):
     return found
 
 
+@pytest.mark.whole
 def test_a_change_of_track_keeps_the_marks_of_both_and_loses_none(
     shop, full, tmp_path, monkeypatch, capsys
 ):

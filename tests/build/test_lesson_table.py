@@ -2,6 +2,7 @@
 
 import runpy
 
+import pytest
 from mini_course import ROOT, SECOND, make_course
 
 from proflab_course.course.layout import Course
@@ -21,6 +22,7 @@ def test_minutes_are_those_of_the_headings_and_needs_those_of_the_imports(tmp_pa
     assert TABLE["columns"](course)["01_first"] == ("1 h 05", "–")
 
 
+@pytest.mark.whole
 def test_the_table_in_the_readme_is_the_one_that_the_lessons_make():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert TABLE["table"](Course(ROOT), readme) in readme, "run python docs/lesson_table.py"

@@ -84,6 +84,7 @@ def test_the_first_line_tells_the_track(tmp_path):
     assert "Its sections keep the numbers of the whole lesson." in text
 
 
+@pytest.mark.whole
 def test_a_lesson_says_what_wrong_arguments_raise_only_where_an_exercise_raises_it():
     for track, asked in (("evening", False), ("week", True)):
         text = map_of(Plan.read(Course(ROOT), track=track), "05_profiler")

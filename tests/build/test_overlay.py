@@ -42,6 +42,7 @@ def course(tmp_path):
     return make_course(tmp_path / "course")
 
 
+@pytest.mark.whole
 def test_private_cells_take_the_place_of_the_public_ones(course):
     overlay(course, CASES, SCHEME)
     before = course.module("01_first").read_bytes()

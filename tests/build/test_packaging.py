@@ -50,6 +50,7 @@ def needed_imports(path: Path) -> set[str]:
     return {name.split(".")[0] for name in found}
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("package", PACKAGES)
 def test_everything_that_is_imported_is_declared(package):
     """A student's package needs the dependencies alone; the instructor's has its extras, too."""
@@ -119,6 +120,7 @@ def test_make_test_torch_runs_what_is_skipped_without_torch():
     assert f"torch {version}" in (ROOT / "tests/data/record_torch.py").read_text()
 
 
+@pytest.mark.whole
 def test_the_wheel_holds_the_package_and_its_templates_and_nothing_else(tmp_path):
     copy = tmp_path / "copy"
     left_out = shutil.ignore_patterns("__pycache__", "*.pyc")

@@ -64,6 +64,7 @@ def attack(orders, guess, numbers):
     return [n for n in numbers if all(guess(n, concept) == order for concept, order in orders)]
 
 
+@pytest.mark.proves("a seed is not found from two releases")
 @pytest.mark.parametrize("guess", GUESSED)
 def test_the_seed_is_not_found_from_the_orders_of_two_released_lessons(orders, guess):
     assert len(orders) >= 6 and len({order for _, order in orders}) > 3
@@ -94,6 +95,7 @@ def hidden_case(course):
     return re.search(r'^expect\("varied".*$', "\n".join(c.source for c in node.cells), re.M)[0]
 
 
+@pytest.mark.whole
 def test_by_another_secret_the_same_seed_draws_something_else(tmp_path):
     first, second = (varied_course(tmp_path / name) for name in "ab")
     (first.root / "private").mkdir()
@@ -109,6 +111,7 @@ def test_by_another_secret_the_same_seed_draws_something_else(tmp_path):
     assert drawn(capstone, keys[0]).shapes != drawn(capstone, keys[1]).shapes
 
 
+@pytest.mark.whole
 def test_an_examination_shows_nothing_of_a_build_with_its_seed(tmp_path, orders):
     course = linked_course(tmp_path)
     (tmp_path / PLACE).parent.mkdir()

@@ -51,6 +51,7 @@ def course_with(place, helpers: str, second: str = SECOND):
     return course
 
 
+@pytest.mark.whole
 def test_a_helper_that_passes_is_named_and_one_that_never_ends_stops_nothing(tmp_path):
     course = course_with(tmp_path, HELPERS)
     with pytest.raises(CourseError) as error:
@@ -61,6 +62,7 @@ def test_a_helper_that_passes_is_named_and_one_that_never_ends_stops_nothing(tmp
     build(course, ["2"], audit="static")
 
 
+@pytest.mark.whole
 def test_a_helper_is_tried_anew_where_the_set_up_is_used_up(tmp_path):
     cases = """sides = iter([2, 2, 2, 9, 9, 9])
 expect("a cube", volume(next(sides), next(sides), next(sides)), 8)"""
@@ -70,6 +72,7 @@ expect("a cube", volume(next(sides), next(sides), next(sides)), 8)"""
         build(course, ["2"])
 
 
+@pytest.mark.whole
 def test_a_costly_set_up_that_fills_what_stands_above_it_is_executed_again(tmp_path):
     cases = """sides = []
 sides.extend(2 for _ in range(200_000))
@@ -96,6 +99,7 @@ expect("a slab", volume(2, 7, 5), 70)
     assert "cell test_volume: `helping.exact`" in mistake
 
 
+@pytest.mark.whole
 def test_helpers_that_pass_nothing_are_no_mistake(tmp_path):
     course = course_with(tmp_path, HELPERS.split("def exact")[0])
     assert build(course, ["2"]) == ["02_second"]

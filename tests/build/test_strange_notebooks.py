@@ -84,6 +84,7 @@ def test_assembling_it_ends_with_a_sentence(name, options, tmp_path, capsys, mon
     assert said.out or "is not a notebook" in said.err
 
 
+@pytest.mark.whole
 def test_what_a_notebook_raises_and_guesses_is_shown_as_text(tmp_path, capsys, monkeypatch):
     def change(cell):
         cell.source = f"raise type({RED!r}, (Exception,), {{}})({RED!r})"

@@ -321,6 +321,7 @@ def test_a_track_that_takes_everything_is_the_whole_lesson(shop):
 SHORTER = TRACKS.replace("except = {}", 'except = { 01_shop = ["mean"] }')
 
 
+@pytest.mark.whole
 def test_what_the_default_leaves_out_is_given_and_it_links_to_no_fuller_lesson(
     tmp_path, monkeypatch, capsys
 ):

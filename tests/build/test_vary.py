@@ -28,12 +28,14 @@ def case_of(course, step="source"):
     return line, [a.value for a in ast.walk(call.args[1]) if isinstance(a, ast.Constant)], call
 
 
+@pytest.mark.whole
 def test_without_a_seed_nothing_changes(tmp_path):
     course = course_of(tmp_path)
     build(course, ["01"])
     assert case_of(course)[0] == VARIED.splitlines()[1]
 
 
+@pytest.mark.whole
 def test_a_seed_draws_inputs_and_the_solution_says_what_to_expect(tmp_path, monkeypatch, capsys):
     course = course_of(tmp_path)
     monkeypatch.chdir(course.root)

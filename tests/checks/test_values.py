@@ -83,6 +83,7 @@ def same(left, right) -> bool:
     return left == right
 
 
+@pytest.mark.whole
 @given(VALUES)
 def test_what_is_dumped_is_loaded(value):
     assert same(loads(dumps(value)), to_plain_data(value))

@@ -17,6 +17,7 @@ WHOLE = [(lesson, exercise) for lesson in lessons() for exercise in exercises(le
 SOME = WHOLE[::EACH]
 
 
+@pytest.mark.whole
 def test_half_of_the_hidden_cases_with_a_value_vary_in_each_lesson():
     plan = Plan.read(Course(ROOT))
     counted = {name: count_varying(plan.taken[name].lesson) for name in plan.wanted}

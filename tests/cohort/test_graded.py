@@ -47,6 +47,7 @@ def disagreements(entries, runner):
     return found
 
 
+@pytest.mark.whole
 @each_lesson
 def test_a_tenth_of_the_right_solutions_keeps_all_points_in_the_grader(lesson, runner):
     due = all_entries(lesson, "ALTERNATES")[::RIGHT_TO_ONE]

@@ -150,6 +150,7 @@ def test_a_folder_in_place_of_a_file_costs_nobody_else(course, tmp_path, folder)
 # ── ids ──────────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.whole
 def test_ids_that_look_alike_are_two_students_with_a_note(course, tmp_path, capsys):
     files = [(f"alice/{NAME}", solved("a")), (f"\uff41lice/{NAME}", solved("b"))]
     assert collect(write(tmp_path / "all.zip", *files)) == 0

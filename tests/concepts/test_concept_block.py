@@ -41,6 +41,7 @@ def built(tmp_path_factory):
     return course
 
 
+@pytest.mark.proves("a lesson has three cells of concept questions")
 def test_all_questions_take_three_cells_text_answers_and_a_check_of_the_form(built):
     notebook = released(built)
     cells = [cell for cell in notebook.cells if "concept" in cell.source.lower()]

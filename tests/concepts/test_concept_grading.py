@@ -86,6 +86,7 @@ def graded_notebook(course, student):
     return nbformat.read(path, as_version=4)
 
 
+@pytest.mark.proves("answers to concept questions are kept in the letters of the file")
 def test_answers_are_kept_in_the_letters_of_the_file_whatever_the_class_saw(graded):
     answers = read_answers(graded, LESSON)
     assert answers["right"] == {"01_1": "C", "01_2": "D", "01_A": "B"}
@@ -130,6 +131,7 @@ def as_text(page: Path) -> str:
     return html.unescape(re.sub(r"<[^>]*>", " ", page.read_text("utf-8")))
 
 
+@pytest.mark.whole
 def test_feedback_says_answered_and_the_points_and_no_more(graded, tmp_path):
     pages = feedback(graded, tmp_path)
     assert "3 of 3 concept points" in pages["right"]
@@ -141,6 +143,7 @@ def test_feedback_says_answered_and_the_points_and_no_more(graded, tmp_path):
     assert "❌ an answer" not in pages["open"]
 
 
+@pytest.mark.whole
 def test_where_the_instructor_explains_it_says_slip_and_reason(graded, tmp_path):
     pages = feedback(graded, tmp_path, f"--HideHidden.explain={LESSON}")
     assert "❌ another answer is right" in pages["slip"] and SLIP in pages["slip"]
@@ -173,6 +176,7 @@ def test_code_for_a_comparison_has_no_answers(graded, tmp_path):
     assert "concept_01_1" not in (tmp_path / "code/right.py").read_text()
 
 
+@pytest.mark.whole
 def test_a_regrade_after_a_build_without_the_questions_file_reads_the_same(graded, tmp_path):
     shutil.copytree(graded.root, tmp_path / "course")
     course = Course(tmp_path / "course")
@@ -182,6 +186,7 @@ def test_a_regrade_after_a_build_without_the_questions_file_reads_the_same(grade
     assert read_answers(course, LESSON) == before and before["slip"] == {"01_1": "A"}
 
 
+@pytest.mark.whole
 def test_stock_autograde_takes_them(graded, tmp_path):
     shutil.copytree(graded.root, tmp_path / "course")
     words = [sys.executable, "-m", "nbgrader", "autograde", LESSON, "--force"]
@@ -192,6 +197,7 @@ def test_stock_autograde_takes_them(graded, tmp_path):
         assert book.scores(LESSON)["right"]["auto"] == 100
 
 
+@pytest.mark.whole
 def test_nbgrader_alone_makes_the_same_release(graded, tmp_path):
     shutil.copytree(graded.root, tmp_path / "course")
     path = Course(tmp_path / "course").release(LESSON)

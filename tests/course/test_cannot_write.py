@@ -49,6 +49,7 @@ def sentence(capsys):
     return line
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", WRITERS)
 def test_a_file_in_place_of_a_folder(graded, tmp_path, monkeypatch, capsys, name):
     (tmp_path / "afile").write_text("mine")
@@ -88,6 +89,7 @@ def fill(disk):
             file.write(bytes(4096))
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", WRITERS)
 def test_a_full_disk(graded, disk, monkeypatch, capsys, name):
     (disk / "full").mkdir()
@@ -96,6 +98,7 @@ def test_a_full_disk(graded, disk, monkeypatch, capsys, name):
     assert re.search("[Nn]o space left|the disk is full: make room", sentence(capsys))
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", WRITERS)
 def test_a_disk_that_may_only_be_read(graded, disk, monkeypatch, capsys, name):
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)

@@ -63,6 +63,7 @@ def test_a_new_file_counts_whatever_it_is(packages):
     new.unlink()
 
 
+@pytest.mark.whole
 def test_the_grader_imports_nothing_that_is_not_counted():
     known = modules("proflab_course")
     counted = {name for name, path in known.items() if path in set(harness_files(ROOT))}

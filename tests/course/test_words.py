@@ -137,6 +137,7 @@ def finds(word: str, source: str) -> list[str]:
     ]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("use, word, folders", refused_words())
 def test_one_word_is_used_for_one_thing(use, word, folders):
     sources = {path: path.read_text() for folder in folders for path in below(folder)}

@@ -43,6 +43,7 @@ def test_published_parameter_counts_on_meta(name):
         assert parameters(MAKE[name]()) == PUBLISHED[name]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", [*SMALL, "gpt2_small"])
 def test_published_parameter_counts_on_data(name):
     assert parameters(MAKE[name]()) == PUBLISHED[name]

@@ -8,6 +8,7 @@ from proflab import models, nn, optim
 from proflab.nn import functional as F
 
 
+@pytest.mark.whole
 def test_lenet_learns_digits():
     datasets = pytest.importorskip("sklearn.datasets", reason="scikit-learn ships the digits")
     digits = datasets.load_digits()

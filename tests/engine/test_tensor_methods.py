@@ -31,6 +31,7 @@ def editor(text: str) -> jedi.Script:
     )
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("expression", ["Tensor", "proflab.randn(2, 3)", "(Tensor(1) + 2).exp()"])
 def test_an_editor_completes_sum_and_shows_its_docstring(expression):
     [found] = [c for c in editor(f"{expression}.su").complete() if c.name == "sum"]

@@ -89,6 +89,7 @@ def findings(tmp_path_factory) -> list[str]:
     return [line for line in answer.stdout.splitlines() if ": error: " in line]
 
 
+@pytest.mark.proves("the types of the engine serve a program of a student")
 def test_a_student_s_program_has_no_type_errors(findings):
     assert [line for line in findings if line.startswith("right.py")] == []
 

@@ -8,6 +8,8 @@ import pytest
 from grading_course import LESSON, copy_course
 from mini_course import ROOT
 
+pytestmark = pytest.mark.whole("grading/test_grade.py")
+
 # Takes the instructor's solutions, where the first word is "all"; else leaves all as it is. The
 # task is its last argument.
 ASSISTANT = """

@@ -15,6 +15,7 @@ from proflab_course.grading.run.zygote_client import SandboxProcesses
 LONG = {"inodes"}  # a million files, where nothing limits them: left to `make soak`
 
 
+@pytest.mark.whole
 @needs_sandbox
 @pytest.mark.parametrize("name", MODES)
 def test_the_sample_gets_no_further_than_the_mode_allows(name):

@@ -69,6 +69,7 @@ def test_a_process_that_dies_in_the_middle_leaves_what_it_had_answered(runner, h
     assert "ended" in result.replies[0][2].message
 
 
+@pytest.mark.whole
 def test_a_loop_in_the_middle_costs_itself_and_what_follows(runner):
     codes = ("1", "[0 for _ in iter(int, 1)]", "3")
     result = runner.run(HERE, (block(*codes), RunCell("print('end')")))

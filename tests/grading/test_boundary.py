@@ -68,6 +68,7 @@ def folders(package: Path) -> list[Path]:
     return [folder for folder in every if "__pycache__" not in folder.parts]
 
 
+@pytest.mark.whole
 @needs_sandbox
 @pytest.mark.parametrize(
     "site", ["checkout", pytest.param("site-packages", marks=pytest.mark.soak)]

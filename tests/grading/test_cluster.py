@@ -100,6 +100,7 @@ def test_the_same_on_two_workers_as_here(cluster, local, tmp_path):
     assert files(course) == files(local[0])
 
 
+@pytest.mark.whole
 @needs_sandbox
 def test_races_earn_the_same_on_a_worker_as_here(cluster, tmp_path):
     found = []
@@ -125,6 +126,7 @@ def test_races_earn_the_same_on_a_worker_as_here(cluster, tmp_path):
     assert 0 < next(case.share for case in cases if case.label == "64 rows") < 1
 
 
+@pytest.mark.whole
 @needs_sandbox
 def test_a_worker_that_is_killed_loses_nothing(cluster, local, tmp_path, capsys):
     course = copy_course(tmp_path, STUDENTS)
@@ -248,6 +250,7 @@ def test_a_worker_with_another_version_refuses(threads, tmp_path, monkeypatch):
         grade_on(course, threads)
 
 
+@pytest.mark.whole
 def test_without_the_cluster_it_is_done_here_after_one_wait(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(cluster_module, "NO_WORKER_SECONDS", 0.1)
     monkeypatch.setattr(cluster_module, "POLL_SECONDS", 0.1)

@@ -56,6 +56,7 @@ def test_the_lessons_release_is_digested_once_for_the_class(tmp_path, monkeypatc
     assert len(digests) == 1
 
 
+@pytest.mark.whole
 def test_grading_imports_nothing_of_jupyters_server_and_leaves_it_importable():
     code = """
 import sys

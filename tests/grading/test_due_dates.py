@@ -101,6 +101,7 @@ def test_a_class_that_is_all_late_is_asked_about_by_the_date_that_nbgrader_read(
     assert "note: all 2 hand-ins are late: is this the due date that you mean?" in out
 
 
+@pytest.mark.whole
 def test_a_class_of_which_nobody_is_late_is_asked_about_where_lateness_costs(
     course, capsys, monkeypatch
 ):

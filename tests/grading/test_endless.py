@@ -79,6 +79,7 @@ def without_exercise():
     ]
 
 
+@pytest.mark.whole
 @each_loop
 def test_an_endless_exercise_costs_what_one_that_raises_costs(loop, runner, without_exercise):
     status, left, _ = scores(solved(linear_parameters=defined(LOOPS[loop])), runner)
@@ -87,6 +88,7 @@ def test_an_endless_exercise_costs_what_one_that_raises_costs(loop, runner, with
     assert left == without_exercise
 
 
+@pytest.mark.whole
 @each_loop
 def test_an_endless_cell_costs_itself(loop, runner):
     notebook = solved()
@@ -133,6 +135,7 @@ def test_an_exercise_that_is_slow_for_ever_costs_itself(runner, without_exercise
     assert left == without_exercise
 
 
+@pytest.mark.whole
 def test_a_value_that_takes_long_and_is_too_large_ends_its_test_and_nothing_else(
     runner, without_exercise
 ):
@@ -144,6 +147,7 @@ def test_a_value_that_takes_long_and_is_too_large_ends_its_test_and_nothing_else
     assert set(reasons[1:]) == {TOO_LARGE}
 
 
+@pytest.mark.whole
 def test_the_rest_of_its_test_is_not_tried_and_says_so(runner):
     _, _, graded = scores(solved(linear_parameters=defined(LOOPS["a loop"])), runner)
     reasons = [c.reason for c in graded.cases if c.cell == "test_linear_parameters"]
@@ -169,6 +173,7 @@ def test_what_stands_before_a_killed_cell_is_there_in_the_next_session(runner):
     assert (result.status, result.again) == ("timed out", False)
 
 
+@pytest.mark.whole
 def test_the_reason_for_a_stopped_test_is_kept_after_another_session(runner):
     body = f"{BUSY.format(0.25)}    return [0] * 10**7"
     large = RunCell(f"def large():\n    {body}\ndef stuck(): sum(range(10**12))")

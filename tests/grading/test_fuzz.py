@@ -6,6 +6,8 @@ A hundred cases or two of each kind; `make soak` runs a million (tests/soak/test
 import pytest
 from fuzzing import CHECKS, fuzz
 
+pytestmark = pytest.mark.whole("grading/test_read_notebook.py")
+
 CASES = {"replies": 200, "time stamps": 200, "markup": 200, "notebooks": 30, "metadata": 15}
 
 

@@ -112,6 +112,7 @@ each_attack = pytest.mark.parametrize("attack", TAMPERING, ids=lambda a: student
 one_in_four = pytest.mark.parametrize("attack", TAMPERING[::4], ids=lambda a: student_name(a.name))
 
 
+@pytest.mark.whole
 @one_in_four
 def test_an_attack_gains_no_point_in_a_real_lesson(attack, key, runner, impatient):
     dropped = list(key.tests)[2:]

@@ -80,6 +80,7 @@ def test_a_second_grading_is_told_of_the_first(tmp_path):
     finish(course, "--no-sandbox")
 
 
+@pytest.mark.whole
 def test_the_lock_ends_with_its_holder(tmp_path):
     course = copy_course(tmp_path, [])
     hand_in(course, "sleeper", solved(linear_parameters="import time\ntime.sleep(300)"))

@@ -95,6 +95,7 @@ def test_a_process_that_ends_keeps_what_was_earned_before():
     assert result.scores["test_conv2d_parameters"] == 0
 
 
+@pytest.mark.proves("an endless loop costs its own points only")
 def test_an_endless_loop_costs_its_own_points_only():
     notebook = solved(linear_parameters="def linear_parameters(*_):\n    while True: pass")
     limits = Limits(cell_seconds=0.3, notebook_seconds=60, wall_factor=100)
@@ -109,11 +110,13 @@ def test_lost_metadata_costs_nothing():
     assert (result.score, result.status) == (100, "metadata recovered")
 
 
+@pytest.mark.whole
 def test_demo_cells_run_only_when_asked():
     shown = cell(graded(solved()).notebook, "demo_linear")
     assert (shown.outputs, shown.execution_count) == ([], None)
 
 
+@pytest.mark.whole
 def test_full_runs_demo_cells_and_keeps_their_pictures():
     folder = ROOT / "release" / "01_parameters"  # the lesson's pictures are drawn by its demos.py
     result = grade_notebook(solved(), KEY, folder, full=True)

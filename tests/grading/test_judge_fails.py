@@ -69,6 +69,7 @@ def command(monkeypatch):
     return call
 
 
+@pytest.mark.proves("a judge that fails takes no points")
 @pytest.mark.parametrize("end", ENDS)
 def test_a_judge_that_fails_takes_no_points(end, tmp_path, command, monkeypatch, capsys):
     course = course_in(tmp_path)
@@ -109,6 +110,7 @@ def test_a_log_that_is_not_checked_to_its_end_is_no_verdict(tmp_path, monkeypatc
     assert "ZeroDivisionError" in row.sentence
 
 
+@pytest.mark.whole
 def test_drawn_cases_whose_values_are_not_there_are_no_verdict(tmp_path, monkeypatch):
     course = course_at(tmp_path / "course")
     hand_in(course, "ada", solved())

@@ -77,6 +77,7 @@ def cost_of(course, students, monkeypatch):
     return len(opened), len(queries), len(parsed)
 
 
+@pytest.mark.proves("a hand-in that is unchanged is not graded again")
 def test_an_unchanged_hand_in_is_read_and_nothing_more(course, monkeypatch):
     few, all_ = (cost_of(course, names, monkeypatch) for names in (NAMES[:4], NAMES))
     files, queries, parsed = (b - a for a, b in zip(few, all_, strict=True))

@@ -31,6 +31,7 @@ def contents(path):
     return kept, {name: rows[name] for name in rows if name not in OURS}
 
 
+@pytest.mark.whole
 def test_it_has_the_tables_and_the_version_that_nbgrader_gives_one(tmp_path, monkeypatch):
     with Book(tmp_path / "ours.db"):
         pass

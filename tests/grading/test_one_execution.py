@@ -101,6 +101,7 @@ def test_hidden_cases_that_the_solutions_take_longer_for_are_tried_again_alone(
     assert (graded.score, graded.status) == (100, "graded")
 
 
+@pytest.mark.whole
 def test_visible_cases_that_the_solutions_take_longer_for_are_tried_before_the_hidden(
     tmp_path, monkeypatch
 ):
@@ -168,6 +169,7 @@ def test_after_the_sandbox_was_ended_the_first_outputs_stand():
     assert result.hidden_sent
 
 
+@pytest.mark.whole
 def test_a_dask_worker_keeps_to_it(tmp_path, monkeypatch):
     from dask_clusters import local_cluster
 

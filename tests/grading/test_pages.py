@@ -265,6 +265,7 @@ def test_long_pieces_and_many_outputs_are_cut_and_said_to_be():
     assert many[-1].text == "… 300 more outputs are left out here\n"
 
 
+@pytest.mark.whole
 def test_a_page_is_laid_out_after_the_process_died(monkeypatch):
     renderer = Renderer()
     try:

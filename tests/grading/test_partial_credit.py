@@ -150,6 +150,7 @@ def run(course, *words: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.whole
 def test_grades_feedback_report_and_export_follow_the_list(tmp_path):
     course = made_class(tmp_path)
     before = grade(course)

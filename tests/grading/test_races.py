@@ -95,6 +95,7 @@ def test_what_is_judged_already_is_not_judged_again(key):
     assert len(sessions) == once + 1
 
 
+@pytest.mark.proves("a race that is wrong earns nothing")
 def test_one_wrong_case_costs_the_cell_and_the_given_program_earns_nothing(key):
     wrong = graded(key, product=RIGHT.replace("a @ (b @ x)", "a @ (b @ x) if len(x) > 50 else x"))
     assert wrong.scores["test_product"] == 0
@@ -243,6 +244,7 @@ def test_nbgrader_as_it_comes_gives_a_race_all_points_or_none(tmp_path):
 # ── the lesson ───────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.whole
 def test_the_build_traces_the_given_programs_and_keeps_them_out_of_the_release(tmp_path):
     course = make_race_course(tmp_path, "full")
     notebook = nbformat.read(course.source(LESSON), as_version=4)

@@ -151,6 +151,7 @@ def course(tmp_path):
     return course
 
 
+@pytest.mark.whole
 def test_blanks_that_python_reads_for_hours_cost_nobody_the_grade(course):
     for student in ("aa_blanks", "bb_blanks"):
         hand_in(course, student, blanks())

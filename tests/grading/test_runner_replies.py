@@ -48,6 +48,7 @@ OUTPUTS = st.lists(
 )
 
 
+@pytest.mark.whole
 @settings(deadline=None)
 @given(
     message=st.dictionaries(st.sampled_from(["raised", "message", "refused", "x"]), JSON),
@@ -128,6 +129,7 @@ COSTLY = {
 }
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", COSTLY)
 def test_what_costs_too_much_or_makes_no_sense_is_refused_soon(name):
     blob = COSTLY[name]()
@@ -155,6 +157,7 @@ LARGE = {
 }
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", LARGE)
 def test_a_large_value_is_compared_and_shown_soon(name):
     value = parse_value(dumps(LARGE[name]()))

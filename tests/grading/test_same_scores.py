@@ -1,10 +1,11 @@
 """The same work gets the same points: whatever the number of jobs, however busy the machine."""
 
+import pytest
 from busy import busy_cores
 from mutant_classes import first_mutants, grade_with, make_course
 from sandboxes import needs_sandbox
 
-pytestmark = needs_sandbox
+pytestmark = [needs_sandbox, pytest.mark.whole("grading/test_cluster.py")]
 
 
 def test_one_job_in_peace_and_four_on_busy_cores_agree(tmp_path):

@@ -326,6 +326,7 @@ def test_a_session_whose_zygote_is_ended_from_outside_is_repeated():
         assert runner._slots.queue[-1].zygote() is not first
 
 
+@pytest.mark.whole
 def test_where_namespaces_cannot_be_nested_each_session_gets_its_own_bubblewrap():
     look = "import os\nprint(os.listdir('.'), os.path.exists('/tmp/note'))\nopen('/tmp/note', 'w')"
     with SandboxRunner(Limits(), nested=False) as runner:
@@ -335,6 +336,7 @@ def test_where_namespaces_cannot_be_nested_each_session_gets_its_own_bubblewrap(
             assert not runner._slots.queue[-1].zygotes
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("before", ["", "# import matplotlib.pyplot\n"])
 def test_figures_are_drawn_whether_or_not_pyplot_was_warm(before):
     draw = (

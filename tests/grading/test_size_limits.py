@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import nbformat
+import pytest
 from grading_course import LESSON, copy_course, grade, hand_in, solved
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
@@ -24,6 +25,7 @@ HOSTILE = [
 WRONG = "def linear_parameters(*_):\n    return {'\\x00' * 3_900_000: 1}"
 
 
+@pytest.mark.whole
 def test_one_hand_in_leaves_little_in_files_and_gradebook(tmp_path):
     course = copy_course(tmp_path, [])
     notebook = solved(linear_parameters=WRONG)

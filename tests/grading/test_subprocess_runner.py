@@ -65,6 +65,7 @@ def test_what_is_no_plain_data_is_refused_with_a_sentence(runner):
     assert "object" in reply.message
 
 
+@pytest.mark.whole
 def test_cells_behave_as_in_jupyter(runner):
     plan = (
         RunCell("%matplotlib inline\nimport matplotlib.pyplot as plt\nplt.plot([1, 2]);"),
@@ -99,6 +100,7 @@ def test_a_hidden_block_changes_nothing_later_and_its_outputs_are_dropped(runner
     assert all(not reply.outputs for item in (1, 3) for reply in result.replies[item])
 
 
+@pytest.mark.whole
 def test_too_much_cpu_time_is_stopped_like_a_button_would_and_the_rest_goes_on(runner):
     plan = (RunCell("while True: pass"), RunCell("print('next')"), block(("value", "7")))
     result = runner.run(HERE, plan)

@@ -100,6 +100,7 @@ def test_another_machine_with_the_same_secret_gives_the_same_marks(graded, tmp_p
         assert numbers(other, student) == numbers(course, student)
 
 
+@pytest.mark.whole
 def test_another_secret_is_refused_until_it_is_meant(tmp_path):
     course = course_at(tmp_path / "course")
     grade(course)

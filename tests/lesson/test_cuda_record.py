@@ -256,6 +256,7 @@ def test_recording_without_a_device_says_why_and_fails(script, tmp_path, capsys)
     assert capsys.readouterr().err == "nothing is recorded: CuPy is not installed\n"
 
 
+@pytest.mark.whole
 def test_recording_runs_every_device_cell_and_compares_with_the_data_sheet(
     script, tmp_path, monkeypatch, capsys
 ):

@@ -41,6 +41,7 @@ def work(clock):
     return doubles.Model(clock, ms=[1.0, 2.0, 4.0, 8.0])
 
 
+@pytest.mark.whole
 def test_calls_are_timed_and_one_more_is_not(clock, work):
     stopwatch = Stopwatch()
     assert clock.run(lambda: doubles.timed(stopwatch, work)) == 1.0
@@ -48,6 +49,7 @@ def test_calls_are_timed_and_one_more_is_not(clock, work):
     assert work.calls == 5
 
 
+@pytest.mark.whole
 def test_an_error_in_the_body_leaves_its_time(clock, work):
     stopwatch = Stopwatch()
     with pytest.raises(KeyError):
@@ -55,10 +57,12 @@ def test_an_error_in_the_body_leaves_its_time(clock, work):
     assert stopwatch.elapsed_ms == 1.0 and work.calls == 1
 
 
+@pytest.mark.whole
 def test_one_timer_within_another(clock, work):
     assert clock.run(lambda: doubles.nested(Stopwatch, work)) == [7.0, 2.0]
 
 
+@pytest.mark.whole
 def test_a_timer_is_told_each_step_and_a_call_comes_after_each(clock, work):
     stopwatch = Stopwatch()
     took = clock.run(lambda: doubles.by_hand(stopwatch, work, "start", "start", "stop"))

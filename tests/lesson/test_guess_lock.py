@@ -258,6 +258,7 @@ def test_guesses_are_read_as_they_are_meant(guess, unit, meant):
     assert as_meant(guess, unit) == meant
 
 
+@pytest.mark.whole
 def test_run_all_with_the_lock_goes_to_the_end(tmp_path):
     course = tmp_path / "course"
     folder = released(course) / NAME

@@ -97,6 +97,7 @@ def test_matplotlib_is_imported_only_to_draw():
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
+@pytest.mark.whole
 def test_pyplot_is_never_needed():
     code = (
         "from proflab.lesson import plot; import sys; plot.bars({'a': 1}).png();"

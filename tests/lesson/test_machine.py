@@ -91,6 +91,7 @@ def test_a_clock_of_long_steps_is_named_with_its_step(monkeypatch):
         assert words in machine.too_coarse()
 
 
+@pytest.mark.whole
 def test_a_demo_that_divides_by_no_time_says_that_the_clock_is_too_coarse(tmp_path):
     folder = released(tmp_path) / NAME
     notebook = filled(folder, **SOLUTIONS)
@@ -110,6 +111,7 @@ def test_no_load_is_made_up_where_there_are_no_processes(monkeypatch):
     assert hardware.load_and_processors() is None
 
 
+@pytest.mark.whole
 def test_run_all_goes_on_after_a_cell_that_cannot_run_here(tmp_path):
     folder = released(tmp_path) / NAME
     notebook = filled(folder, **SOLUTIONS)
@@ -168,6 +170,7 @@ def rows_of(out: str) -> dict[str, list[float]]:
     return {row[0][:2]: [float(n) for n in row[1:]] for row in words}
 
 
+@pytest.mark.whole
 def test_what_is_hidden_is_hidden():
     see = """
 import bare_python; bare_python.hide()
@@ -195,6 +198,7 @@ print([hasattr(os, "preadv"), sys.modules["psutil"], np.array([1]).dtype.name,
     ), done.stderr
 
 
+@pytest.mark.whole
 def test_lessons_run_or_say_why_not_in_a_python_that_lacks_much():
     done = bare(*CHEAP)
     rows = rows_of(done.stdout)

@@ -70,6 +70,7 @@ def test_it_holds_what_passes_and_what_that_needs(release):
         assert absent not in text
 
 
+@pytest.mark.whole
 def test_the_next_lesson_uses_it_and_says_so(release):
     folder = release / "02_second"
     notebook = filled(folder, volume=VOLUME)
@@ -148,6 +149,7 @@ def test_assemble_stores_what_the_saved_notebooks_show(release, monkeypatch, cap
     assert f"{said}failed when they were last run); run the notebook, or" in capsys.readouterr().out
 
 
+@pytest.mark.whole
 def test_check_and_assemble_tell_one_truth(tmp_path, monkeypatch, capsys):
     """A function is mended and saved, but its cells are not run again."""
     folder = released(tmp_path) / NAME

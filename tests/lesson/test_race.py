@@ -530,6 +530,7 @@ def test_the_table_and_the_picture_show_where_a_program_stands(op_facts, monkeyp
     assert "given 0.9814, yours 0.02816, full marks 0.02872, floor 0.0116" in drawn.alt
 
 
+@pytest.mark.whole
 def test_a_kernel_shows_points_beside_the_share_and_the_last_cell_counts_them(tmp_path):
     folder = Path(shutil.copytree(race_course.support(), tmp_path / race_course.LESSON))
     cells = run_all(folder, race_course.handed(rows=race_course.HALF))

@@ -79,12 +79,14 @@ TILES = [
 ]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(("way", "shapes", "fast", "moved"), TILES)
 def test_tiles_move_the_bytes_worked_out_for_them(way, shapes, fast, moved, op_facts):
     paid = cost(crossed(traced(partial(tiled, **way), **shapes)), DESK, op_facts, fast=fast)
     assert (paid.ms, paid.peak_bytes <= fast) == (moved, True)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("way", "live"),
     [
@@ -246,6 +248,7 @@ def test_what_does_not_fit_is_refused_and_the_last_blocks_are_told_why(op_facts)
     assert refused((0, 1)).endswith(of)
 
 
+@pytest.mark.whole
 def test_a_step_that_fits_is_right_to_the_tolerance_and_not_called_repetitive(op_facts):
     found = judge(_step((0, 1, 2)), _step(tuple(range(8))), op_facts, "DESK", memory=5_000_000)
     assert not found["wrong"] and found["error"] < 2e-5 and len(found["hints"]) < 2
@@ -257,6 +260,7 @@ given = partial(tiled, rows=16, keys=16)
 better = partial(tiled, rows=32, keys=32)
 
 
+@pytest.mark.whole
 def test_a_race_between_memories_says_what_is_loaded_how_often(op_facts, capsys, monkeypatch):
     monkeypatch.setitem(show.counting, "op_facts", op_facts)
     tape = traced(better, **HEAD)
@@ -273,6 +277,7 @@ def test_a_race_between_memories_says_what_is_loaded_how_often(op_facts, capsys,
         expect.expect_faster("one head", big, like=given, machine="DESK", full=1.0, fast=32_768)
 
 
+@pytest.mark.whole
 def test_the_table_and_the_picture_of_two_memories(op_facts, monkeypatch):
     monkeypatch.setitem(show.counting, "op_facts", op_facts)
     text = show.table(given, better, "DESK", fast=32_768, **HEAD)
@@ -286,6 +291,7 @@ def test_the_table_and_the_picture_of_two_memories(op_facts, monkeypatch):
     assert "yours" not in trail.picture(given, big, "DESK", 1e5, fast=32_768, **HEAD).alt
 
 
+@pytest.mark.whole
 def test_a_cost_in_bytes_is_told_as_bytes(op_facts):
     tape = crossed(traced(better, **HEAD))
     found = judge(tape, crossed(traced(given, **HEAD)), op_facts, "DESK", fast=32_768)

@@ -60,6 +60,7 @@ def test_the_order_of_a_product():
     assert given_cost("cache", {"n": 32, "lines": 64, "line": 4}) == 8_704
 
 
+@pytest.mark.whole
 def test_tiles_of_eight():
     rows = [
         (i + a, j + b, k + c)

@@ -255,6 +255,7 @@ def test_a_tape_traced_at_other_shapes_does_not_fit(op_facts):
     assert "other inputs" in judge(small, given, op_facts, "DESK")["refused"]
 
 
+@pytest.mark.whole
 def test_mutated_tapes_are_refused_or_run_and_nothing_else(op_facts):
     dice = random.Random(5)
     odd = [

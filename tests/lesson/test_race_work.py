@@ -42,6 +42,7 @@ def seconds_of(tape, counted, tries=3):
     return min(taken)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", ODD)
 def test_the_work_of_an_op_with_odd_attributes_is_bounded_by_its_count(name, op_facts):
     """A busy machine makes CPU time longer, but not five times."""
@@ -96,6 +97,7 @@ def test_all_tapes_of_a_hand_in_share_one_budget(op_facts):
     assert "0 s are left" in judged(tape, known, op_facts, "DESK", budget=budget)["refused"]
 
 
+@pytest.mark.whole
 def test_a_log_of_many_long_programs_is_refused_by_their_count(op_facts, monkeypatch):
     def slow(x):
         return sum([x[i] for i in range(x.shape[0])])

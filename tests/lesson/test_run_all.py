@@ -109,6 +109,7 @@ NESTED = "def squares(sides):\n    return [half(side) for side in sides]\n\n\n" 
 )
 
 
+@pytest.mark.whole
 def test_an_exception_is_a_sentence_and_the_students_own_lines(folder):
     wrong = {**SOLUTIONS, "count_ops": HOOKED, "squares": NESTED}
     notebook = filled(folder, **{**wrong, "area": "def area(width, height):\n    return width"})
@@ -147,6 +148,7 @@ SLIPS = {
 }
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("wrong", SLIPS)
 def test_a_slip_of_beginners_is_told_in_one_sentence(folder, wrong):
     cells = run_all(folder, filled(folder, area=wrong))
@@ -154,6 +156,7 @@ def test_a_slip_of_beginners_is_told_in_one_sentence(folder, wrong):
     assert "Traceback" not in shown(cells["test_area"])
 
 
+@pytest.mark.whole
 def test_a_demo_that_a_wrong_function_breaks_names_it(folder):
     notebook = filled(folder, **{**SOLUTIONS, "squares": "def squares(sides):\n    pass"})
     cells = run_all(folder, notebook)
@@ -180,6 +183,7 @@ def test_a_wrong_function_judges_no_guess(folder):
     assert output.data[guesses.MIME]["failing"] == ["area"]
 
 
+@pytest.mark.whole
 def test_a_guess_is_judged_though_refusals_are_not_written(folder):
     trusting = "def area(width, height):\n    return width * height"
     notebook = filled(folder, **{**SOLUTIONS, "area": trusting})
@@ -229,6 +233,7 @@ def test_a_cell_that_was_left_out_is_named(folder):
         assert shown(cells[name]) == "`squares` is not defined, so run its cell first: section 2"
 
 
+@pytest.mark.whole
 def test_a_students_own_cell_stops_as_it_always_does(folder):
     notebook = filled(folder, **SOLUTIONS)
     notebook.cells.insert(-1, new_code_cell("width = 3\nwidth / 0", id="own"))
@@ -239,6 +244,7 @@ def test_a_students_own_cell_stops_as_it_always_does(folder):
     assert not cells["where_am_i"].outputs
 
 
+@pytest.mark.whole
 def test_a_students_own_call_of_an_exercise_is_told_in_a_sentence(folder):
     notebook = filled(folder, **LEFT_OUT)
     notebook.cells.insert(-1, new_code_cell("area(2, 3)", id="own"))
@@ -248,6 +254,7 @@ def test_a_students_own_call_of_an_exercise_is_told_in_a_sentence(folder):
     assert shown(cells["after"]) == "on"
 
 
+@pytest.mark.whole
 def test_an_exercise_that_was_changed_must_be_tested_again(folder):
     notebook = filled(folder, **SOLUTIONS)
     again = new_code_cell("def area(width, height):\n    return 0", id="again")
@@ -257,6 +264,7 @@ def test_an_exercise_that_was_changed_must_be_tested_again(folder):
     assert "Next: run the cells of `area`" in table
 
 
+@pytest.mark.whole
 def test_without_lesson_json_the_notebook_still_goes_on(folder, tmp_path):
     alone = tmp_path / NAME
     alone.mkdir()

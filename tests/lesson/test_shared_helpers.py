@@ -6,6 +6,7 @@ import ast
 import importlib
 from pathlib import Path
 
+import pytest
 from imports import ROOT, modules
 
 from proflab.lesson import doubles
@@ -75,6 +76,7 @@ def users() -> dict[str, set[str]]:
     return found
 
 
+@pytest.mark.whole
 def test_no_helper_serves_a_single_lesson():
     """Move such a file beside its lesson, and name it in `proflab.lesson.moved`."""
     lessons = set(COURSE.lessons())

@@ -150,6 +150,7 @@ def test_the_gate_goes_on_until_it_is_clear_or_to_the_stated_end(
     assert found["confidence"] == pytest.approx(1 - 0.05 / looks)
 
 
+@pytest.mark.whole
 def test_children_multiply_on_one_thread_unless_told(names, tmp_path):
     log = tmp_path / "log.txt"
     code = f"import os; open({str(log)!r}, 'a').write(os.environ['OPENBLAS_NUM_THREADS'])"
@@ -275,6 +276,7 @@ def test_what_is_needed_is_an_exercise(names):
         assert f"\ndef {name}(" in text
 
 
+@pytest.mark.whole
 def test_the_assembled_file_gates(tmp_path):
     file = tmp_path / "my_profiler.py"
     assert proflab(["assemble", str(ROOT / "modules"), "-o", str(file), "--standalone"]) == 0

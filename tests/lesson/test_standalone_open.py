@@ -7,10 +7,12 @@ import re
 import shlex
 import urllib.request
 
+import pytest
 from cohort.run import ROOT
 from serving import jupyter_lab
 
 
+@pytest.mark.whole
 def test_the_documented_command_shows_every_lesson():
     page = (ROOT / "docs/students.md").read_text(encoding="utf-8")
     [command] = re.findall(r"^ *jupyter lab (.*)$", page, re.M)

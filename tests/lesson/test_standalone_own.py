@@ -66,6 +66,7 @@ def test_a_model_of_ones_own_that_cannot_be_made(names, own, capsys, model, sent
     assert stopped.value.code == 2 and sentence in " ".join(capsys.readouterr().err.split())
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("options", [[], ["--standalone", "--own"]])
 def test_each_form_of_the_file_helps_and_says_what_lacks(tmp_path, options):
     """With the lessons' stubs alone: help needs no exercise."""

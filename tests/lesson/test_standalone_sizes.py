@@ -29,6 +29,7 @@ def ms_of(cell: str) -> float:
     return float(cell.replace(",", ""))
 
 
+@pytest.mark.whole
 def test_other_sizes_are_predicted_from_the_recorded_one(names, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     arguments = ["gpt2-small", "--tokens", "8", "--passes", "1", "--at", "64", "16"]

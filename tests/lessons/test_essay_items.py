@@ -199,6 +199,7 @@ def test_the_good_answer_of_lesson_13_has_the_counts_of_the_program_without_a_se
     assert [each for each in told if each not in good.text] == []
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("nn", PRINTED)
 def test_numbers_of_the_documents_are_what_their_cells_print(nn, monkeypatch):
     name = next(each for each in LESSONS if each.startswith(nn))

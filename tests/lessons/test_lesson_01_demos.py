@@ -39,6 +39,7 @@ def test_sizes_stand_against_limits(demos):
     assert picture.png().startswith(b"\x89PNG")
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("guess", [10, 850, 604e6, 3e12])
 def test_the_legend_of_a_guess_covers_no_number(guess):
     counts = {"a": 850, "b": 2_362_368, "c": 603_979_776}

@@ -38,6 +38,7 @@ def test_the_timers_docstrings_name_what_it_keeps_and_raises():
     assert "RuntimeError" in Timer.stop.__doc__
 
 
+@pytest.mark.whole
 def test_demo_cells_print_or_end_on_a_described_picture(demos, lesson):
     for name, (printed, picture) in demos.items():
         if isinstance(picture, Picture):

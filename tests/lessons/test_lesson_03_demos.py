@@ -33,11 +33,13 @@ def test_a_fresh_python_times_its_first_calls():
     assert len(times) == 3 and min(times) > 0
 
 
+@pytest.mark.whole
 def test_a_coarse_clock_shows_whole_steps():
     assert demos.on_clock(Exact(), 1_000, calls=5) == pytest.approx([0.4] * 5)
     assert set(demos.on_clock(Exact(), 1_000_000)) == {0.0, 1.0}
 
 
+@pytest.mark.whole
 def test_a_service_is_cold_first_and_is_called_in_a_row():
     def call(model):
         with (timer := Exact()):

@@ -10,7 +10,7 @@ from sandboxes import needs_sandbox
 from proflab_course.grading.command import grade_class
 from proflab_course.grading.run.sandbox_runner import SandboxRunner
 
-pytestmark = needs_sandbox
+pytestmark = [needs_sandbox, pytest.mark.whole("lessons/test_lesson_03.py")]
 ALL = sum(solved("lesson_03").cell_points().values())
 TIMED = ("Timer", "timer_resolution_ms", "calibrate", "measure_latency")
 WRONG = {"timer_resolution_ms": "time.time", "measure_latency": "one warm-up too few"}

@@ -41,6 +41,7 @@ def demos(lesson):
     return shown
 
 
+@pytest.mark.whole
 def test_demo_cells_end_on_a_picture_or_print(demos, lesson):
     for cell in lesson.named("demo"):
         # What is measured is printed, too, but not compared with what a notebook shows.

@@ -108,6 +108,7 @@ def test_memory_agrees_with_known_allocations_within_a_percent(sizes):
     assert fake.traced_mb(model, Tensor([1.0])) == pytest.approx(sum(sizes) - weights, rel=0.01)
 
 
+@pytest.mark.whole
 def test_random_nestings_find_what_each_would_find_alone():
     rng = np.random.default_rng(0)
 

@@ -57,6 +57,7 @@ def test_the_lesson_has_a_break_and_one_box_on_torch(lesson):
     assert text.count("**Take a break here.**") == 1 and text.count("### In torch") == 1
 
 
+@pytest.mark.whole
 def test_demo_cells_end_on_a_picture_or_print(demos, lesson):
     assert sorted(demos) == sorted(cell.name for cell in lesson.named("demo"))
     for name, (printed, value) in demos.items():

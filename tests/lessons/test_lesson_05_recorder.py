@@ -224,6 +224,7 @@ def test_quick_profile_and_the_decorator_print_and_return(names, capsys):
     assert "no ops" in capsys.readouterr().out
 
 
+@pytest.mark.whole
 def test_the_standalone_file_profiles_without_the_package(tmp_path):
     target = tmp_path / "my_profiler.py"
     command = [sys.executable, "-m", "proflab_course.cli", "assemble", str(ROOT / "modules")]

@@ -18,6 +18,8 @@ from proflab import models
 from proflab.lesson import doubles
 from proflab.lesson.recording import region
 
+pytestmark = pytest.mark.whole("lessons/test_lesson_05_recorder.py")
+
 profiled = beside("05_profiler", "profiled")
 ROWS = json.loads((Path(__file__).parents[1] / "data" / "recorded_rows.json").read_text("utf-8"))
 TIMES = ("start_ms", "ms", "self_ms")

@@ -162,6 +162,7 @@ def test_errors_and_failures_are_told_by_their_names():
         doubles.errors(lambda: (_ for _ in ()).throw(NotImplementedError()), [()])
 
 
+@pytest.mark.whole
 def test_a_recording_by_a_students_record_says_how_it_ended(notebook):
     def keeps(call, rows):
         rows.depth += 1  # and never takes it back

@@ -221,6 +221,7 @@ def test_a_roofline_says_its_roofs_and_its_points(demos):
     assert named[2:] == ["linear", "add"]
 
 
+@pytest.mark.whole
 def test_many_points_of_many_kinds_are_named_up_to_twelve(demos):
     points = [point(f"kind{i} m", 10.0 ** (i % 4 - 1), 1e8 * 2**i) for i in range(20)]
     picture = demos.operations(points, [ONE], "T")

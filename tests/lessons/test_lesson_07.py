@@ -34,6 +34,7 @@ def shown(lesson):
 # ── form ─────────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.whole
 def test_demo_cells_end_on_a_picture_or_print(lesson, shown):
     for name, (text, value) in shown.items():
         said = text or "guesses.compare" in named(lesson, name).source

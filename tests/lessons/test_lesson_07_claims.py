@@ -40,6 +40,7 @@ def test_cells_are_small():
     check_small_cells("lesson_07")
 
 
+@pytest.mark.whole
 def test_timed_demos_tell_a_busy_machine(lesson, busy):
     timed = [cell.name for cell in lesson.named("demo") if "noise.show_load()" in cell.source]
     assert timed == [

@@ -19,6 +19,7 @@ def scope():
 # ── the rank test ────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("sizes", [(1, 1), (1, 20), (3, 3), (5, 5), (7, 4), (12, 9), (20, 20)])
 def test_rank_test_equals_scipys_exact_one(scope, sizes):
     rng = np.random.default_rng(sum(sizes))

@@ -27,6 +27,7 @@ def shown(lesson):
 # ── form ─────────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.whole
 def test_demo_cells_end_on_a_picture_or_print(shown):
     for name, (printed, value) in shown.items():
         assert isinstance(value, Picture) or (value is None and printed), name

@@ -182,6 +182,7 @@ def test_each_fault_alone_is_seen(counted):
     assert counted["losses"]["ops"] == clean["ops"] and counted["losses"]["bytes"] == clean["bytes"]
 
 
+@pytest.mark.whole
 def test_fixes_are_timed_in_pairs(demos, scope):
     rows = demos.time_fixes(scope["fixed_step"], 6, scope["run_order"], scope["speedup_interval"])
     assert [row["name"] for row in rows] == list(demos.WAYS)
@@ -190,6 +191,7 @@ def test_fixes_are_timed_in_pairs(demos, scope):
     assert "all three" in picture.alt and picture.png().startswith(b"\x89PNG")
 
 
+@pytest.mark.whole
 def test_fixes_are_timed_where_a_clock_moves_every_16_ms(demos, scope):
     """As time.process_time does on Windows: many a step would take no time at all."""
     coarse = lambda: time.perf_counter() // 0.016 * 0.016  # noqa: E731

@@ -246,6 +246,7 @@ def test_the_fma_cells_rows_all_do_the_same_work_a_thread(gpu, monkeypatch):
     assert {row["threads"] for row in rows} == {2 * 128, 2 * 1024}
 
 
+@pytest.mark.whole
 def test_the_stream_cells_rows_go_from_cache_to_memory(gpu):
     rows = check("stream", list(loops.stream(gpu, STREAM_SOURCE)))
     copies = [row for row in rows if row["kernel"] == "copy"]

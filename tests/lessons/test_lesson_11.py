@@ -43,6 +43,7 @@ def measured_by(cell) -> list[tuple[str, str]]:
     return found
 
 
+@pytest.mark.proves("device cells say that there is no device")
 def test_each_device_cell_says_for_each_kind_that_there_is_no_device(lesson, shown):
     cells = [cell for cell in lesson.cells if "device" in cell.tags]
     assert [cell.name for cell in cells] == [

@@ -32,6 +32,7 @@ def axes(picture):
     return picture.figure.axes[0]
 
 
+@pytest.mark.whole
 def test_timelines_have_three_lanes_a_trace_and_say_how_long_it_took(rows):
     drawn = demos.streams(rows["trace"], title="Two")
     lanes = [label.get_text() for label in axes(drawn).get_yticklabels()]

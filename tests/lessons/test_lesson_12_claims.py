@@ -86,6 +86,7 @@ def test_a_published_day_is_possible(lesson):
         assert words in text_of_lesson()
 
 
+@pytest.mark.whole
 def test_magnitudes_of_e4m3_and_no_more(lesson):
     codes = {lesson["round_to"]([n * 2.0**-9], 4, 3, 1)[0] for n in range(1, 448 * 512 + 1)}
     assert len(codes - {0.0}) == 126 and "0 and 126 magnitudes" in text_of_lesson()

@@ -76,6 +76,7 @@ def test_students_get_the_program_and_its_counts_and_nothing_that_draws_or_solve
     assert written == {"13_faster.py", "draw.py", "draw_solutions.py"}
 
 
+@pytest.mark.whole
 def test_each_fault_has_its_place_in_the_table():
     """`pytest -s` prints it."""
     print("", *table(), sep="\n")
@@ -197,6 +198,7 @@ def tried(design):
     return right(given, quick, "slow"), right(given, solved_for(slow, solutions(design)["faster"]))
 
 
+@pytest.mark.whole
 def test_each_choice_of_the_design_can_be_solved():
     usual = DRAW["DESIGN"]
     singles = [usual | {name: v} for name, values in {**CLASS, **STUDENT}.items() for v in values]
@@ -227,6 +229,7 @@ def matrix(count):
     return rows, bodies
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("count", [6, pytest.param(24, marks=pytest.mark.soak)])
 def test_a_solution_is_right_for_its_own_design_alone(count):
     rows, bodies = matrix(count)

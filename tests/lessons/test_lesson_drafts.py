@@ -28,6 +28,7 @@ def test_the_grade_is_what_the_visible_cases_led_to_expect(lesson):
         assert visible - 5 <= graded <= visible <= most
 
 
+@pytest.mark.whole
 def test_each_exercise_of_a_draft_that_loses_shows_it(lesson):
     """Also one by one, in a lesson that is right but for this exercise."""
     first, second = drafts_of(lesson)

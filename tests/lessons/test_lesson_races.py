@@ -23,6 +23,7 @@ def test_each_race_has_ideas_on_the_way():
     assert {(lesson, each.exercise) for lesson, each in IDEAS} == {*races()}
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(("lesson", "idea"), IDEAS)
 def test_an_idea_is_worth_its_share_of_the_way(lesson, idea):
     answer, made, scope = raced(lesson, idea.exercise, idea.code)
@@ -30,6 +31,7 @@ def test_an_idea_is_worth_its_share_of_the_way(lesson, idea):
     assert share_of(_paid(answer, made, scope), full) == pytest.approx(idea.share, abs=0.01)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(("lesson", "known"), BEST)
 def test_the_best_known_program_is_right_and_costs_what_its_case_says(lesson, known):
     answer, made, scope = raced(lesson, known.exercise, known.code)

@@ -169,6 +169,7 @@ def test_each_lesson_says_that_arguments_stay_as_they_are(name):
     assert "arguments stay as they are" in text_of(name).lower()
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", COURSE.lessons())
 def test_what_lies_beside_a_lesson_imports_matplotlib_only_to_draw(name):
     """A session that draws nothing would take a tenth of a second to import it."""

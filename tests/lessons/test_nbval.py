@@ -129,6 +129,7 @@ def test_a_stored_output_that_is_not_what_the_cell_prints_fails(tmp_path):
     assert "mismatch" in failed[cell.id]
 
 
+@pytest.mark.whole
 @each_lesson
 def test_in_the_empty_notebook_only_what_is_still_to_be_written_raises(name, tmp_path):
     notebook = copy("release", name, tmp_path)

@@ -79,6 +79,7 @@ def same_digits(text: str, answer: float, digits: int) -> bool:
     return telling and value in (round(answer, decimals), round(answer / 1e6, decimals))
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", COURSE.lessons())
 def test_no_answer_stands_above_its_guess(name):
     found = {

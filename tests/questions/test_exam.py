@@ -68,6 +68,7 @@ def test_the_key_of_a_call_is_what_the_function_returns(exam):
         assert call.value == f"{by_hand(call.code):,}", call.code
 
 
+@pytest.mark.whole
 def test_a_seed_gives_the_same_examination_and_another_one_other_numbers(course, exam):
     asked = ["einsum_flops", "op_flops"]
     again, other = (make_exam(course, LESSON, seed, asked) for seed in (4711, 4712))
@@ -77,6 +78,7 @@ def test_a_seed_gives_the_same_examination_and_another_one_other_numbers(course,
     assert [q.order for q in other.questions] != [q.order for q in exam.questions]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("track", ["evening", "weeks3", "term"])
 def test_what_a_track_leaves_out_is_to_be_written_in_an_hour_and_a_half(course, track):
     private = course.root / "private/tracks.toml"

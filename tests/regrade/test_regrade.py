@@ -315,6 +315,7 @@ def test_an_assistants_name_is_a_files(course, capsys, name):
 # ── killed ───────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.whole
 def test_killed_at_any_byte_of_the_log_nothing_is_lost(course):
     rows = [("amy", "01", "", "Één?"), ("bob", "01", "linear_parameters", "Two?")]
     collect(course, *rows)
@@ -336,6 +337,7 @@ def test_killed_at_any_byte_of_the_log_nothing_is_lost(course):
         assert sorted(requests(course)) == sorted(wanted) and log.broken() == 0, length
 
 
+@pytest.mark.whole
 def test_killed_while_it_runs_it_takes_everything_the_next_time(course):
     rows = [("amy" if n % 2 else "bob", "01", "", f"{n}? {'x' * 3_000}") for n in range(90)]
     (course.root / "class.csv").write_text(table(*rows))

@@ -45,6 +45,7 @@ def test_the_figures_are_those_of_the_gradebook(course):
     assert sum(e.points for e in summary.exercises) == 100
 
 
+@pytest.mark.whole
 def test_an_exercise_that_nobody_wrote_was_not_attempted(course):
     exercises = {e.name: e for e in read_summary(course, LESSON).exercises}
     marks = [s.marks for s in read_summary(course, LESSON).students]

@@ -36,6 +36,7 @@ def course(tmp_path_factory):
     return course
 
 
+@pytest.mark.proves("minutes that students wrote are shown")
 def test_the_pages_show_median_and_quartiles(course):
     page = (course.root / "reports/01_shop.html").read_text()
     took = "60 min (half of them from 50 to 70)"

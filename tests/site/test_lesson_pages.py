@@ -44,6 +44,7 @@ def add_demo(course, source):
         nbformat.write(notebook, path)
 
 
+@pytest.mark.whole
 def test_what_demo_cells_print_draw_and_say_is_on_the_page(lessons, course, tmp_path):
     add_demo(course, DRAWN)
     shown = lessons.demo_outputs(course, LESSON, tmp_path / "runs", "full")

@@ -74,6 +74,7 @@ def distribution(lite, tmp_path):
 # ── lessons ──────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.proves("the lessons in the browser are the released files")
 def test_the_lessons_are_the_released_files_and_nothing_else(folder):
     released = {}
     for lesson in LESSONS:
@@ -106,6 +107,7 @@ def test_what_work_leaves_in_a_lessons_folder_is_not_published(lite, tmp_path):
     assert len(staged) >= 5 and not [p for p in staged if p.read_bytes() == b"somebody's"]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("secret", ["solution", "hidden case"])
 def test_the_sites_audit_sees_a_secret_of_a_lesson_in_the_browser(tmp_path, secret):
     build = module_at(SITE / "build.py")
@@ -167,6 +169,7 @@ def test_what_is_loaded_before_the_first_cell_is_there(lite, folder, kernel):
         assert (folder / address.partition("?")[0]).is_file(), address
 
 
+@pytest.mark.whole
 def test_pyodides_address_stands_in_one_place_and_fits_the_kernel(lite, kernel):
     assert kernel["pyodideUrl"] == f"{lite.PYODIDE}pyodide.js"
     assert f"/v{'.'.join(PYODIDE_VERSION.split('.')[:2])}." in lite.PYODIDE

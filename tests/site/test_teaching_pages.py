@@ -27,6 +27,7 @@ def rows(page, heading):
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
+@pytest.mark.proves("the blueprint has each objective")
 @pytest.mark.parametrize("name", LESSONS)
 def test_the_blueprint_has_each_objective_with_its_exercises_and_points(blueprint, name):
     lesson = LESSONS[name]

@@ -3,12 +3,13 @@
 import ast
 import re
 
+import pytest
 from behaviours import COSTS, TESTS, costs, files, in_make_test, table
 
 # CPU seconds of a test that `make test` runs although it is not the only one of its behaviour.
 DEAR = 2.0
-# What `make test` may take: CPU seconds of tests on two cores, of which it has six minutes.
-BUDGET = 520.0
+# What `make test` may take: CPU seconds of tests on two cores, the rest are children that nobody waits for, and collecting.
+BUDGET = 650.0
 
 
 def test_each_file_shows_something_in_make_test_or_says_which_other_one_does():
@@ -37,6 +38,7 @@ def test_what_takes_long_runs_in_make_test_only_where_it_alone_shows_a_behaviour
     assert dear == [], "mark them `whole`, or what they alone show with `proves`"
 
 
+@pytest.mark.whole
 def test_no_behaviour_is_proved_twice():
     proved = [
         ast.unparse(node.args[0])

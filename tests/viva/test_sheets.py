@@ -58,6 +58,7 @@ def index(course, folder="viva"):
     return {row["student"]: row for row in rows}
 
 
+@pytest.mark.proves("a viva has a sheet and a key for each student")
 def test_each_student_has_a_sheet_and_a_key(course):
     assert set(index(course)) == {*CLASS, "finn"}
     assert index(course)["ada"]["kinds"] == "value tell change tell"
@@ -98,6 +99,7 @@ def test_a_students_text_is_text_and_the_page_fetches_nothing(course):
         assert not re.search(r"\b(?:src|href)=|url\(", text)
 
 
+@pytest.mark.whole
 def test_the_same_seed_gives_the_same_bytes_also_without_the_cache(course):
     for path in (course.root / ".cache" / "viva").iterdir():
         path.unlink()
@@ -139,6 +141,7 @@ def failing(monkeypatch):
     return at
 
 
+@pytest.mark.whole
 def test_where_the_sandbox_fails_the_student_is_named_and_the_others_have_sheets(
     course, failing, capsys
 ):
