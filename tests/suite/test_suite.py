@@ -8,7 +8,8 @@ from behaviours import COSTS, TESTS, costs, files, in_make_test, table
 
 # CPU seconds of a test that `make test` runs although it is not the only one of its behaviour.
 DEAR = 2.0
-# What `make test` may take: CPU seconds of tests on two cores, the rest are children that nobody waits for, and collecting.
+# What the tests of `make test` may take, in the CPU seconds of the record. Collecting, linting and
+# children that nobody waits for come beside it.
 BUDGET = 650.0
 
 
