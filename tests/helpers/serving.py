@@ -28,6 +28,7 @@ def jupyter_lab(folder: Path, *options: str) -> Iterator[str]:
     programs = Path(sys.executable).parent
     words = ["--no-browser", "--ServerApp.token=", "--ServerApp.password=", "--port=0"]
     with tempfile.TemporaryDirectory() as runtime, open(f"{runtime}/log", "wb") as log:
+        _lay_out_all_cells(Path(runtime))
         server = subprocess.Popen(
             [programs / "jupyter-lab", *words, "--ip=127.0.0.1", "--allow-root", *options],
             cwd=folder,
@@ -45,6 +46,13 @@ def jupyter_lab(folder: Path, *options: str) -> Iterator[str]:
         finally:
             server.terminate()
             server.wait(WAIT)
+
+
+def _lay_out_all_cells(config: Path) -> None:
+    """Have JupyterLab show all cells at once: a page may go on laying them out for ever."""
+    settings = config / "lab/user-settings/@jupyterlab/notebook-extension"
+    settings.mkdir(parents=True)
+    (settings / "tracker.jupyterlab-settings").write_text('{"windowingMode": "none"}')
 
 
 def _address_in(runtime: Path, server: subprocess.Popen) -> str:

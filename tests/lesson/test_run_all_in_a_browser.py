@@ -16,6 +16,7 @@ pytestmark = pytest.mark.whole("lesson/test_run_all.py")
 
 LEFT_OUT = {name: text for name, text in SOLUTIONS.items() if name != "area"}
 STATES = {"none": {}, "left_out": LEFT_OUT, "all": SOLUTIONS}
+ATTEMPTS = 3
 # How the kernel is. A kernel says that it is idle once after its start, and on a busy machine that
 # can be before anybody listens; so it is asked again, and what it answers ends with that status.
 STATUS = """
@@ -60,7 +61,7 @@ class Lab:
 
     def open(self, state):
         """Open a state's notebook and wait until its kernel is idle; return the browser."""
-        for attempt in range(2):
+        for attempt in range(ATTEMPTS):
             if self.open_things is None:
                 self.start()
             address, browser = self.address, self.browser
@@ -73,8 +74,8 @@ class Lab:
                 shown = f"{browser.current_url} {browser.execute_script(STATUS)}\n{page}\n"
                 shown += server_log(address)
                 self.close()
-                if attempt:
-                    pytest.fail(f"no idle kernel, twice: {shown}")
+                if attempt == ATTEMPTS - 1:
+                    pytest.fail(f"no idle kernel, each time: {shown}")
                 warnings.warn(f"no idle kernel, started anew: {shown}", stacklevel=1)
 
     def start(self):
