@@ -1,4 +1,4 @@
-"""Where the milliseconds of one more hand-in go, by the steps of grading.
+"""Show where the milliseconds of one more hand-in go, by the steps of grading.
 
     python benchmarks/bench_profile.py                     # lessons 01, 05, 09, 12 and 13
     python benchmarks/bench_profile.py --lessons 09 --kinds right

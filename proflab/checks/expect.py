@@ -161,9 +161,10 @@ def expect_faster(
 
 def _show_best(best: float | None, unit: str) -> None:
     """Print the lowest cost that is known, a mark without points."""
+    from proflab.lesson.race.show import number
+
     if best is not None:
-        shown = f"{best:,.0f}" if best >= 1000 else f"{best:.4g}"
-        print(f"   best known: {shown} {unit}; it earns no more than full marks")
+        print(f"   best known: {number(best)} {unit}; it earns no more than full marks")
 
 
 def expect_log(

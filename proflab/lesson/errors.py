@@ -112,7 +112,7 @@ def tell(
     return [*sentence, *_lines(frames.all[:1] + own)]
 
 
-def race_of(error: BaseException, names: dict, text: str) -> str:
+def label_of_race(error: BaseException, names: dict, text: str) -> str:
     """Return the label of the race whose statement in a test cell raised this; "" if none did.
 
     A race's program is run before the race is called: what goes wrong in it is the race's failure.

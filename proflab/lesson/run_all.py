@@ -18,7 +18,7 @@ from typing import Any
 from proflab.checks import expect
 from proflab.checks.expect import CaseFailed
 from proflab.lesson import mine
-from proflab.lesson.errors import not_written, race_of, tell, unwritten
+from proflab.lesson.errors import label_of_race, not_written, tell, unwritten
 from proflab.lesson.guess_lock import GuessCells
 from proflab.lesson.kernel_record import ATTRIBUTE, Record, TestRun, kernel_shell
 from proflab.lesson.machine import NotHere
@@ -83,7 +83,7 @@ class _Hooks:
                 self.unwritten = evalue, function
                 evalue.args = (not_written(function, record.outline),)
             elif lines and cell is not None and cell.kind == "test":
-                if label := race_of(evalue, names, self.text):
+                if label := label_of_race(evalue, names, self.text):
                     lines[0] = f"❌ {label}: {lines[0]}"
                     self.race = evalue, lines[0]
         except Exception:  # whatever this may be, the student's own error is to be shown

@@ -41,17 +41,23 @@ def test_a_seed_says_how_many_cases_it_has_drawn(tmp_path, monkeypatch, capsys):
     assert f"note: {what}\n" in said
 
 
-def test_a_name_that_was_given_and_is_not_any_more_is_noted(tmp_path):
-    course = make_course(tmp_path)
-    assert notes_of(course) == []
-    less = changed("class Sheet:\n    sides = 2", "pages = 2")
-    write_lesson(course.root, "01_first", less)
+def notes_where_it_was_handed_in(course, text):
+    """Return the notes on another text of a lesson that was handed in; before, there is none."""
+    write_lesson(course.root, "01_first", text)
     assert notes_of(course) == []  # nobody has handed it in
     write_lesson(course.root, "01_first", FIRST)
     build(course, audit="static")
     (course.root / "submitted/ann/01_first").mkdir(parents=True)
-    write_lesson(course.root, "01_first", less)
-    (note,) = notes_of(course)
+    write_lesson(course.root, "01_first", text)
+    return notes_of(course)
+
+
+def test_a_name_that_was_given_and_is_not_any_more_is_noted(tmp_path):
+    course = make_course(tmp_path)
+    assert notes_of(course) == []
+    (note,) = notes_where_it_was_handed_in(
+        course, changed("class Sheet:\n    sides = 2", "pages = 2")
+    )
     assert note.startswith(f"{FILE}: the release before this one gave Sheet, which its hand-ins")
 
 
@@ -62,13 +68,7 @@ def test_a_test_cell_that_lost_points_is_noted(tmp_path):
     fewer = FIRST.replace('"points": 20', '"points": 10', 1).replace(
         '"points": 20', '"points": 30', 1
     )
-    write_lesson(course.root, "01_first", fewer)
-    assert notes_of(course) == []  # nobody has handed it in
-    write_lesson(course.root, "01_first", FIRST)
-    build(course, audit="static")
-    (course.root / "submitted/ann/01_first").mkdir(parents=True)
-    write_lesson(course.root, "01_first", fewer)
-    (note,) = notes_of(course)
+    (note,) = notes_where_it_was_handed_in(course, fewer)
     assert "test_circle had more points in the release before this one" in note
     assert note.endswith("grade its hand-ins by its own source/")
 

@@ -59,8 +59,6 @@ def _read(path: Path) -> TestFile:
                     found.shown_by = str(ast.literal_eval(call.args[0]))
     for name, function in _functions(tree):
         found.tests[name] = {m for each in function.decorator_list for m, _ in _marks(each)}
-        if any("one_of(" in ast.unparse(each) for each in function.decorator_list):
-            found.partly.add(name)
     if any("mark.whole" in ast.unparse(each) for each in _makers_of_parameters(tree)):
         found.partly.update(found.tests)
     return found

@@ -1,4 +1,4 @@
-"""What the known solutions beside use; executed after the solved lesson."""
+"""Serve the known solutions beside; executed after the solved lesson."""
 
 RightTimer = Timer
 

@@ -1,4 +1,4 @@
-"""What the known solutions beside use; executed after the solved lesson."""
+"""Serve the known solutions beside; executed after the solved lesson."""
 
 
 def own_round(values, exponent_bits, mantissa_bits, reserved=0):

@@ -39,7 +39,7 @@ def charge(call: dispatch.Call, result: Any, row: dict) -> None:
     if call.op == "argsort":
         row["bytes_read"] += LINE * row["elementwise_flops"]
     elif call.op == "einsum" and call.phase == "forward":
-        row["bytes_read"] += 2 * _products_between(call, row)
+        row["bytes_read"] += 2 * _products_between(call)
     if call.op not in _LOOK_UP and not row["matmul_flops"]:  # products copy or block what they read
         row["bytes_read"] += sum(beside(array) for array in _operands(call))
 
@@ -80,7 +80,7 @@ def _see_pairs(call: dispatch.Call, row: dict) -> None:
         row[kind] = row[kind] * seen // max(1, queries * keys)
 
 
-def _products_between(call: dispatch.Call, row: dict) -> int:
+def _products_between(call: dispatch.Call) -> int:
     """Return the bytes of the products that an einsum writes before it sums them.
 
     There are some where each product is of two numbers that meet no other: it is no matmul then.

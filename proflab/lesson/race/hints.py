@@ -176,7 +176,7 @@ def _why(rows: list[dict], over: float, machine: Machine) -> str:
     overhead = (len(rows) - 1) * machine.op_us / 1e3
     if overhead > over / 2:
         return "overhead"
-    walls = wall_ms(rows, machine)
+    walls = wall_seconds(rows, machine)
     return "bytes" if walls["bytes"] >= walls["FLOPs"] else "FLOPs"
 
 
@@ -190,7 +190,7 @@ def _counted(rows: list[dict]) -> str:
     return ", ".join(named) + (", …" if len(ms) > 2 else "")
 
 
-def wall_ms(rows: list[dict], machine: Machine) -> dict[str, float]:
+def wall_seconds(rows: list[dict], machine: Machine) -> dict[str, float]:
     """Return the seconds that overhead, bytes and FLOPs of some rows would take alone."""
     return {
         "overhead": len(rows) * machine.op_us / 1e6,
@@ -201,7 +201,7 @@ def wall_ms(rows: list[dict], machine: Machine) -> dict[str, float]:
 
 def wall_of(rows: list[dict], machine: Machine) -> str:
     """Return what most of the rows' time goes to: overhead, bytes or FLOPs."""
-    walls = wall_ms(rows, machine)
+    walls = wall_seconds(rows, machine)
     return max(walls, key=lambda name: walls[name])
 
 

@@ -65,9 +65,12 @@ def picture(
     before `count_with`.
     """
     tape = traced(given, **shapes)
-    marks = {"given": counted(tape, machine, fast, memory).ms, "full marks": full}
-    marks |= {"best known": best} if best is not None else {}
-    marks |= {"floor": floor_of(tape, MACHINES[machine], fast)}
+    marks = {
+        "given": counted(tape, machine, fast, memory).ms,
+        "full marks": full,
+        "best known": best,
+        "floor": floor_of(tape, MACHINES[machine], fast),
+    }
     mine = None
     with contextlib.suppress(Refused):
         mine = counted(traced(yours, **shapes), machine, fast, memory).ms
@@ -92,9 +95,7 @@ def plan_picture(
     found = plans.judge_plan(to_plain_data(plan), rule, parameters, given)
     if "refused" in found:
         raise Refused(found["refused"])
-    marks = {"given": given, "full marks": full}
-    marks |= {"best known": best} if best is not None else {}
-    marks |= {"floor": floor} if floor else {}
+    marks = {"given": given, "full marks": full, "best known": best, "floor": floor or None}
     tries = _tries.get(plan_race_of(rule, parameters), [])
     return _drawn(marks, tries, found["ms"], plans.RULES[rule].unit)
 
@@ -102,13 +103,17 @@ def plan_picture(
 # ── the drawing ──────────────────────────────────────────────────────────────────────────────
 
 
-def _drawn(marks: dict[str, float], tries: list[float], mine: float | None, unit: str) -> Any:
+def _drawn(
+    costs: Mapping[str, float | None], tries: list[float], mine: float | None, unit: str
+) -> Any:
     """Draw marks with their names above, and tries below them, each below the one before.
 
-    mine: what the program costs as it is now, judged or not; None where it is refused
+    costs: of each mark, None where it is not known. mine: what the program costs as it is now,
+    judged or not; None where it is refused
     """
     from proflab.lesson import plot
 
+    marks = {name: cost for name, cost in costs.items() if cost is not None}
     names = [f"try {order}: {number(cost)}" for order, cost in enumerate(tries, start=1)]
     if mine is not None:
         tries = tries if tries[-1:] == [mine] else [*tries, mine]
