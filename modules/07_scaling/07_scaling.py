@@ -1760,7 +1760,7 @@ ladder(rows, title=f"Here, {n} × {n}")
 #
 # Make two slow programs faster, as in lesson 06, section 7, on `DESK` (100 GFLOP/s, 10 GB/s, 5 µs an operation).
 # Write beside each line the size of its result.
-# `path` is a warm-up: one bracket is all.
+# `path` is a warm-up: only brackets change.
 
 # %% nbgrader={"grade": false, "grade_id": "scaling_programs", "locked": true, "schema_version": 3, "solution": false, "task": false}
 from built import op_facts

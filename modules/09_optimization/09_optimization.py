@@ -1604,7 +1604,7 @@ demos.draw_pieces(ms)
 #
 # The slow script's `attend` is such a chain: thirteen ops write scores to memory, in float64.
 # Make it fast on `T4`.
-# This is a warm-up with few points: one name is all of it, and a race sees what a program costs, not who wrote what is behind the name.
+# This is a warm-up with few points: one name is all it takes, and a race sees what a program costs, not who wrote what is behind the name.
 
 # %% nbgrader={"grade": false, "grade_id": "attend_programs", "locked": true, "schema_version": 3, "solution": false, "task": false}
 from slow_training import attend as slow_attend

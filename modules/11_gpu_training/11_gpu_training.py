@@ -1007,7 +1007,7 @@ demos.loader(rows, title=anywhere.title("The loader alone", *rows))
 
 # %% [markdown]
 # **Now mend a loop yourself.** In each step `slow_epoch` reads a number back, sends the classes' weights, gives the network another length, and reads its clips itself.
-# Each copy waits, too, unless from pinned memory and `non_blocking`.
+# Copies wait, too, unless pinned and `non_blocking`.
 # `counted_loop` plays torch and a card, and counts.
 
 
@@ -1043,7 +1043,7 @@ def slow_epoch(torch, model, optimizer, clips, device, batch=4):
 # <details><summary>Hint 2: the shape of the answer</summary>
 #
 # `clips.pad(samples, length)` pads to a length: `partial` makes a function of it that workers can call.
-# `pin_memory=True` pins tensors, not arrays: `to=torch.as_tensor`.
+# `pin_memory=True` pins tensors, not arrays, so say `to=torch.as_tensor`.
 # A tensor that is kept needs no graph: `detach`.
 #
 # </details>
