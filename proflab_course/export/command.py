@@ -50,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     part = parser.add_mutually_exclusive_group()
     part.add_argument("--without-essay", action="store_true", help="write only the points for code")
+    parser.set_defaults(part=None)  # where no feature is there
     for column in parts():
         part.add_argument(
             f"--{column.name}", action="store_const", dest="part", const=column, help=column.summary
@@ -95,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _refuse_what_does_not_apply(arguments: argparse.Namespace, term: bool) -> None:
     """Raise CourseError for options that would be ignored."""
-    part: Column | None = getattr(arguments, "part", None)
+    part: Column | None = arguments.part
     if arguments.code and term:
         raise CourseError("--code DIR writes the code of one lesson: name it")
     if part and term:
@@ -114,8 +115,7 @@ def _export_grades(
 ) -> int:
     """Fill the platform's file and say what was filled."""
     essay, percent = not arguments.without_essay, arguments.percent
-    part = getattr(arguments, "part", None)
-    wanted = Wanted(lesson, part, tuple(course.lessons("source")))
+    wanted = Wanted(lesson, arguments.part, tuple(course.lessons("source")))
     if wanted.part:
         grades = _grades_of_part(course, lesson, wanted.part, percent)
     elif lesson == TERM:
