@@ -37,7 +37,8 @@ from tqdm import tqdm
 from tracks import PICTURE, overview, tracks_page
 
 from proflab_course.build.leaks import leaks
-from proflab_course.build.make import Plan, support_files
+from proflab_course.build.make import support_files
+from proflab_course.build.prepare import prepare
 from proflab_course.build.stamp import Address
 from proflab_course.course.inventory import without_halves
 from proflab_course.course.layout import Course, CourseError
@@ -233,7 +234,7 @@ def run_sphinx(output: Path, jobs: str) -> int:
 
 def audit(course: Course, html: Path) -> list[str]:
     """Return a sentence for each solution and hidden case that the site shows."""
-    plan = Plan.read(course)  # an instructor's private cases included
+    plan = prepare(course)  # an instructor's private cases included
     given = [name for taken in plan.taken.values() for name in taken.given]
     # On the site every solution is secret, as it is for those who are at the first lesson; in the
     # browser each lesson has its built.py beside it. Wheels and programs are not the course's text.

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from proflab_course.course.features import Column, Command, Feature, Panel, Results
+from proflab_course.course.features import Building, Column, Command, Feature, Panel, Results
 from proflab_course.course.layout import Course, CourseError
 
 _SUMMARY = "write the points of the concept questions (concept_points = 1 in your settings)"
@@ -20,6 +20,12 @@ class Questions(Feature):
             "proflab_classroom.questions.command", "make a lecture's pages of questions"
         )
     }
+
+    def building(self) -> Building:
+        """Return the block of concept questions in a lesson, and the search for its answers."""
+        from proflab_course.build.concepts import BUILDING
+
+        return BUILDING
 
     def columns(self) -> Sequence[Column]:
         """Return the column of concept points."""

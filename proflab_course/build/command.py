@@ -17,8 +17,9 @@ from proflab_course.build.by_student import students_of, write_students
 from proflab_course.build.class_tree import class_tree, extension_notes
 from proflab_course.build.inventory import build_inventory, write_list
 from proflab_course.build.limits import excess_lines, sizes_table
-from proflab_course.build.make import IGNORED, STEPS, USE, Audit, Plan, make, workplace
+from proflab_course.build.make import IGNORED, STEPS, Depth, make, workplace
 from proflab_course.build.policy import policy_notes
+from proflab_course.build.prepare import USE, prepare
 from proflab_course.build.redrawn import redrawn_note
 from proflab_course.build.tracks import read_tracks, track_points
 from proflab_course.course.inventory import HALVES, NAME
@@ -141,11 +142,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check_track(course: Course, arguments: argparse.Namespace) -> int:
     """Make and audit a track's lessons, all or those that are named, and keep nothing of them."""
-    plan = Plan.read(course, arguments.lessons, arguments.seed, arguments.track)
+    facts = prepare(course, arguments.lessons, arguments.seed, arguments.track)
     with workplace(course.root) as work:
-        if failed := make(plan, work, arguments.audit):
+        if failed := make(facts, work, arguments.audit):
             raise CourseError("\n".join(failed.values()))
-    print(f"track {arguments.track}: {', '.join(plan.wanted)} can be built")
+    print(f"track {arguments.track}: {', '.join(facts.wanted)} can be built")
     return 0
 
 
@@ -201,7 +202,7 @@ def sizes(course: Course, lessons: Iterable[str] = (), track: str | None = None)
     is above the limits, too.
     """
     named = list(lessons)
-    figures = Plan.read(course, named, track=track).figures
+    figures = prepare(course, named, track=track).figures
     shown = figures if named else {}
     told = [line for name, found in shown.items() for line in excess_lines(name, found)]
     return "\n".join([sizes_table(figures), *told])
@@ -220,7 +221,7 @@ def _report_check(differences: list[str]) -> int:
 def build(
     course: Course,
     lessons: Iterable[str] = (),
-    audit: Audit = "full",
+    audit: Depth = "full",
     seed: int | None = None,
     notes: list[str] | None = None,
     secret: bytes | None = None,
@@ -231,14 +232,14 @@ def build(
     secret: what a lesson's draw.py draws from; by default it follows from the seed.
     notes: gets sentences for the instructor that stop nothing.
     """
-    plan = Plan.read(course, lessons, seed, secret=secret, public=secret is None)
+    facts = prepare(course, lessons, seed, secret=secret, public=secret is None)
     with workplace(course.root) as work:
-        failed = make(plan, work, audit)
+        failed = make(facts, work, audit)
         if notes is not None:
-            notes += plan.notes
-        made = [name for name in plan.wanted if name not in failed]
+            notes += facts.notes
+        made = [name for name in facts.wanted if name not in failed]
         if notes is not None:
-            notes += redrawn_note(plan, made, work / "source")
+            notes += redrawn_note(facts, made, work / "source")
         _swap(course.root, work, [f"{step}/{name}" for name in made for step in STEPS])
     if failed:
         made_too = f"\nmade: {', '.join(made)}" if made else ""
@@ -249,17 +250,17 @@ def build(
 def check(
     course: Course,
     lessons: Iterable[str] = (),
-    audit: Audit = "full",
+    audit: Depth = "full",
     seed: int | None = None,
 ) -> list[str]:
     """Return a sentence for each file in source/ and release/ that a build would change."""
     named = list(lessons)
-    plan = Plan.read(course, named, seed, public=True)
+    facts = prepare(course, named, seed, public=True)
     with workplace(course.root) as work:
-        failed = make(plan, work, audit)
+        failed = make(facts, work, audit)
         differences = list(failed.values()) + [
             sentence
-            for name in plan.wanted
+            for name in facts.wanted
             if name not in failed
             for step in STEPS
             for sentence in _differences(course.root, work, f"{step}/{name}")

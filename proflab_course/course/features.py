@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -94,10 +94,35 @@ class Said:
     beside: str = ""
 
 
+def _nothing(lesson: Any, facts: Any) -> Mapping[str, Any]:
+    return {}
+
+
+@dataclass(frozen=True)
+class Building:
+    """Hold what a feature adds to `proflab build`.
+
+    All are called with a lesson and the build's facts (`build/facts.py`); `build/passes.py` says
+    when. passes: return the lesson with what the feature adds. written and released: audits, of
+    each lesson as it is written and of what students get of it. outline: fields of its lesson.json;
+    metadata: of its notebook in source/.
+    """
+
+    passes: Sequence[Callable[[Any, Any], Any]] = ()
+    written: Sequence[Callable[[Any, Any], Iterable[str]]] = ()
+    released: Sequence[Callable[[Any, Any], Iterable[str]]] = ()
+    outline: Callable[[Any, Any], Mapping[str, Any]] = _nothing
+    metadata: Callable[[Any, Any], Mapping[str, Any]] = _nothing
+
+
 class Feature:
     """Offer nothing; a feature overrides what it has."""
 
     commands: Mapping[str, Command] = {}
+
+    def building(self) -> Building | None:
+        """Return what is added to each lesson that is built."""
+        return None
 
     def columns(self) -> Sequence[Column]:
         """Return what can be exported of a lesson beside its grades."""
@@ -144,6 +169,12 @@ def features() -> tuple[Feature, ...]:
 def commands() -> dict[str, Command]:
     """Return the commands of all features by name."""
     return {name: each for feature in features() for name, each in feature.commands.items()}
+
+
+def buildings() -> list[Building]:
+    """Return what features add to the build."""
+    found = (feature.building() for feature in features())
+    return [each for each in found if each is not None]
 
 
 def panels(results: Results) -> list[Panel]:

@@ -40,7 +40,6 @@ RULES = [
 # become shorter.
 STILL_KNOWN = {
     "proflab_course.build.command": "makes and tries the halves of the inventory",
-    "proflab_course.build.make": "puts the block of questions into the lesson",
     "proflab_course.build.objectives": "counts questions that serve an objective",
     "proflab_course.build.redrawn": "names questions whose order of options has changed",
     "proflab_course.build.trial": "tries the answers of a solved lesson",
@@ -95,8 +94,10 @@ def against_rule(graph: Graph, folder: str, others: list[str]) -> list[str]:
 
 
 def test_no_import_runs_in_a_circle():
-    assert len(plan()) > 150
-    assert not cycle(plan())
+    """What is imported for types alone is not loaded: passes name the facts they are given."""
+    loaded = import_graph(modules(*PACKAGES), types=False)
+    assert len(loaded) > 150
+    assert not cycle(loaded)
 
 
 @pytest.mark.parametrize("folder, others", RULES)

@@ -1,7 +1,6 @@
 """Write what grading found: nbgrader's gradebook and the graded notebook. Also nbgrader's plugin.
 
 gradebook.py        the gradebook, one transaction for each submission
-first_rows.py       a faster way to insert the rows of a first hand-in
 new_gradebook.py    an empty gradebook
 register.py         a lesson and its cells, entered where they are not there yet
 changed_cells.py    the cells of a lesson that has hand-ins, when they change
