@@ -50,7 +50,7 @@ def run(course, program):
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
     course = make_course(tmp_path_factory.mktemp("bare"))
-    (course.root / "modules/01_first/concepts.toml").write_text('key = "B"')
+    (course.root / "modules/01_first/keys.toml").write_text('key = "B"')
     done = run(course, COMMANDS)
     assert done.returncode == 0, done.stderr
     assert "there is no command 'essays'" in done.stderr
