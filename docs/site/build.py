@@ -40,7 +40,7 @@ from proflab_course.build.leaks import leaks
 from proflab_course.build.make import support_files
 from proflab_course.build.prepare import prepare
 from proflab_course.build.stamp import Address
-from proflab_course.course.inventory import without_halves
+from proflab_course.course.features import counted
 from proflab_course.course.layout import Course, CourseError
 
 HERE = Path(__file__).resolve().parent
@@ -96,7 +96,7 @@ def stage(course: Course, output: Path, demos: list[str] | None, size: str, pdf:
     for folder in (pages, extra, output / "html"):
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-    lessons = without_halves(course.lessons("release"))
+    lessons = counted(course.lessons("release"))
     for path in documents(course.root):
         copy(path, pages / path.relative_to(course.root))
     for picture in support_files(course.root / "docs" / "pictures"):

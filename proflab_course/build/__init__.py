@@ -29,7 +29,6 @@ limits.py      how much of it may be
 evidence.py    what hidden cases prove that visible ones do not tell
 notes.py       what an instructor should know and nothing refuses
 release.py     the students' notebook, by nbgrader
-inventory.py   the notebooks of the inventory, when they are asked for
 leaks.py       no solution or hidden value in it
 claims.py      examples in docstrings, and the milestone of the last cell
 trial.py       both notebooks are executed

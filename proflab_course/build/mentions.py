@@ -57,6 +57,15 @@ class Tree:
         return {name: _defined(lesson) for name, lesson in self.whole.items()}
 
     @cached_property
+    def exercises(self) -> Mapping[str, str]:
+        """Return each exercise of the whole lessons with its lesson."""
+        return {
+            cell.name: name
+            for name, lesson in self.whole.items()
+            for cell in lesson.named("exercise")
+        }
+
+    @cached_property
     def taken_defines(self) -> set[str]:
         """Return the names that the track's own lessons define."""
         return set().union(*(_defined(taken.lesson) for taken in self.taken.values()))
@@ -118,10 +127,7 @@ class _Missing:
         before = (names for name, names in tree.defined.items() if name < self.name)
         defined = tree.taken_defines.union(*before)
         self.functions = {
-            cell.name: name
-            for name, lesson in tree.whole.items()
-            for cell in lesson.named("exercise")
-            if cell.name not in defined
+            name: lesson for name, lesson in tree.exercises.items() if name not in defined
         }
 
     def linked(self, match: re.Match) -> str:

@@ -49,6 +49,22 @@ class Column:
 
 
 @dataclass(frozen=True)
+class Survey:
+    """Describe what is asked beside the lessons; `build`, `report` and `export` take its name.
+
+    lessons: those that are graded for it; they earn nothing, and no term counts them. build and
+    export: are called with the course and the command's arguments, and say what they have written.
+    page: returns the report as HTML.
+    """
+
+    name: str
+    lessons: Sequence[str]
+    build: Callable[[Course, argparse.Namespace], None]
+    page: Callable[[Course], str]
+    export: Callable[[Course, argparse.Namespace], None]
+
+
+@dataclass(frozen=True)
 class Results:
     """Say which page about a graded lesson is made; public: it names no student."""
 
@@ -128,6 +144,10 @@ class Feature:
         """Return what can be exported of a lesson beside its grades."""
         return ()
 
+    def surveys(self) -> Sequence[Survey]:
+        """Return what is asked beside the lessons."""
+        return ()
+
     def panel(self, results: Results) -> Panel | None:
         """Return what stands on the page about a lesson."""
         return None
@@ -175,6 +195,26 @@ def buildings() -> list[Building]:
     """Return what features add to the build."""
     found = (feature.building() for feature in features())
     return [each for each in found if each is not None]
+
+
+def surveys() -> list[Survey]:
+    """Return what features ask beside the lessons."""
+    return [each for feature in features() for each in feature.surveys()]
+
+
+def survey_named(name: str | None) -> Survey | None:
+    """Return the survey of this name; None if there is none."""
+    return next((each for each in surveys() if each.name == name), None)
+
+
+def survey_of(lesson: str) -> Survey | None:
+    """Return the survey that a lesson is graded for; None for others."""
+    return next((each for each in surveys() if lesson in each.lessons), None)
+
+
+def counted(lessons: Iterable[str]) -> list[str]:
+    """Return the lessons that count in a term: all but those of surveys."""
+    return [lesson for lesson in lessons if survey_of(lesson) is None]
 
 
 def panels(results: Results) -> list[Panel]:

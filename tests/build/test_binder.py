@@ -21,12 +21,12 @@ from proflab_course.build.leaks import leaks
 from proflab_course.build.make import support_files
 from proflab_course.build.prepare import prepare
 from proflab_course.course.concepts import is_concept_cell
-from proflab_course.course.inventory import without_halves
+from proflab_course.course.features import counted
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import HIDDEN, SOLUTION, Lesson, read_module, regions
 
 ROOT = Path(__file__).resolve().parents[2]
-LESSONS = without_halves(Course(ROOT).lessons("release"))
+LESSONS = counted(Course(ROOT).lessons("release"))
 # What the instructor's environment has and Binder's has not.
 NOT_ON_BINDER = ("nbgrader", "jupytext", "sqlalchemy", "nbval", "pytest", "pyseccomp")
 
@@ -93,7 +93,7 @@ def test_only_what_students_work_with_is_left(binder):
     left = {path.name for path in binder.tree.iterdir()}
     assert left == {"release", "binder", "README.md", "LICENSE"}
     released = sorted(path.name for path in (binder.tree / "release").iterdir())
-    assert without_halves(released) == LESSONS
+    assert counted(released) == LESSONS
 
 
 @pytest.mark.whole

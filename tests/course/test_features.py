@@ -180,9 +180,9 @@ def test_finding_features_takes_few_milliseconds():
 
 def test_a_panel_stands_where_it_says_and_escapes_nothing_of_its_own():
     panel = Panel("<h2>Shop</h2>", above="Predictions", beside={"ann": "sold 3"})
-    from proflab_course.report.lesson_page import Student, Summary, render
+    from proflab_course.report.lesson_page import StudentLine, Summary, render
 
-    student = Student("ann", 1.0, 0.0, 0.0, "graded", "", False, {}, [])
+    student = StudentLine("ann", 1.0, 0.0, 0.0, "graded", "", False, {}, [])
     summary = Summary("01_x", False, 1.0, [student], [], [], [], [1], panels=[panel])
     page = render(summary)
     assert "<h2>Shop</h2>" in page and "graded; sold 3" in page
