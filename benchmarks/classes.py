@@ -16,7 +16,7 @@ from pathlib import Path
 
 from proflab_course.build.make import make
 from proflab_course.build.prepare import prepare
-from proflab_course.course.concepts import is_concept_cell
+from proflab_course.course.answer_cells import is_answer_cell
 from proflab_course.course.layout import Course
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -87,7 +87,7 @@ def _exercises(notebook: dict) -> list[tuple[str, dict]]:
     for cell in notebook["cells"]:
         about = cell["metadata"].get("nbgrader", {})
         if about.get("solution") and not about.get("grade") and cell["cell_type"] == "code":
-            if not is_concept_cell(about["grade_id"]):
+            if not is_answer_cell(about["grade_id"]):
                 found.append((about["grade_id"], cell))
     return found
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from taken import Lessons, read_lessons
 
-from proflab_course.build.concepts import for_track
+from proflab_classroom.questions.block import for_track
+from proflab_classroom.questions.concepts_file import Concept, read_concepts
 from proflab_course.build.objectives import LEAST_CASES, Objective, essay_items, objectives
-from proflab_course.course.concepts import Concept, read_concepts
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import Lesson
 from proflab_course.course.tracks import Track
@@ -74,12 +74,16 @@ def blueprint_page(course: Course) -> str:
 
 def _read(read: Lessons, name: str, concepts: list[Concept]) -> _Read:
     lesson, times = read.whole[name], read.tracks.times[name]
-    whole, found = objectives(lesson, times, concepts), {}
+    whole, found = objectives(lesson, times, _decided(concepts)), {}
     for track in (each for each in read.public if name in each.lessons):
         taken = read.taken[track.name, name]
         asked = for_track(concepts, lesson, taken)
-        found[track.name] = objectives(lesson, times, asked, taken)
+        found[track.name] = objectives(lesson, times, _decided(asked), taken)
     return _Read(lesson, whole, found)
+
+
+def _decided(concepts: Iterable[Concept]) -> dict[str, str]:
+    return {each.id: each.after for each in concepts}
 
 
 def _overview(found: list[_Read], public: Iterable[Track]) -> Iterator[str]:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from taken import read_lessons
 
+from proflab_classroom.questions.concepts_file import read_concepts
 from proflab_course.build.map_cell import purpose_of
 from proflab_course.build.vary import varying_cells
-from proflab_course.course.concepts import read_concepts
 from proflab_course.course.exercises import exercise_of
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import Lesson

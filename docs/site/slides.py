@@ -20,11 +20,11 @@ from lessons import small_picture
 from markupsafe import Markup
 
 from proflab.lesson.names import used_names
+from proflab_classroom.questions.block import HEADING as CONCEPTS
+from proflab_classroom.questions.block import question_texts
 from proflab_classroom.questions.guesses import asking, guesses_in
 from proflab_classroom.questions.pages import render_page
 from proflab_course.build.audit_demos import GUESS_TAG
-from proflab_course.build.concepts import HEADING as CONCEPTS
-from proflab_course.build.concepts import question_texts
 from proflab_course.build.objectives import stated_objectives
 from proflab_course.build.sections import heading_lines
 from proflab_course.build.stamp import LAST_CELL

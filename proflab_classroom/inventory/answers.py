@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from proflab.lesson.statements import parsed
-from proflab_classroom.inventory.items import FORMS, HALVES, SURE, Item, of_form
+from proflab_classroom.inventory.items import FORMS, HALVES, SURE, InventoryItem, of_form
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import read_notebook
 
@@ -37,7 +37,7 @@ class Half:
     sure: Mapping[str, int] = field(default_factory=dict)
 
 
-def read_halves(course: Course, items: Iterable[Item]) -> list[Half]:
+def read_halves(course: Course, items: Iterable[InventoryItem]) -> list[Half]:
     """Return the halves in which a student answered an item, by half and student."""
     items, found = list(items), []
     for lesson, half in HALVES.items():
@@ -48,7 +48,7 @@ def read_halves(course: Course, items: Iterable[Item]) -> list[Half]:
     return found
 
 
-def _read(path: Path, student: str, half: str, items: list[Item]) -> Half | None:
+def _read(path: Path, student: str, half: str, items: list[InventoryItem]) -> Half | None:
     try:
         cells = read_notebook(path, path.stem).cells
     except CourseError:
@@ -90,7 +90,7 @@ def literals(source: str) -> dict[str, Any]:
     return found
 
 
-def _letters(items: list[Item], given: Mapping[str, Any]) -> dict[str, str]:
+def _letters(items: list[InventoryItem], given: Mapping[str, Any]) -> dict[str, str]:
     """Return by item the file's letters of what students saw and chose."""
     found = {}
     for item in items:

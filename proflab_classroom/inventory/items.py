@@ -5,14 +5,15 @@ Its two halves are graded like lessons, earn nothing, and are built when they ar
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from proflab.lesson.concepts import LETTERS
+from proflab_classroom.items.item import Item
+from proflab_course.course.answer_cells import LETTERS
 from proflab_course.course.layout import Course, CourseError
-from proflab_course.course.secret import course_secret, draw, shuffled
+from proflab_course.course.secret import course_secret, draw
 from proflab_course.course.toml_table import parse_toml, refuse_unknown, typed
 
 FILE = "inventory.toml"
@@ -25,28 +26,18 @@ _PAIR = {"number", "rule", "lessons", "fixed", "A", "B"}
 _KEYS = {"stem", "options", "key", "slips", "line", "value", "option_values"}
 
 
-@dataclass(frozen=True)
-class Item:
-    """Hold one item. Letters are those of the file; `shown` gives the order that students see.
+@dataclass(frozen=True, kw_only=True)
+class InventoryItem(Item):
+    """Hold one item of a pair; `shown` gives the order of options that students see.
 
     pair, letter: such as 4 and "A". rule, lessons: the pair's name, and the numbers of the lessons
-    that teach it. slips: the misconception behind each wrong letter. line: Python in the scope of
-    the lessons, and `value`, what it yields. option_values: what each letter stands for, where that
-    is a number. fixed: letters that stay last.
+    that teach it.
     """
 
     pair: int
     letter: str
     rule: str
     lessons: tuple[str, ...]
-    stem: str
-    options: Mapping[str, str]
-    key: str
-    slips: Mapping[str, str]
-    line: str
-    value: Any
-    option_values: Mapping[str, Any] = field(default_factory=dict)
-    fixed: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -61,13 +52,11 @@ class Item:
     @property
     def shown(self) -> dict[str, str]:
         """Return for each letter that students see the file's letter of that option."""
-        free = [letter for letter in LETTERS if letter not in self.fixed]
         # No secret: the order is the same in every class, so that exports can be put together.
-        order = [*shuffled(b"inventory", self.id, items=free), *self.fixed]
-        return dict(zip(LETTERS, order, strict=True))
+        return dict(zip(LETTERS, self.drawn(b"inventory", self.id), strict=True))
 
 
-def read_inventory(course: Course) -> list[Item]:
+def read_inventory(course: Course) -> list[InventoryItem]:
     """Return the items, A and B of each pair in order.
 
     Raises CourseError, one sentence, where the file is missing or has a mistake.
@@ -80,14 +69,14 @@ def read_inventory(course: Course) -> list[Item]:
     return parse_inventory(data)
 
 
-def parse_inventory(data: bytes) -> list[Item]:
+def parse_inventory(data: bytes) -> list[InventoryItem]:
     """Return the items of a file's bytes; CourseError for a mistake in it."""
     where = f"modules/{FILE}"
     tables = parse_toml(data, where)
     pairs = tables.get("pair", [])
     if tables.keys() - {"pair"} or not isinstance(pairs, list) or not pairs:
         raise CourseError(f"{where} must hold tables [[pair]] and nothing else")
-    items: list[Item] = []
+    items: list[InventoryItem] = []
     for number, pair in enumerate(pairs, start=1):
         if not isinstance(pair, dict) or pair.get("number") != number:
             raise CourseError(f"{where}: pairs must be numbered 1, 2, … in order; see {number}")
@@ -95,7 +84,7 @@ def parse_inventory(data: bytes) -> list[Item]:
     return items
 
 
-def _pair(pair: dict[str, Any], where: str) -> Iterable[Item]:
+def _pair(pair: dict[str, Any], where: str) -> Iterable[InventoryItem]:
     refuse_unknown(pair, _PAIR, where)
     lessons, fixed = pair.get("lessons"), pair.get("fixed", [])
     if not isinstance(lessons, list) or not lessons or not all(map(_is_text, lessons)):
@@ -117,19 +106,21 @@ def _pair(pair: dict[str, Any], where: str) -> Iterable[Item]:
             raise CourseError(f"{place}: it has options A, B, C and D, and the key is one of them")
         if not _are_texts(slips) or {*slips} != {*LETTERS} - {key}:
             raise CourseError(f"{place}: each option but the key {key} has a slip")
-        yield Item(
-            pair["number"],
-            letter,
-            pair["rule"],
-            tuple(lessons),
-            item["stem"],
-            options,
-            key,
-            slips,
-            item["line"],
-            item["value"],
-            typed(dict[str, Any], item.get("option_values", {}), f"{place}: option_values"),
-            tuple(sorted(fixed)),
+        yield InventoryItem(
+            pair=pair["number"],
+            letter=letter,
+            rule=pair["rule"],
+            lessons=tuple(lessons),
+            stem=item["stem"],
+            options=options,
+            key=key,
+            slips=slips,
+            line=item["line"],
+            value=item["value"],
+            option_values=typed(
+                dict[str, Any], item.get("option_values", {}), f"{place}: option_values"
+            ),
+            fixed=tuple(sorted(fixed)),
         )
 
 
@@ -141,12 +132,12 @@ def _are_texts(table: Any) -> bool:
     return isinstance(table, dict) and all(map(_is_text, table.values()))
 
 
-def of_form(items: Iterable[Item], form: int) -> list[Item]:
+def of_form(items: Iterable[InventoryItem], form: int) -> list[InventoryItem]:
     """Return the items of a form, one of each pair."""
     return [item for item in items if item.form == form]
 
 
-def asked(items: Iterable[Item], lessons: Collection[str]) -> list[Item]:
+def asked(items: Iterable[InventoryItem], lessons: Collection[str]) -> list[InventoryItem]:
     """Return the items of which a class has had a lesson; lessons: their names or numbers."""
     had = {name[:2] for name in lessons}
     return [item for item in items if had & {*item.lessons}]

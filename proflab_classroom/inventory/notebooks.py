@@ -16,7 +16,7 @@ from proflab.lesson import outline
 from proflab_classroom.inventory.items import (
     FORMS,
     HALVES,
-    Item,
+    InventoryItem,
     form_for,
     of_form,
     read_inventory,
@@ -86,7 +86,7 @@ def build_inventory(course: Course) -> list[str]:
     return made
 
 
-def form_notebook(items: list[Item], lesson: str, form: int) -> NotebookNode:
+def form_notebook(items: list[InventoryItem], lesson: str, form: int) -> NotebookNode:
     """Return the notebook of a half and a form, as the instructor has it."""
     half = HALVES[lesson]
     title = _TITLE.format(number=lesson[:2], half=half, form=form)

@@ -26,7 +26,7 @@ from proflab_classroom.inventory.items import (
     LETTERS,
     NAME,
     SURE,
-    Item,
+    InventoryItem,
     asked,
     form_for,
     of_form,
@@ -59,7 +59,7 @@ class HalfFigures(Figures):
 class ItemRow:
     """Hold an item with its figures before and after."""
 
-    item: Item
+    item: InventoryItem
     before: HalfFigures
     after: HalfFigures
 
@@ -141,7 +141,7 @@ def read_report(course: Course) -> InventoryReport:
     return report
 
 
-def summarise(items: Sequence[Item], halves: Iterable[Half]) -> InventoryReport:
+def summarise(items: Sequence[InventoryItem], halves: Iterable[Half]) -> InventoryReport:
     """Return the figures of these items; halves: of a class, a student's at most one of each."""
     by_half: dict[str, dict[str, Half]] = {when: {} for when in WHEN}
     for half in halves:
@@ -173,13 +173,15 @@ def summarise(items: Sequence[Item], halves: Iterable[Half]) -> InventoryReport:
     return report
 
 
-def score(items: Iterable[Item], half: Half) -> float:
+def score(items: Iterable[InventoryItem], half: Half) -> float:
     """Return the percentage of a half's items that are right; of these items, open ones wrong."""
     own = of_form(items, half.form)
     return 100 * sum(half.letters.get(item.id) == item.key for item in own) / len(own)
 
 
-def _answers(item: Item, items: Sequence[Item], halves: Iterable[Half]) -> HalfFigures:
+def _answers(
+    item: InventoryItem, items: Sequence[InventoryItem], halves: Iterable[Half]
+) -> HalfFigures:
     """Return the figures of an item in one half."""
     theirs = [half for half in halves if half.form == item.form]
     others = [each for each in of_form(items, item.form) if each is not item]
@@ -190,7 +192,9 @@ def _answers(item: Item, items: Sequence[Item], halves: Iterable[Half]) -> HalfF
     return HalfFigures(found.counts, found.key, found.r, *_confidence([item], theirs))
 
 
-def _confidence(items: Sequence[Item], halves: Iterable[Half]) -> tuple[float | None, float | None]:
+def _confidence(
+    items: Sequence[InventoryItem], halves: Iterable[Half]
+) -> tuple[float | None, float | None]:
     """Return the mean confidence of right and of wrong answers; None where there are none."""
     said: dict[bool, list[int]] = {True: [], False: []}
     for half in halves:
@@ -201,7 +205,7 @@ def _confidence(items: Sequence[Item], halves: Iterable[Half]) -> tuple[float | 
     return right, wrong
 
 
-def _pairs(items: Sequence[Item], halves: Sequence[tuple[Half, Half]]) -> list[PairRow]:
+def _pairs(items: Sequence[InventoryItem], halves: Sequence[tuple[Half, Half]]) -> list[PairRow]:
     """Return for each pair of items the changes of students with both halves, tested."""
     by_place = {(item.pair, item.form): item for item in items}
     found: list[tuple[int, int, int]] = []

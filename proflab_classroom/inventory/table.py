@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Iterable
 
 from proflab_classroom.inventory.answers import Half, read_halves
-from proflab_classroom.inventory.items import Item, of_form, read_inventory
+from proflab_classroom.inventory.items import InventoryItem, of_form, read_inventory
 from proflab_course.course.csv_table import csv_text
 from proflab_course.course.layout import Course, CourseError
 
@@ -33,7 +33,9 @@ def anonymised(course: Course, label: str = "") -> tuple[str, int]:
     return table(items, agreed, secrets.token_bytes(32), label), len(students)
 
 
-def table(items: Iterable[Item], halves: Iterable[Half], key: bytes, label: str = "") -> str:
+def table(
+    items: Iterable[InventoryItem], halves: Iterable[Half], key: bytes, label: str = ""
+) -> str:
     """Return the rows of these halves, in the order of the students' new names."""
     items, rows = list(items), []
     for half in halves:

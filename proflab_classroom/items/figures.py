@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from proflab_course.course.concepts import LETTERS
+from proflab_course.course.answer_cells import LETTERS
 
 Z_95 = 1.959963984540054  # the 97.5 % quantile of the standard normal distribution
 LEAST_FOR_R = 20  # answers; with fewer, a correlation says nothing

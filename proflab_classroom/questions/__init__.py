@@ -2,7 +2,10 @@
 
 feature.py    what the other commands get of all this
 command.py    the command: which kind of questions, and the files that it writes
-concepts.py   the concept questions, in the letters of the class's release
+concepts_file.py  modules/LESSON/concepts.toml, which no release contains
+block.py      the block of concept questions in a lesson, and what must not tell of them
+asked.py      the questions as a class sees them, in the letters of its release
+answers.py    what a class answered, as grading has kept it
 guesses.py    the guesses that a lesson asks for: what each asks, and how its cell says to answer
 exam.py       an examination on paper: calls to work out, questions, functions to write
 pages.py      questions as pages for a hall, a phone and paper, and as a table to fill in

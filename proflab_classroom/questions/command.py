@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 import proflab_course.grading.lean  # noqa: F401  (first)
-from proflab_classroom.questions.concepts import asked_concepts
+from proflab_classroom.questions.asked import asked_concepts
 from proflab_classroom.questions.guesses import asked_guesses
 from proflab_classroom.questions.pages import Files, concept_pages, guess_pages
 from proflab_classroom.viva.pool import as_gift, as_qti

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from proflab_classroom.items.figures import Figures, figures_of
-from proflab_classroom.questions.concepts import Asked, Option, asked_concepts
+from proflab_classroom.questions.answers import read_answers
+from proflab_classroom.questions.asked import Asked, Option, asked_concepts
 from proflab_course.course.csv_table import csv_text
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.words import figure
-from proflab_course.grading.records.concepts import read_answers
 from proflab_course.report.lesson_page import environment
 
 Answers = Mapping[str, Mapping[str, str]]

@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from proflab_classroom.questions.concepts import Asked
+from proflab_classroom.questions.asked import Asked
+from proflab_classroom.questions.concepts_file import read_concepts
 from proflab_classroom.questions.pages import Files, page_title, render_page
 from proflab_course.build.measures import docstrings
 from proflab_course.build.overlay import apply_overlay, overlay_path
 from proflab_course.build.vary import vary_cases
-from proflab_course.course.concepts import read_concepts
 from proflab_course.course.exercises import exercise_of
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import (

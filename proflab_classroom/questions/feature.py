@@ -32,7 +32,7 @@ class Questions(Feature):
 
     def building(self) -> Building:
         """Return the block of concept questions in a lesson, and the search for its answers."""
-        from proflab_course.build.concepts import BUILDING
+        from proflab_classroom.questions.block import BUILDING
 
         return BUILDING
 
@@ -109,9 +109,9 @@ def _page_of_votes(course: Course, lesson: str, arguments: argparse.Namespace) -
 
 def _points(course: Course, lesson: str, percent: bool) -> dict[str, float]:
     """Return each graded student's right answers to concept questions, 0 without an answer."""
+    from proflab_classroom.questions.answers import concept_points
     from proflab_course.course.settings import SETTINGS, read_settings
     from proflab_course.grading.answer_key import read_key
-    from proflab_course.grading.records.concepts import concept_points
     from proflab_course.grading.records.gradebook import Book
 
     if read_settings(course.root).concept_points != 1:

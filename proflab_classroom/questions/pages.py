@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment
 from markupsafe import Markup
 
-from proflab_classroom.questions.concepts import Asked, inline
+from proflab_classroom.questions.asked import Asked, inline
 from proflab_classroom.questions.peer import STEPS
 from proflab_classroom.questions.votes import ROUND_COLUMNS, ROUNDS
-from proflab_course.course.concepts import LETTERS
+from proflab_course.course.answer_cells import LETTERS
 from proflab_course.course.csv_table import LIVE, csv_text
 from proflab_course.grading.pages.markup import Piece, to_html
 from proflab_course.grading.pages.templates import template_loader

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from proflab_classroom.items.figures import Figures, normalized_gain
-from proflab_classroom.questions.concepts import Asked, asked_concepts
+from proflab_classroom.questions.asked import Asked, asked_concepts
 from proflab_classroom.questions.peer import advice
 from proflab_classroom.questions.votes import ROUNDS, read_rounds
 from proflab_course.course.layout import Course, CourseError

@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from proflab_course.course.concepts import LETTERS
+from proflab_course.course.answer_cells import LETTERS
 from proflab_course.course.csv_table import as_typed, read_csv
 from proflab_course.course.hand_table import HandTable
 from proflab_course.course.layout import CourseError

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from proflab_classroom.questions.concepts import asked_concepts
+from proflab_classroom.questions.asked import asked_concepts
 from proflab_classroom.viva.questions import LETTERS, Draws, Question
 from proflab_course.course.layout import Course
 

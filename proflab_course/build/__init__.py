@@ -15,7 +15,6 @@ mentions.py    a link for what a track's text mentions and its class never saw
 vary.py        --seed N: other inputs in the hidden cases that may vary
 draw.py        a lesson's own draws: files and races; by_student.py one for each student
 redrawn.py     what is drawn otherwise than in source/, by which hand-ins are graded
-concepts.py    the block of concept questions, and what must not tell of them
 stamp.py       links, points, Colab's first cell, and the last one
 map_cell.py    the map below the title: what is built, how long it takes
 policy.py      what students may ask AI assistants: said below the title, and to the assistants

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from proflab_course.build.sections import sections
 from proflab_course.build.tracks import Taken
-from proflab_course.course.concepts import Concept
 from proflab_course.course.exercises import exercise_of
 from proflab_course.course.lesson_times import LessonTimes
 from proflab_course.course.notebook import Cell, Lesson
@@ -79,13 +78,14 @@ def stated_objectives(text: str) -> list[str]:
 def objectives(
     lesson: Lesson,
     times: LessonTimes,
-    concepts: Iterable[Concept] = (),
+    questions: Mapping[str, str] | None = None,
     taken: Taken | None = None,
 ) -> list[Objective]:
     """Return a lesson's objectives with what serves them.
 
     lesson: the whole one, of which `objective_mistakes` says nothing; a lesson that states no
-    objectives has none. concepts: those that are asked. taken: the lesson as a track has it; None:
+    objectives has none. questions: what is asked, ids with the exercise or demo that decides each.
+    taken: the lesson as a track has it; None:
     all of it.
     """
     if not times.objectives:
@@ -114,9 +114,9 @@ def objectives(
         visible, hidden = _count_cases(cell)
         objective.visible += visible
         objective.hidden += hidden
-    for concept in concepts:
-        if objective := _decides(concept.after, lesson, home):
-            objective.questions.append(concept.id)
+    for question, after in (questions or {}).items():
+        if objective := _decides(after, lesson, home):
+            objective.questions.append(question)
     if there.named("manual"):
         for number, objective in home.items():
             if isinstance(number, int):

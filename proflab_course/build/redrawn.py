@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from proflab_course.build import draw
-from proflab_course.build.concepts import orders
 from proflab_course.build.facts import Facts
-from proflab_course.course.concepts import LETTERS, ORDERS
+from proflab_course.course.answer_cells import LETTERS, ORDERS
+from proflab_course.course.features import buildings
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import read_notebook
 
@@ -22,7 +22,7 @@ _SAME = "give both builds the same --seed"
 def refuse_other_orders(facts: Facts, names: Iterable[str]) -> None:
     """Raise CourseError for a lesson whose options stand in another order in source/."""
     for name in names:
-        if _other_orders(_orders(facts.course, name), orders(facts.taken[name].lesson, facts)):
+        if _other_orders(_orders(facts.course, name), _drawn_orders(name, facts)):
             raise CourseError(
                 f"{name}: options of its questions stand in another order than in source/, by "
                 f"which hand-ins are graded: {_SAME}"
@@ -52,7 +52,7 @@ def redrawn_note(facts: Facts, names: Iterable[str], made: Path) -> list[str]:
 
 
 def _is_redrawn(facts: Facts, name: str, made: Path) -> bool:
-    before, now = _orders(facts.course, name), orders(facts.taken[name].lesson, facts)
+    before, now = _orders(facts.course, name), _drawn_orders(name, facts)
     was_drawn = any(order != LETTERS for order in before.values())
     if was_drawn and _other_orders(before, now):
         return True
@@ -68,6 +68,13 @@ def _orders(course: Course, name: str) -> Mapping[str, str]:
         return {}
     found = read_notebook(course.source(name), name).notebook.metadata.get(ORDERS, {})
     return found if isinstance(found, Mapping) else {}
+
+
+def _drawn_orders(name: str, facts: Facts) -> Mapping[str, str]:
+    """Return the order of each question's options as this build draws it."""
+    lesson = facts.taken[name].lesson
+    parts = [part.metadata(lesson, facts).get(ORDERS, {}) for part in buildings()]
+    return {question: order for part in parts for question, order in part.items()}
 
 
 def _other_orders(before: Mapping[str, str], now: Mapping[str, str]) -> bool:

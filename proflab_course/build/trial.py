@@ -20,7 +20,7 @@ from nbformat import NotebookNode
 from proflab.lesson import guesses
 from proflab.lesson.race.plans import given_cost
 from proflab_course.build.claims import Claims, Milestone
-from proflab_course.course.concepts import is_concept_cell
+from proflab_course.course.answer_cells import is_answer_cell
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import Lesson, set_cell_ids
 from proflab_course.course.test_cells import PlanRace
@@ -260,7 +260,7 @@ def _empty_mistakes(lesson: Lesson, empty) -> Iterator[str]:
             yield f"{cell.where}: an empty notebook earns {score:g} points"
     for index, kind, message in _first_errors(empty):
         name = empty.notebook.cells[index].metadata.get("nbgrader", {}).get("grade_id", "")
-        if kind != "NotImplementedError" and not is_concept_cell(name):
+        if kind != "NotImplementedError" and not is_answer_cell(name):
             where = _where(lesson, empty.notebook, index)
             yield f"{where}: in an empty notebook it raises {kind}: {message}"
 

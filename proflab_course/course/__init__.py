@@ -16,7 +16,7 @@ explanations.py    explanations of hidden cases, for after the deadline
 features.py        which features there are, and what each may offer to the commands
 variants.py        inputs of hidden cases that may vary, and what is drawn for them
 hidden_doubles.py  doubles in hidden tests, held by the grader
-concepts.py        a lesson's concept questions, in a file that no release contains
+answer_cells.py    cells in which questions are answered by letters, which are no exercises
 wrong.py           known wrong and unusual right solutions, which no release contains
 lesson_times.py    a lesson's minutes and needs, and what serves each of its objectives
 tracks.py          the exercises that a class writes in the time that it has

@@ -20,7 +20,7 @@ from nbformat import NotebookNode
 
 from proflab.lesson.statements import parsed
 from proflab_course.course import passages
-from proflab_course.course.concepts import is_concept_cell
+from proflab_course.course.answer_cells import is_answer_cell
 from proflab_course.course.layout import CourseError
 from proflab_course.course.prose import join_sentences
 
@@ -105,7 +105,7 @@ class Cell:
             return "manual"
         if self.node.cell_type != "code":
             return "text"
-        if flags and is_concept_cell(self.name):
+        if flags and is_answer_cell(self.name):
             return "answer test" if "grade" in flags else "answer"
         if flags:
             return "test" if "grade" in flags else "exercise"

@@ -23,7 +23,7 @@
     races.py            run: the tapes, plans and work logs of a hand-in
     apart.py            run: a process of the grader's own, apart from all student code
     points.py           judge: what a test cell earns, all or none or a share
-    concepts.py         judge: an answer to a concept question, in the file's letters
+    answers.py          judge: an answer by a letter, in the letters of its question's file
     broken_cells.py     judge: the cell of the student's that failed, where others lack its names
     failed_setup.py     judge: the part that caused a set-up error
     output_cells.py     judge: what a test cell shows in the graded notebook

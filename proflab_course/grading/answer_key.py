@@ -17,9 +17,9 @@ import nbformat
 from nbformat import NotebookNode
 
 from proflab.lesson.outline import squeezed
-from proflab_course.course.concepts import (
+from proflab_course.course.answer_cells import (
     answers_form,
-    is_concept_cell,
+    is_answer_cell,
     open_answers,
     question_of,
 )
@@ -58,7 +58,7 @@ class KeyCell:
     @property
     def is_concept(self) -> bool:
         """True for answers to concept questions, and for their test cell."""
-        return self.kind in ("test", "solution") and is_concept_cell(self.grade_id)
+        return self.kind in ("test", "solution") and is_answer_cell(self.grade_id)
 
     @property
     def is_exercise(self) -> bool:
@@ -179,7 +179,7 @@ def clear_answers(notebook: NotebookNode) -> None:
     """Leave the answers to concept questions open, in place of nbgrader's stub."""
     for cell in notebook.cells:
         name = meta(cell).get("grade_id", "")
-        if is_concept_cell(name) and kind_of(cell) == "solution":
+        if is_answer_cell(name) and kind_of(cell) == "solution":
             names = open_answers(cell.source)
             cell.source = answers_form(names) if names else f'{name} = None  # "A", "B", "C" or "D"'
 

@@ -26,6 +26,7 @@ from proflab_course.course.look_alikes import notes_on_look_alikes
 from proflab_course.course.secret import course_secret
 from proflab_course.grading import failed_setup, work_limit
 from proflab_course.grading.answer_key import Key, read_key
+from proflab_course.grading.answers import as_guesses
 from proflab_course.grading.grade_notebook import Graded, grade_aligned
 from proflab_course.grading.grader_errors import NOT_GRADED, log_error, log_path, sentence_of
 from proflab_course.grading.limit_options import add_limits, chosen_limits
@@ -34,7 +35,6 @@ from proflab_course.grading.own_program import own_program
 from proflab_course.grading.plan import Runner, Submission
 from proflab_course.grading.races import SALT, races_of, salt_of
 from proflab_course.grading.reader import Reader
-from proflab_course.grading.records.concepts import as_guesses
 from proflab_course.grading.records.write_notebook import placeholder, write_autograded
 from proflab_course.grading.resume import (
     all_known,

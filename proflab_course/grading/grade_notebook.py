@@ -13,11 +13,11 @@ from nbformat import NotebookNode
 
 from proflab.checks.compare import Verdict
 from proflab.lesson.race.judge import BELOW_FLOOR
-from proflab_course.course.concepts import is_concept_cell
+from proflab_course.course.answer_cells import is_answer_cell
 from proflab_course.course.test_cells import Answer, TestCell
 from proflab_course.grading.answer_key import Key, make_key
+from proflab_course.grading.answers import Answered, answered
 from proflab_course.grading.broken_cells import BrokenCells
-from proflab_course.grading.concepts import Answered, answered
 from proflab_course.grading.failed_setup import NOT_REACHED, sentence_of
 from proflab_course.grading.late_blocks import late_blocks
 from proflab_course.grading.limits import SOLVED_SECONDS
@@ -67,7 +67,7 @@ class Graded:
     `scores`: points of each autograded test cell by grade_id; `errors`: (cell index, exception's
     name, message) of everything that was raised; `unanswered`: manual cells left as released;
     `below_floor`: cells of races that a person has to mark; `answers`: to concept questions, see
-    `records/concepts.py`.
+    `answers.py`.
     """
 
     status: str
@@ -359,7 +359,7 @@ class _TestRun:
                 error = (self.position, _error_name(reply), answer.label)
                 self.graded.errors.append(error)
             self.tally.add_case(verdict.passed, reply, verdict.share)
-            if hidden and is_concept_cell(self.test.name):
+            if hidden and is_answer_cell(self.test.name):
                 self.graded.answers |= answered(self.key, answer.label, reply, verdict.passed)
         self.graded.cases.append(CaseResult(self.test.name, answer.label, hidden, **vars(verdict)))
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup
 
-from proflab_course.course.concepts import is_concept_cell
+from proflab_course.course.answer_cells import is_answer_cell
 from proflab_course.course.dates import Dates
 from proflab_course.course.exercises import exercise_of
 from proflab_course.course.features import Panel, Results, panels
@@ -273,7 +273,7 @@ def summarise(key: Key, outcomes: dict, scores: dict, known: list[str], public: 
     order = sorted(outcomes, key=lambda n: -scores[n]["auto"]) if public else sorted(outcomes)
     for number, name in enumerate(order, start=1):
         outcome = outcomes[name]
-        outcome = replace(outcome, cases=[c for c in outcome.cases if not is_concept_cell(c.cell)])
+        outcome = replace(outcome, cases=[c for c in outcome.cases if not is_answer_cell(c.cell)])
         shown = f"submission {number}" if public else name
         student = _make_student(shown, outcome, scores[name], exercises, public)
         students.append(student)

@@ -20,7 +20,7 @@ from proflab.lesson.cuda.sheets import MULTIPROCESSORS
 from proflab_course.build.leaks import leaks
 from proflab_course.build.make import support_files
 from proflab_course.build.prepare import prepare
-from proflab_course.course.concepts import is_concept_cell
+from proflab_course.course.answer_cells import is_answer_cell
 from proflab_course.course.features import counted
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import HIDDEN, SOLUTION, Lesson, read_module, regions
@@ -223,7 +223,7 @@ def test_a_release_notebook_runs_with_what_is_left(binder, name):
     answer = binder.python(RUN_NOTEBOOK, f"{name}.ipynb", cwd=f"release/{name}")
     assert answer.returncode == 0, answer.stderr
     tests = {cell.name for cell in prepare(Course(ROOT)).taken[name].lesson.named("test")}
-    assert any(map(is_concept_cell, answer.stdout.split()))
+    assert any(map(is_answer_cell, answer.stdout.split()))
     assert tests <= set(answer.stdout.split())
 
 

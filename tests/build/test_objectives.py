@@ -4,10 +4,10 @@ import pytest
 from cohort.run import ROOT
 from shop_course import SHOP, TRACKS, make_shop
 
+from proflab_classroom.questions.concepts_file import read_concepts
 from proflab_course.build.command import build
 from proflab_course.build.objectives import essay_items, objectives, stated_objectives
 from proflab_course.build.prepare import prepare
-from proflab_course.course.concepts import read_concepts
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import read_module
 from proflab_course.course.tracks import Tracks
@@ -132,7 +132,7 @@ TIMES = Tracks.read(ROOT).times
 def test_the_blueprint_of_a_lesson_adds_up(name):
     lesson = read_module(COURSE.module(name), name)
     concepts = read_concepts(COURSE, name)
-    found = objectives(lesson, TIMES[name], concepts)
+    found = objectives(lesson, TIMES[name], {each.id: each.after for each in concepts})
     assert 2 <= len(found) <= 5 and all(each.cases >= 3 and each.exercises for each in found)
     assert sum(each.points for each in found) == sum(c.points for c in lesson.named("test"))
     assert sum(len(each.questions) for each in found) == len(concepts)

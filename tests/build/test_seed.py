@@ -10,12 +10,12 @@ from concept_course import CONCEPTS, LESSON, concept_course, questions_in
 from linked_course import linked_course
 from mini_course import FIRST, SECOND, make_course
 
+from proflab_classroom.questions.concepts_file import parse_concepts, read_concepts
 from proflab_classroom.questions.exam import make_exam
 from proflab_course.build.command import build
 from proflab_course.build.draw import drawn
 from proflab_course.build.prepare import prepare
 from proflab_course.cli import main
-from proflab_course.course.concepts import parse_concepts, read_concepts
 from proflab_course.course.layout import Course
 from proflab_course.course.secret import PLACE, seeded_key
 

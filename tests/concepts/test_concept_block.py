@@ -21,11 +21,12 @@ from concept_course import (
 )
 from mini_course import FIRST, read_lesson
 
+from proflab_classroom.questions.block import add_concepts, for_track, told_concepts
+from proflab_classroom.questions.concepts_file import parse_concepts
 from proflab_course.build.command import build
-from proflab_course.build.concepts import add_concepts, for_track, told_concepts
 from proflab_course.build.prepare import prepare
 from proflab_course.cli import main
-from proflab_course.course.concepts import ORDERS, parse_concepts
+from proflab_course.course.answer_cells import ORDERS
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import read_module
 from proflab_course.course.secret import seeded_key

@@ -24,13 +24,13 @@ from concept_course import (
 )
 from mini_course import make_course
 
+from proflab_classroom.questions.answers import concept_points, read_answers
 from proflab_classroom.questions.concept_items import class_items
 from proflab_course.build.command import build
 from proflab_course.cli import main
 from proflab_course.course.layout import Course
 from proflab_course.export.student_code import write_code
 from proflab_course.grading.command import grade_class
-from proflab_course.grading.records.concepts import concept_points, read_answers
 from proflab_course.grading.records.gradebook import Book
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 from proflab_course.report.lesson_page import read_summary

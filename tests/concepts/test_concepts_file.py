@@ -3,7 +3,8 @@
 import pytest
 from concept_course import CONCEPTS, LESSON, concept_course
 
-from proflab_course.course.concepts import LETTERS, parse_concepts, read_concepts
+from proflab_classroom.questions.concepts_file import parse_concepts, read_concepts
+from proflab_course.course.answer_cells import LETTERS
 from proflab_course.course.layout import CourseError
 
 

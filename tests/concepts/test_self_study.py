@@ -5,9 +5,9 @@ import pytest
 from concept_course import LESSON, RIGHT, SLIP, WHY, concept_course, hand_in, released
 from run_all import run_all, shown
 
+from proflab_classroom.questions.block import told_concepts
 from proflab_course.build.class_tree import class_tree
 from proflab_course.build.command import build
-from proflab_course.build.concepts import told_concepts
 
 TRACKS = """
 self_study = true

@@ -5,9 +5,9 @@ import csv
 import pytest
 from grading_course import LESSON, copy_course, grade
 
+from proflab_classroom.questions import answers as concepts
 from proflab_course.cli import main
 from proflab_course.course.settings import SETTINGS
-from proflab_course.grading.records import concepts
 
 COLUMNS = {"canvas": "{} (55)", "brightspace": "{} Points Grade <Numeric MaxPoints:110>"}
 STARTS = {

@@ -17,7 +17,7 @@ from grading_course import (
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from nbgrader.utils import compute_checksum
 
-from proflab_course.course.concepts import is_concept_cell
+from proflab_course.course.answer_cells import is_answer_cell
 from proflab_course.grading.answer_key import make_key, meta
 from proflab_course.grading.grade_notebook import grade_notebook
 from proflab_course.grading.submissions.find_notebook import find_handin
@@ -121,7 +121,7 @@ def short():
         cell
         for cell in notebook.cells
         if (name := meta(cell).get("grade_id", "")) in kept
-        or not (meta(cell).get("grade") or meta(cell).get("solution") or is_concept_cell(name))
+        or not (meta(cell).get("grade") or meta(cell).get("solution") or is_answer_cell(name))
     ]
     return notebook
 

@@ -15,10 +15,9 @@ from dataclasses import asdict
 import nbformat
 from grading_course import LESSON
 
-from proflab_course.course.concepts import ORDERS
+from proflab_course.course.answer_cells import ORDERS
 from proflab_course.course.layout import Course
-from proflab_course.grading.concepts import Answered
-from proflab_course.grading.records.concepts import as_guesses
+from proflab_course.grading.answers import Answered, as_guesses
 
 CONCEPTS = """
 [[question]]

@@ -14,8 +14,8 @@ from mini_course import FIRST, SECOND, make_course
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from proflab_course.build.concepts import HEADING, question_texts
-from proflab_course.course.concepts import open_answers
+from proflab_classroom.questions.block import HEADING, question_texts
+from proflab_course.course.answer_cells import open_answers
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import nbgrader_marks
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from proflab_course.build.trial import Run, execute
-from proflab_course.course.concepts import is_concept_cell, open_answers
+from proflab_course.course.answer_cells import is_answer_cell, open_answers
 from proflab_course.course.notebook import Lesson
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.match_cells import align
@@ -21,8 +21,8 @@ def graded(notebook, source, folder):
     [run] = execute([Run(aligned, key, folder, full=False)], 1)
     found = run.conclude()
     names = [cell.metadata.get("nbgrader", {}).get("grade_id", "") for cell in found.notebook.cells]
-    scores = {name: score for name, score in found.scores.items() if not is_concept_cell(name)}
-    errors = [error for error in found.errors if not is_concept_cell(names[error[0]])]
+    scores = {name: score for name, score in found.scores.items() if not is_answer_cell(name)}
+    errors = [error for error in found.errors if not is_answer_cell(names[error[0]])]
     return scores, errors, aligned.notes
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import nbformat
 
 from proflab_classroom.inventory.answers import Half
-from proflab_classroom.inventory.items import HALVES, LETTERS, Item, of_form
+from proflab_classroom.inventory.items import HALVES, LETTERS, InventoryItem, of_form
 
 GUESSING = 0.25
 
@@ -26,7 +26,12 @@ def chance(ability: float, difficulty: float, slope: float = 1.0) -> float:
 
 
 def answered(
-    items: list[Item], student: str, half: str, form: int, ability: float, draw: random.Random
+    items: list[InventoryItem],
+    student: str,
+    half: str,
+    form: int,
+    ability: float,
+    draw: random.Random,
 ) -> Half:
     """Return a half of a student of this ability; about one answer in thirty stays open."""
     letters, sure = {}, {}
@@ -42,7 +47,7 @@ def answered(
 
 
 def simulated(
-    items: list[Item],
+    items: list[InventoryItem],
     size: int,
     growth: float,
     seed: int,
@@ -62,7 +67,7 @@ def simulated(
     return halves
 
 
-def hand_in(root: Path, items: list[Item], half: Half, place: str = "submitted") -> Path:
+def hand_in(root: Path, items: list[InventoryItem], half: Half, place: str = "submitted") -> Path:
     """Write a half into the notebook that the build made for its form; returns the file."""
     lesson = next(name for name, when in HALVES.items() if when == half.half)
     given = root / "release" / lesson / f"form_{half.form}" / f"{lesson}.ipynb"

@@ -13,7 +13,8 @@ import textwrap
 import zipfile
 from pathlib import Path
 
-from proflab_course.course.concepts import is_concept_cell, open_answers, read_concepts
+from proflab_classroom.questions.concepts_file import read_concepts
+from proflab_course.course.answer_cells import is_answer_cell, open_answers
 from proflab_course.course.layout import Course
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -267,7 +268,7 @@ def solved(release: dict, solutions: dict[str, str], essay: str | None) -> dict:
             cell["source"] = textwrap.dedent(solutions[grade_id]).strip()
         elif grade_id.startswith("essay") and essay:
             cell["source"] = essay.strip()
-        elif grade_id.startswith("concept_") and is_concept_cell(grade_id):
+        elif grade_id.startswith("concept_") and is_answer_cell(grade_id):
             names = open_answers("".join(cell["source"]))
             cell["source"] = "\n".join(f'{name} = "{right[name]}"' for name in names)
     return notebook

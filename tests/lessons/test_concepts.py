@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from cohort.run import ROOT, entries, solved
 
-from proflab_course.course.concepts import LETTERS, Concept, read_concepts
+from proflab_classroom.questions.concepts_file import Concept, read_concepts
+from proflab_course.course.answer_cells import LETTERS
 from proflab_course.course.layout import Course
 
 COURSE = Course(ROOT)

@@ -11,12 +11,13 @@ import pytest
 from concept_class import CONCEPTS, ORDER, answer, with_concepts
 from grading_course import LESSON, ROOT, copy_course
 
-from proflab_classroom.questions.concepts import Asked, asked_concepts, inline
+from proflab_classroom.questions.asked import Asked, asked_concepts, inline
+from proflab_classroom.questions.concepts_file import parse_concepts, read_concepts
 from proflab_classroom.questions.pages import concept_pages
 from proflab_classroom.questions.peer import advice
 from proflab_classroom.viva.pool import as_gift, as_qti
 from proflab_course.cli import main
-from proflab_course.course.concepts import ORDERS, parse_concepts, read_concepts
+from proflab_course.course.answer_cells import ORDERS
 from proflab_course.course.layout import Course, CourseError
 
 

@@ -9,8 +9,8 @@ import pytest
 from concept_class import answer, simulated, with_concepts
 from grading_course import LESSON, copy_course, grade
 
+from proflab_classroom.questions.asked import asked_concepts
 from proflab_classroom.questions.concept_items import concept_items
-from proflab_classroom.questions.concepts import asked_concepts
 from proflab_course.cli import main
 from proflab_course.report.lesson_page import read_summary, render
 

@@ -15,7 +15,7 @@ from site_pages import ROOT, SITE, broken_links, build_site, outside_requests, p
 
 from proflab_course.build.leaks import leaks
 from proflab_course.build.stamp import Address
-from proflab_course.course.concepts import open_answers
+from proflab_course.course.answer_cells import open_answers
 from proflab_course.course.features import counted
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import HIDDEN, read_module, read_notebook, regions

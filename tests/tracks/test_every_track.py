@@ -16,9 +16,10 @@ import pytest
 from handed_in import filled
 from linked_course import ROOT, linked_course
 
+from proflab_classroom.questions.concepts_file import read_concepts
 from proflab_classroom.questions.exam import MOST_MINUTES, make_exam
 from proflab_course.cli import main
-from proflab_course.course.concepts import ORDERS, read_concepts
+from proflab_course.course.answer_cells import ORDERS
 from proflab_course.course.notebook import read_module, read_notebook
 from proflab_course.course.secret import PLACE
 from proflab_course.course.settings import SETTINGS

@@ -15,7 +15,7 @@ from nbformat.v4 import new_output
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import List, Unicode
 
-from proflab_course.course.concepts import is_concept_cell, question_of
+from proflab_course.course.answer_cells import is_answer_cell, question_of
 from proflab_course.course.layout import Course, CourseError, root_of
 from proflab_course.course.rubric import item_marks, rubric_in, without_items
 from proflab_course.course.test_cells import (
@@ -52,7 +52,7 @@ class HideHidden(NbGraderPreprocessor):
         lesson = where.get("assignment", "")
         explain = bool({lesson, lesson.partition("_")[0]} & {*self.explain})
         if kind_of(cell) == "test" and BEGIN_HIDDEN in cell.source:
-            if is_concept_cell(meta(cell).get("grade_id", "")):
+            if is_answer_cell(meta(cell).get("grade_id", "")):
                 hide_answers(cell, explain)
             else:
                 _hide_cases(cell, explain)

@@ -22,7 +22,7 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from sqlalchemy import inspect
 
 from proflab.checks.expect import RACES
-from proflab_course.course.concepts import is_concept_cell
+from proflab_course.course.answer_cells import is_answer_cell
 from proflab_course.course.dates import Dates
 from proflab_course.course.exercises import exercise_of
 from proflab_course.course.features import Said, StudentPage, said
@@ -184,7 +184,7 @@ def _gather_lines(cells: list[NotebookNode], unread: set[str]) -> list[Line]:
         if kind_of(cell) == "manual":
             lines[name] = _essay_line(cell, name, name in unread)
             marks |= {"shown": lines[name].name, "waits": name in unread}
-        elif is_concept_cell(name) and kind_of(cell) == "test":
+        elif is_answer_cell(name) and kind_of(cell) == "test":
             marks |= {"shown": ANSWERS, "concept": True}
         elif kind_of(cell) == "test":
             exercise = exercise_of(name, solutions)

@@ -19,7 +19,7 @@ from nbgrader.preprocessors import AssignLatePenalties, NbGraderPreprocessor
 from traitlets import Bool, Enum, Float, List, TraitError, Unicode
 from traitlets.config import Config
 
-from proflab_course.course.concepts import ORDERS
+from proflab_course.course.answer_cells import ORDERS
 from proflab_course.course.dates import Dates
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.release_stamp import STAMP, read_stamp

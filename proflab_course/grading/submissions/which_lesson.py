@@ -18,7 +18,7 @@ from pathlib import Path
 from nbformat import NotebookNode
 
 from proflab.lesson.outline import squeezed
-from proflab_course.course.concepts import is_concept_cell
+from proflab_course.course.answer_cells import is_answer_cell
 from proflab_course.course.release_stamp import read_stamp
 from proflab_course.grading.answer_key import Key, meta
 from proflab_course.grading.defined_names import defined_functions, names_in_each
@@ -166,7 +166,7 @@ def _read_names(path: Path) -> Names:
         ]
         return Names(
             frozenset(m["grade_id"] for m in graded),
-            frozenset(name for name in exercises if not is_concept_cell(name)),
+            frozenset(name for name in exercises if not is_answer_cell(name)),
             _telling(texts),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):

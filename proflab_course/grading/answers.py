@@ -1,12 +1,21 @@
-"""Read answers to concept questions out of a hand-in's replies, in the letters of concepts.toml."""
+"""Read answers to questions by letters out of a hand-in's replies, as grading keeps them.
+
+They are stored beside the guesses, in the letters of the order in which the questions are written:
+the order of the class is undone, so that a later build with another seed changes nothing.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from proflab_course.course.concepts import LETTERS, ORDERS, question_of
+from proflab_course.course.answer_cells import LETTERS, ORDERS, question_of
 from proflab_course.grading.answer_key import Key
 from proflab_course.grading.plan import Reply
+from proflab_course.grading.submissions.read_guesses import Guess
+
+ANSWERED = "concept question"  # what a stored answer is called, beside the guesses
+RIGHT = "right"  # the state of an answer that is
 
 
 @dataclass(frozen=True)
@@ -29,3 +38,11 @@ def answered(key: Key, label: str, reply: Reply, right: bool) -> dict[str, Answe
         return {}
     order = key.metadata.get(ORDERS, {}).get(question, LETTERS)
     return {question: Answered(order[LETTERS.index(letter)], right)}
+
+
+def as_guesses(answers: Mapping[str, Answered]) -> list[Guess]:
+    """Return answers as grading stores them, by the questions' ids, such as "07_2"."""
+    return [
+        Guess(ANSWERED, None, each.letter, name=question, state=RIGHT if each.right else "")
+        for question, each in answers.items()
+    ]

@@ -7,31 +7,19 @@ that the hand-in was built for, so that a later build with another seed changes 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 
 from sqlalchemy import text
 
-from proflab_course.course.concepts import LETTERS
+from proflab_course.course.answer_cells import LETTERS
 from proflab_course.course.layout import Course
-from proflab_course.grading.concepts import Answered
-from proflab_course.grading.submissions.read_guesses import Guess
+from proflab_course.grading.answers import ANSWERED, RIGHT
 
-ANSWERED = "concept question"
-RIGHT = "right"  # the state of an answer that is
 _ANSWERS = text("""
     SELECT student, json_extract(value, '$.name'), json_extract(value, '$.answer'),
            json_extract(value, '$.state')
     FROM proflab_guesses, json_each(guesses)
     WHERE assignment = :assignment AND json_extract(value, '$.what') = :what
 """)
-
-
-def as_guesses(answers: Mapping[str, Answered]) -> list[Guess]:
-    """Return answers as grading stores them, by the questions' ids, such as "07_2"."""
-    return [
-        Guess(ANSWERED, None, each.letter, name=question, state=RIGHT if each.right else "")
-        for question, each in answers.items()
-    ]
 
 
 def read_answers(course: Course, lesson: str) -> dict[str, dict[str, str]]:

@@ -14,8 +14,9 @@ from typing import Any
 
 from markupsafe import Markup
 
+from proflab_classroom.questions.concepts_file import Concept, read_concepts
 from proflab_classroom.viva import questions as viva
-from proflab_course.course.concepts import LETTERS, ORDERS, Concept, read_concepts
+from proflab_course.course.answer_cells import LETTERS, ORDERS
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import read_notebook
 from proflab_course.grading.pages.markup import Piece, to_html

@@ -22,58 +22,42 @@ fixed = []              # letters that stay last when options are put in another
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from proflab.lesson.concepts import LETTERS
+from proflab_classroom.items.item import Item
+from proflab_course.course.answer_cells import LETTERS, QUESTION_ID
 from proflab_course.course.layout import Course, CourseError
-from proflab_course.course.secret import shuffled
 from proflab_course.course.toml_table import parse_toml, refuse_unknown
 
 FILE = "concepts.toml"
-ORDERS = "proflab_concepts"  # of the source notebook: the order of options, by id
 KINDS = ("concept", "audit", "end")
 MOST_QUESTIONS = 4
 # Words at most, in a reader's minute and a half for each question.
 MOST_WORDS = {"stem": 100, "an option": 40, "a slip": 40, "why": 70, "source": 70}
 _MOST_BYTES = 64 * 1024
 _MOST_LINE = 600
-_ID = re.compile(r"(\d\d)_(?:\d|[AE]\d?)", re.ASCII)
-# Older releases have a cell for each answer, such as concept_07_2, and one more that tests it.
-_CELL = re.compile(rf"(?:test_)?concept_(?:\d\d|{_ID.pattern})", re.ASCII)
-_OPEN = re.compile(r"^(concept_\w+) = None *(?:#.*)?$", re.ASCII | re.MULTILINE)
-_LABEL = re.compile(r"the answer to (\d\d\.\w{1,2})", re.ASCII)
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _MARKUP = re.compile(r"### (BEGIN|END)|===|^%%|```", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class Concept:
-    """Hold one question. Letters are those of the file, whatever order a class gets.
+@dataclass(frozen=True, kw_only=True)
+class Concept(Item):
+    """Hold one question of a lesson.
 
     id: such as "07_2". kind: one of KINDS. after: the grade_id of the exercise or demo cell that
-    decides it. options: the text of each letter A to D. slips: the misconception behind a wrong
-    letter. mutants: by letter, the exercise and the sentence of a wrong solution. line: an
-    expression in the solved lesson's scope, perhaps after statements, and `value`, what it yields.
-    option_values: the value of the line that a letter stands for. fixed: letters that stay last.
+    decides it. mutants: by letter, the exercise and the sentence of a wrong solution. source: what
+    the key rests on where there is no line.
     """
 
     id: str
     kind: str
     after: str
-    stem: str
-    options: Mapping[str, str]
-    key: str
-    slips: Mapping[str, str] = field(default_factory=dict)
     mutants: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     why: str = ""
-    line: str = ""
-    value: Any = None
-    option_values: Mapping[str, Any] = field(default_factory=dict)
     source: str = ""
-    fixed: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -92,50 +76,11 @@ class Concept:
 
     def order(self, key: bytes | None) -> str:
         """Return the letters in the order that a key draws; without one, in the file's."""
-        if key is None:
-            return LETTERS
-        free = [letter for letter in LETTERS if letter not in self.fixed]
-        return "".join([*shuffled(key, "options", self.id, items=free), *self.fixed])
+        return LETTERS if key is None else self.drawn(key, "options", self.id)
 
     def secrets(self) -> list[str]:
         """Return the sentences that no student may see before grading: slips, and the why."""
         return [*self.slips.values(), self.why] if self.why else [*self.slips.values()]
-
-
-def is_concept_cell(cell: str) -> bool:
-    """Return True for the grade_id of answers to concept questions, or of their test cell.
-
-    >>> is_concept_cell("concept_07"), is_concept_cell("test_concept_04_A1")
-    (True, True)
-    >>> is_concept_cell("test_gelu")
-    False
-    """
-    return _CELL.fullmatch(cell) is not None
-
-
-def question_of(label: str) -> str:
-    """Return the id of the question whose key a hidden case has, by its label; "" for others.
-
-    >>> question_of("the answer to 04.A1"), question_of("a wide one")
-    ('04_A1', '')
-    """
-    match = _LABEL.fullmatch(label)
-    return match[1].replace(".", "_") if match else ""
-
-
-def answers_form(names: Iterable[str]) -> str:
-    """Return the cell in which students answer, each answer still open."""
-    lines = (f"{name} = None" for name in names)
-    return "\n".join(['# Put "A", "B", "C" or "D" in place of each None.', *lines])
-
-
-def open_answers(text: str) -> list[str]:
-    """Return the names of the answers that a cell leaves open.
-
-    >>> open_answers("# Put in letters.\\nconcept_07_1 = None\\nconcept_07_2 = None")
-    ['concept_07_1', 'concept_07_2']
-    """
-    return _OPEN.findall(text)
 
 
 def concepts_path(course: Course, lesson: str) -> Path:
@@ -204,7 +149,7 @@ class _Table:
         """Return the question; raise CourseError for the first mistake in it."""
         refuse_unknown(self.table, _KEYS, self.where)
         name = self._text("id")
-        match = _ID.fullmatch(name)
+        match = QUESTION_ID.fullmatch(name)
         if not match or match[1] != lesson[:2]:
             like = f"{lesson[:2]}_1, an audit's {lesson[:2]}_A or an end question's {lesson[:2]}_E1"
             raise self.refuse(f"the id must be like {like}")
@@ -227,20 +172,20 @@ class _Table:
         if key in slips:
             raise self.refuse(f"the key {key} is right, so it can have no slip; remove it")
         concept = Concept(
-            name,
-            kind,
-            after,
-            self._text("stem", "stem"),
-            options,
-            key,
-            slips,
-            self._by_letter("mutants", self._mutant),
-            self._text("why", "why") if self.table.get("why") else "",
-            self._line(),
-            self.table.get("value"),
-            self._by_letter("option_values", lambda _, value: value),
-            self._text("source", "source") if self.table.get("source") else "",
-            self._fixed(),
+            id=name,
+            kind=kind,
+            after=after,
+            stem=self._text("stem", "stem"),
+            options=options,
+            key=key,
+            slips=slips,
+            mutants=self._by_letter("mutants", self._mutant),
+            why=self._text("why", "why") if self.table.get("why") else "",
+            line=self._line(),
+            value=self.table.get("value"),
+            option_values=self._by_letter("option_values", lambda _, value: value),
+            source=self._text("source", "source") if self.table.get("source") else "",
+            fixed=self._fixed(),
         )
         if bool(concept.line) != (concept.value is not None):
             raise self.refuse("line and value belong together; add the one that is missing")
