@@ -20,7 +20,9 @@ from proflab_course.course.features import (
     Command,
     Feature,
     Panel,
+    Survey,
     commands,
+    counted,
     features,
 )
 from proflab_course.course.layout import CourseError
@@ -113,6 +115,24 @@ def test_what_an_audit_of_a_feature_says_stops_the_build(kind, installed, tmp_pa
     with pytest.raises(CourseError, match=r"modules/01_first/01_first.py: it has no price"):
         build(course, audit="static")
     assert not (tmp_path / "release/01_first").exists()
+
+
+def test_a_survey_is_built_and_exported_by_its_name_and_counts_in_no_term(
+    installed, tmp_path, monkeypatch, capsys
+):
+    told = [lambda *_, done=done: print(done) for done in ("built", "exported")]
+    survey = Survey("poll", ("00_poll",), told[0], lambda _: "the poll's page", told[1])
+    monkeypatch.setattr(Shop, "surveys", lambda _: [survey])
+    installed(shop="test_features:Shop")
+    (tmp_path / "source/00_poll").mkdir(parents=True)
+    (tmp_path / "jupyter_config.py").touch()
+    monkeypatch.chdir(tmp_path)
+    assert main(["build", "poll"]) == main(["export", "poll"]) == main(["report", "poll"]) == 0
+    assert capsys.readouterr().out.splitlines()[:2] == ["built", "exported"]
+    assert (tmp_path / "reports/poll.html").read_text() == "the poll's page"
+    assert main(["export", "00", "--csv", "grades.csv"]) == 2
+    assert "the poll has no marks: `proflab export poll`" in capsys.readouterr().err
+    assert counted(["00_poll", "01_parameters"]) == ["01_parameters"]
 
 
 def test_a_broken_feature_is_one_sentence_and_a_removed_one_is_none(installed, capsys):
