@@ -5,8 +5,9 @@ norms stand and of which kind they are, whether a block's two parts follow each 
 heads share keys and values, how scores are scaled. What a class shares (`OF_THE_CLASS`) may change
 what the best program costs; what each student has alone does not.
 
-This file stays with the instructor, as does draw_solutions.py beside it, which writes what solves
-the drawn program: the build runs both (build/draw.py) and copies them nowhere. Without a seed the
+This file stays with the instructor, as do two beside it: draw_solutions.py writes what solves the
+drawn program, and draw_floor.py says what none goes below. The build runs them (build/draw.py) and
+copies them nowhere. Without a seed the
 program is the one that lies beside this file, `program.py`.
 """
 
@@ -46,7 +47,7 @@ NAMES = {
 
 
 def drawn(number: Callable, shuffled: Callable, student: str = "") -> dict:
-    """Return the files and solutions that are drawn, and by a hidden case's label its shapes.
+    """Return the files and solutions that are drawn, and by a case's label its shapes and floor.
 
     number(low, high, *words) and shuffled(items, *words) are decided by the course's secret and the
     words. student: who gets a program of their own; what a class shares is the class's in any case.
@@ -74,7 +75,17 @@ def drawn(number: Callable, shuffled: Callable, student: str = "") -> dict:
             "many short texts": {"tokens": ("int64", many)},
             "a few long texts": {"tokens": ("int64", few)},
         },
+        "floors": {
+            "8 texts of 64 tokens": floor_ms(sizes, design, 8, 64),
+            "many short texts": floor_ms(sizes, design, *many),
+            "a few long texts": floor_ms(sizes, design, *few),
+        },
     }
+
+
+def floor_ms(sizes: Mapping[str, int], design: Mapping, texts: int, length: int) -> float:
+    """Return the ms on DESK below which no program goes for texts of a length."""
+    return _beside("draw_floor.py")["floor_ms"](sizes, design, texts, length)
 
 
 def program(
@@ -101,9 +112,13 @@ def solutions(
     faults: Collection[str], design: Mapping = DESIGN, names: Mapping[str, str] | None = None
 ) -> dict[str, str]:
     """Return the bodies of `faster` and `work_log` for the program that `program` writes."""
-    beside = runpy.run_path(str(Path(__file__).with_name("draw_solutions.py")))
+    beside = _beside("draw_solutions.py")
     log = beside["work_log"](faults, _parts((), design), _called(names))
     return {"faster": beside["faster"](design, SIZES["HEADS"]), "work_log": log}
+
+
+def _beside(name: str) -> dict:
+    return runpy.run_path(str(Path(__file__).with_name(name)))
 
 
 def _called(names: Mapping[str, str] | None) -> dict[str, str]:

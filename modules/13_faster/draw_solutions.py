@@ -162,7 +162,6 @@ log.step(
     because=f"smaller operands of {largest} might stay in a cache",
     rejected="DESK has no cache, and twice as many ops cost twice the overhead",
 )
-floor = floor_of(log.given, race.MACHINES["DESK"])
-times = counting.counted_ms(faster, make_model) / floor
+times = counting.counted_ms(faster, make_model) / log.floor
 log.stop(f"{largest} is the largest; the cost is {times:.2f} times the floor")
 """
