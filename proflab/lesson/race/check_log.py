@@ -345,16 +345,15 @@ def _lowered(steps: list[Step], start: Step) -> Iterator[str]:
                     "nor because names one, or a large line in backquotes (instead= is for one "
                     "step)"
                 )
-        elif (
-            step.kept
-            and step.tape is not None
-            and not any(
-                step.groups[place].get(name, 0.0) <= _FALLEN * before.groups[place][name]
+        elif step.kept and step.tape is not None:
+            left = [
+                str(name)[:60]
                 for place, name in named
-            )
-        ):
-            told = str(named[0][1])[:60]
-            yield f"{step.name} names {told!r}, which costs no less after it: name what it is about"
+                if step.groups[place].get(name, 0.0) > _FALLEN * before.groups[place][name]
+            ]
+            if 2 * len(left) > len(named):  # who names all costs says of none that it is the cause
+                told = " and ".join(map(repr, left))
+                yield f"{step.name} names {told}, which cost no less after it: name its cause"
         if step.kept and step.tape is not None:
             before = step
 
