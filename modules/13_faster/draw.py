@@ -1,8 +1,8 @@
 """Draw the capstone's program: a small language model, five of eight faults in it, and its sizes.
 
 The model's design is drawn as well, so that one program's answer is wrong for another: where the
-norms stand and of which kind they are, whether a block's two parts follow each other, how many
-heads share keys and values, how scores are scaled. What a class shares (`OF_THE_CLASS`) may change
+norms stand and of which kind they are, whether a block's two parts follow each other, which heads
+share keys and values, how scores are scaled. What a class shares (`OF_THE_CLASS`) may change
 what the best program costs; what each student has alone does not.
 
 This file stays with the instructor, as do two beside it: draw_solutions.py writes what solves the
@@ -23,7 +23,11 @@ FAULTS = LARGE + SMALL
 CHOSEN = ("samples", "attention", "gelu", "last", "lowrank")  # without a seed
 SIZES = {"WORDS": 256, "WIDTH": 64, "HEADS": 4, "BLOCKS": 3}
 # Each choice of the design; the first value is the one without a seed.
-OF_THE_CLASS = {"norm": ("layer", "rms"), "groups": (4, 2), "memory": (False, True)}
+OF_THE_CLASS = {
+    "norm": ("layer", "rms"),
+    "share": ("neighbours", "in turn"),
+    "memory": (False, True),
+}
 OF_A_STUDENT = {
     "place": ("before", "after", "inside"),
     "parts": ("in turn", "side by side"),
@@ -33,6 +37,9 @@ OF_A_STUDENT = {
     "shrunk": (False, True),
 }
 DESIGN = {name: values[0] for name, values in {**OF_THE_CLASS, **OF_A_STUDENT}.items()}
+# How many keys and values there are. A file for shared ones solves a program where none are shared,
+# so all that are drawn share them, and only the one without a seed has as many as heads.
+DESIGN["groups"], GROUPS = SIZES["HEADS"], 2
 # What the functions of the program may be called; the first name is the one without a seed.
 NAMES = {
     "embed": ("embed", "vectors_of", "look_up"),
@@ -63,6 +70,7 @@ def drawn(number: Callable, shuffled: Callable, student: str = "") -> dict:
     faults = [*shuffled(LARGE, "large", student)[:2], first, *others]
     design = {name: shuffled(values, name)[0] for name, values in OF_THE_CLASS.items()}
     design |= {name: shuffled(values, name, student)[0] for name, values in OF_A_STUDENT.items()}
+    design["groups"] = GROUPS
     if design["parts"] == "side by side" and design["place"] == "after":
         design["place"] = "inside"  # there is one sum, and two norms
     names = {name: shuffled(values, name, student)[0] for name, values in NAMES.items()}
@@ -299,12 +307,12 @@ def <attend>(query, key, value):
 
 
 def _heads_of(faulty: bool, design: Mapping) -> str:
-    shared = SIZES["HEADS"] // design["groups"]
-    if faulty and shared == 1:
-        return _HEADS_OF
-    if faulty:
-        return _HEADS_SHARED.replace("{shared}", str(shared))
-    return _HEADS_AT_ONCE if shared == 1 else _GROUPS_AT_ONCE
+    if design["groups"] == SIZES["HEADS"]:
+        return _HEADS_OF if faulty else _HEADS_AT_ONCE
+    text, in_turn = _HEADS_SHARED if faulty else _GROUPS_AT_ONCE, design["share"] == "in turn"
+    for name, (neighbours, turn) in _SHARED_BY.items():
+        text = text.replace(f"{{{name}}}", turn if in_turn else neighbours)
+    return text
 
 
 _HEADS_OF = '''\
@@ -320,7 +328,7 @@ def <heads_of>(x, block):
     """Return what all heads found, side by side, (texts, tokens, WIDTH)."""
     found = []
     for head, query in enumerate(block.query):
-        key, value = block.key[head // {shared}], block.value[head // {shared}]
+        key, value = block.key[head {by}], block.value[head {by}]
         found.append(<attend>(query(x), key(x), value(x)))
     return proflab.cat(found, -1)
 '''
@@ -340,11 +348,20 @@ def <heads_of>(x, block):
     texts, tokens, _ = x.shape
     found = F.linear(x, proflab.cat(weights)).reshape(texts, tokens, -1, WIDTH // HEADS)
     found, groups = found.transpose(1, 2), len(block.key)
-    query = found[:, :HEADS].reshape(texts, groups, HEADS // groups, tokens, WIDTH // HEADS)
-    key, value = found[:, HEADS:-groups, None], found[:, -groups:, None]
+    query = found[:, :HEADS].reshape(texts, {parts}, tokens, WIDTH // HEADS)
+    key, value = found[:, {keys}], found[:, {values}]
     found = <attend>(query, key, value).reshape(texts, HEADS, tokens, WIDTH // HEADS)
     return found.transpose(1, 2).reshape(texts, tokens, WIDTH)
 '''
+
+
+# What the texts above leave open: first where neighbours share, then where heads do in turn.
+_SHARED_BY = {
+    "by": ("// 2", "% 2"),
+    "parts": ("groups, HEADS // groups", "HEADS // groups, groups"),
+    "keys": ("HEADS:-groups, None", "None, HEADS:-groups"),
+    "values": ("-groups:, None", "None, -groups:"),
+}
 
 
 def _attention(faulty: bool, design: Mapping) -> str:

@@ -182,7 +182,7 @@ def right(given, scope, name="faster"):
 def designs():
     choices = {**CLASS, **STUDENT}
     for values in itertools.product(*choices.values()):
-        design = dict(zip(choices, values, strict=True))
+        design = dict(zip(choices, values, strict=True)) | {"groups": DRAW["GROUPS"]}
         if (design["parts"], design["place"]) != ("side by side", "after"):
             yield design
 
@@ -200,8 +200,9 @@ def tried(design):
 
 @pytest.mark.whole
 def test_each_choice_of_the_design_can_be_solved():
-    usual = DRAW["DESIGN"]
-    singles = [usual | {name: v} for name, values in {**CLASS, **STUDENT}.items() for v in values]
+    usual = DRAW["DESIGN"] | {"groups": DRAW["GROUPS"]}
+    singles = [DRAW["DESIGN"]]
+    singles += [usual | {name: v} for name, values in {**CLASS, **STUDENT}.items() for v in values]
     assert [design for design in singles if tried(design) != (True, True)] == []
 
 
