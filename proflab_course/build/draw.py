@@ -19,12 +19,15 @@ import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from proflab_course.build.trial import execute, solved_run
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import Cell, Lesson
 from proflab_course.course.secret import draw, shuffled
+
+if TYPE_CHECKING:
+    from proflab_course.build.facts import Facts
 
 FILE = "draw.py"
 BESIDE = "draw_*.py"  # what draw.py runs, and students see no more than that file
@@ -70,23 +73,25 @@ def drawn(folder: Path, secret: bytes, student: str = "") -> Drawn:
         raise CourseError(f"{where} draws nothing: {type(error).__name__}: {error}") from None
 
 
-def draw_lesson(lesson: Lesson, folder: Path, target: Path, secret: bytes) -> int:
-    """Write a class's drawn files into `target` and change the lesson's races; return how many.
+def draw_program(lesson: Lesson, facts: Facts) -> Lesson:
+    """Draw a class's files, and the shapes of its hidden races, of a lesson that has a draw.py.
 
-    folder: of the lesson in modules/, which has a draw.py. Raises CourseError where the solution
-    does not win a race that is drawn.
+    Raises CourseError where the solution does not win a race that is drawn.
     """
-    found = drawn(folder, secret)
+    folder, target = facts.place(lesson.name), facts.source(lesson.name)
+    if facts.secret is None or not (folder / FILE).exists():
+        return lesson
+    found = drawn(folder, facts.secret)
     write(found, target)
     put_solutions(lesson, found)
-    changed = 0
+    shapes = found.shapes.items()
+    changed = sum(_reshape(cell, *each) for cell in lesson.named("test") for each in shapes)
     for cell in lesson.named("test"):
-        for label, shapes in found.shapes.items():
-            changed += _reshape(cell, label, shapes)
         for label, floor in found.floors.items():
             set_floor(lesson, cell, label, floor)
     set_full_marks(lesson, target)
-    return changed
+    facts.notes.append(f"{lesson.name}: its program and {changed} of its cases drawn")
+    return lesson
 
 
 def write(found: Drawn, target: Path) -> None:

@@ -14,7 +14,7 @@ from proflab import cat, stack
 from proflab.checks import expect
 from proflab.checks.values import dumps, loads
 from proflab.lesson import race
-from proflab.lesson.kernel_record import Record
+from proflab.lesson.kernel_record import KernelRecord
 from proflab.lesson.race import Refused, WorkLog, log, pairs, show, traced
 from proflab.lesson.race import check_log as check_log_module
 from proflab.lesson.race.check_log import RULES, check_log
@@ -342,7 +342,7 @@ def test_a_step_that_is_run_again_replaces_its_row_and_is_timed_once(
 ):  # noqa: E501
     monkeypatch.setitem(show.counting, "op_facts", functions["op_facts"])
     monkeypatch.setattr(log, "methods_of", lambda program: functions)
-    monkeypatch.setattr(log, "current_record", lambda: Record(folder=tmp_path))
+    monkeypatch.setattr(log, "current_record", lambda: KernelRecord(folder=tmp_path))
     asked = []
 
     def timed(before, after, methods):
