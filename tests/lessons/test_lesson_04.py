@@ -204,7 +204,7 @@ def test_the_lessons_make_one_file_that_measures():
         ("optimizer_memory_mb", "frozen parameters have a state", "frozen parameters have a state"),
         ("training_memory", "gradients are missing", "no gradients, or half the state"),
         ("training_memory", "MB of 10⁶ bytes", "10⁶ bytes, where a MB here is 1024² bytes?"),
-        ("MemoryProfiler", "over the first snapshot", "over the first snapshot"),
+        ("memory_table", "over the first snapshot", "over the first snapshot"),
         ("find_leak", "who allocates the most", "it replaces it"),
         ("find_leak", "all steps together", "all steps together"),
     ],
