@@ -118,7 +118,8 @@ def test_how_long_a_segment_should_be():
 
 def test_a_promise_is_kept_page_by_page(demos):
     """It is traced as soon as it is asked for; what the system says depends on what it has left."""
-    found = dict(re.findall(r"(asked for|filled|freed), traced (-?\d+)", demos["demo_promise"].alt))
+    moments = r"(asked for|filled|freed) at [^;]*traced (-?\d+)"
+    found = dict(re.findall(moments, demos["demo_promise"].alt))
     assert found == {"asked for": "20", "filled": "20", "freed": "0"}
 
 

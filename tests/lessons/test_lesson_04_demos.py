@@ -115,7 +115,7 @@ def test_both_meters_are_over_the_first_moment_and_against_time():
     ]
     picture = demos.plot_meters(rows, [5.0, 5.0, 25.0], "Two meters")
     assert "MB more than start" in picture.alt
-    assert picture.alt.endswith("the_end at 2.5 s, resident 30, traced 20")
+    assert picture.alt.endswith("the end at 2.5 s, resident 30, traced 20")
     axes = picture.figure.axes[0]
     resident, traced = (line for line in axes.lines if line.get_label() in ("resident", "traced"))
     assert list(resident.get_xdata()) == [0.0, 0.001, 2.5]
