@@ -148,20 +148,21 @@ def plot_meters(rows: Sequence[Mapping], traced: Sequence[float], title: str) ->
         "resident": [row["rss_mb"] - rows[0]["rss_mb"] for row in rows],
         "traced": [mb - traced[0] for mb in traced],
     }
+    labels = [row["label"].replace("_", " ") for row in rows]
     said = "; ".join(
-        f"{row['label']} at {row['seconds']:.3g} s, resident {one:.0f}, traced {other:.0f}"
-        for row, one, other in zip(rows, *meters.values(), strict=True)
+        f"{label} at {second:.3g} s, resident {one:.0f}, traced {other:.0f}"
+        for label, second, one, other in zip(labels, seconds, *meters.values(), strict=True)
     )
     with canvas(8.0, 3.6, f"{title} (MB more than {rows[0]['label']}): {said}") as (picture, axes):
         for (name, grown), colour in zip(meters.items(), COLOURS, strict=False):
             axes.plot(seconds, grown, "o-", color=colour, lw=1.5, ms=4, label=name)
         top, free = max(map(max, meters.values())) or 1, -1.0
-        for row in rows:
-            if row["seconds"] > free:
-                axes.axvline(row["seconds"], color=FAINT, lw=1, zorder=0)
+        for label, second in zip(labels, seconds, strict=True):
+            if second > free:
+                axes.axvline(second, color=FAINT, lw=1, zorder=0)
                 look = {"rotation": 35, "ha": "left", "fontsize": 8, "color": QUIET}
-                axes.text(row["seconds"], 1.06 * top, row["label"].replace("_", " "), **look)
-                free = row["seconds"] + 0.02 * seconds[-1]
+                axes.text(second, 1.06 * top, label, **look)
+                free = second + 0.02 * seconds[-1]
         axes.set(xlabel="seconds", ylabel=f"MB more than {rows[0]['label']}")
         axes.set_ylim(top=1.04 * top)
         axes.set_title(title, pad=60)
