@@ -26,10 +26,10 @@ from PIL import Image, PngImagePlugin
 ROOT = Path(__file__).resolve().parents[2]
 LESSON = "01_parameters"
 HAND_IN = ROOT / "submitted" / "complete" / LESSON
-# From the section's heading to its last picture; what the student wrote is not shown.
-HEADING, TESTED, DRAWN = "## 3 ", "test_attention_parameters", "demo_attention"
+# Of a section its heading, question, guess, a test and the picture, not what the student wrote.
+HEADING, TESTED, DRAWN = "## 3 ", "test_attention_parameters_2", "demo_attention"
 GUESS = "guess_feed_forward = 1"  # what stands there in place of None
-SIZE = (900, 1440)  # of a half, in pixels
+SIZE = (900, 1080)  # of a half, in pixels
 LESSON_WIDTH, REPORT_WIDTH = 600, 720  # in points: letters that can be read in a README
 # Long lines go on below; a tick has its colour where no font has its picture.
 STYLE = "<style>pre { white-space: pre-wrap !important; }</style>"
@@ -41,14 +41,18 @@ TARGET = ROOT / "docs" / "pictures" / "readme.png"
 def notebook_page() -> str:
     """Return the section as JupyterLab draws it, with the outputs of an execution."""
     notebook = nbformat.read(HAND_IN / f"{LESSON}.ipynb", as_version=4)
-    where = {"metadata": {"path": str(ROOT / "release" / LESSON)}}
     for cell in notebook.cells:
         cell.source = cell.source.replace(GUESS.replace("1", "None"), GUESS)
-    NotebookClient(notebook, allow_errors=True, resources=where).execute()
+    with tempfile.TemporaryDirectory() as folder:  # where no earlier guess is noted
+        release = ROOT / "release" / LESSON
+        shutil.copytree(release, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".*"))
+        where = {"metadata": {"path": folder}}
+        NotebookClient(notebook, allow_errors=True, resources=where).execute()
     cells = {cell.metadata.get("nbgrader", {}).get("grade_id"): cell for cell in notebook.cells}
     first = next(i for i, cell in enumerate(notebook.cells) if HEADING in cell.source)
     text, guess = notebook.cells[first : first + 2]
-    text.source = text.source[text.source.index(HEADING) :]
+    heading, *_, question = text.source[text.source.index(HEADING) :].split("\n\n")
+    text.source = f"{heading}\n\n{question}"
     cells[DRAWN].source = cells[DRAWN].source.split("\n")[0]
     notebook.cells = [text, guess, cells[TESTED], cells[DRAWN]]
     exporter = HTMLExporter(template_name="lab", mathjax_url="", require_js_url="")
