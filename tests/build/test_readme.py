@@ -61,7 +61,7 @@ def test_it_counts_the_lessons_and_the_hours_of_the_shortest_and_the_longest_tra
 
 def test_it_counts_wrong_and_unusual_solutions_and_attacks_in_round_numbers_below():
     there = {"attacks": len(ATTACKS) + len(FILE_ATTACKS)}
-    for kind, name in (("wrong solutions", "MUTANTS"), ("unusual right ones", "ALTERNATES")):
+    for kind, name in (("wrong solutions", "MUTANTS"), ("unusual right solutions", "ALTERNATES")):
         there[kind] = sum(len(each) for n in lessons() for each in entries(n, name).values())
     for kind, number in there.items():
         [said] = re.findall(rf"([\d,]+)\+ {kind}\b", " ".join(README.split()))
