@@ -4,6 +4,7 @@ import doctest
 import json
 import re
 import runpy
+import shutil
 
 import pytest
 from cohort.attacks import ATTACKS
@@ -100,6 +101,7 @@ def test_its_picture_is_of_todays_lesson_and_class(tmp_path):
     pytest.importorskip("browsing")  # skips where there is no Chromium
     picture = runpy.run_path(str(ROOT / "docs/pictures/readme.py"))
     course = copy_course(tmp_path)
+    shutil.copytree(ROOT / "modules" / LESSON, tmp_path / "modules" / LESSON)  # concept questions
     grade(course)
     done = command(course, "proflab", "report", LESSON)
     assert done.returncode == 0, done.stderr

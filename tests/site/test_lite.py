@@ -251,7 +251,7 @@ def opened(folder, tmp_path_factory):
     with served(place) as address:
         for name in ("one", "other"):
             path = f"{FIRST}/{FIRST}.ipynb"
-            browsing.open_page(browser, f"{address}/{name}/lab/index.html?path={path}")
+            browser.get(f"{address}/{name}/lab/index.html?path={path}")
             said = WebDriverWait(browser, browsing.WAIT).until(
                 lambda page: page.find_elements("css selector", "p[role=alert]")
             )
