@@ -1,7 +1,10 @@
 """`proflab build`: modules/ becomes source/ and release/. The steps, in order:
 
 command.py     the command: make, check, put in place
-make.py        all lessons are read and made in a folder of their own
+passes.py      the order of all that follows: passes, audits and notes, stage by stage
+facts.py       what each of them is called with
+prepare.py     all lessons are read, and the first stages made
+make.py        the lessons are audited and written in a folder of their own
 sections.py    a lesson's sections: their minutes and points
 overlay.py     private cases and mark schemes take the place of the public ones
 minutes.py     how many minutes a section takes, in its heading
@@ -26,7 +29,6 @@ limits.py      how much of it may be
 evidence.py    what hidden cases prove that visible ones do not tell
 notes.py       what an instructor should know and nothing refuses
 release.py     the students' notebook, by nbgrader
-inventory.py   the notebooks of the inventory, when they are asked for
 leaks.py       no solution or hidden value in it
 claims.py      examples in docstrings, and the milestone of the last cell
 trial.py       both notebooks are executed

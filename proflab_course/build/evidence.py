@@ -20,7 +20,7 @@ LEAST = 2  # hidden cases of a cell with a value that no visible case shows
 
 
 @dataclass(frozen=True)
-class _Case:
+class _AskedCase:
     """A case with what it asks: its code, and the set-up that this rests on."""
 
     hidden: bool
@@ -74,7 +74,7 @@ def copied(lesson: Lesson) -> dict[str, list[tuple[bool, Answer, bool]]]:
     }
 
 
-def _tested(lesson: Lesson) -> Iterator[tuple[str, str, list[_Case], list[_Case]]]:
+def _tested(lesson: Lesson) -> Iterator[tuple[str, str, list[_AskedCase], list[_AskedCase]]]:
     """Yield for each test cell: place, name, its cases, and the visible ones of its exercise."""
     cells = {cell.name: list(_cases(split_cell(cell))) for cell in lesson.named("test")}
     for name, cases in cells.items():
@@ -89,7 +89,7 @@ def _tested(lesson: Lesson) -> Iterator[tuple[str, str, list[_Case], list[_Case]
         yield lesson.place, name, cases, shown
 
 
-def _cases(test: TestCell) -> Iterator[_Case]:
+def _cases(test: TestCell) -> Iterator[_AskedCase]:
     known: dict[str, tuple[str, ...]] = {}  # what each name comes from; "": what binds none
     for block in test.blocks:
         bound = dict(known)
@@ -99,7 +99,7 @@ def _cases(test: TestCell) -> Iterator[_Case]:
             origin = [code for name in names for code in bound.get(name, ())]
             question = tuple(dict.fromkeys((step.code, *origin)))
             if answer is not None:
-                yield _Case(block.hidden, answer, question)
+                yield _AskedCase(block.hidden, answer, question)
             elif binds := bound_names(nodes):
                 bound |= dict.fromkeys(binds, question)
             else:

@@ -9,17 +9,18 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
+from typing import TYPE_CHECKING
 
 import nbformat
 from nbformat import NotebookNode
 
 from proflab.checks.expect import RACES
-from proflab_course.build.fold import fold
-from proflab_course.build.map_cell import Place, map_cell, take_paragraphs
-from proflab_course.build.policy import Policy
 from proflab_course.build.sections import stamp_headings
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import COLAB_SETUP, Lesson, nbgrader_marks, set_cell_ids
+
+if TYPE_CHECKING:
+    from proflab_course.build.facts import Facts
 
 _COLAB_CELL = Template("""\
 # @title Set-up on Google Colab (does nothing elsewhere)
@@ -126,39 +127,44 @@ class Address:
         return " · ".join(f"[Open {where}]({to})" for where, to in places.items() if to)
 
 
-def stamp(
-    lesson: Lesson,
-    address: Address,
-    place: Place | None = None,
-    published: bool = True,
-    policy: Policy | None = None,
-) -> None:
-    """Put links and glossary under the title, points into headings; fold code; add four cells.
+def put_links(lesson: Lesson, facts: Facts) -> Lesson:
+    """Put links under a lesson's title, and below its first cell what the class has decided on AI.
 
-    The second cell is the map, the third one sets up Colab, the last but one asks for minutes,
-    the last one says where the student is.
-    place: the lesson's in its course. published: whether the lesson is what the address has; else
-    there are neither links nor Colab's cell, which would open another one.
-    policy: on AI assistants, said below the title.
+    Raises CourseError for a lesson that does not begin with its title.
     """
     cells = lesson.notebook.cells
     if not cells or cells[0].cell_type != "markdown" or not cells[0].source.startswith("# "):
         raise CourseError(f"{lesson.place} must begin with a markdown cell: `# ` and the title")
-    written = take_paragraphs(lesson)
     title, _, rest = cells[0].source.partition("\n")
-    words = f"A word is new to you? Look into the [glossary]({address.glossary})."
-    links = address.links(lesson.name) if published else ""
-    below = [links, rest.strip(), policy.paragraph if policy else "", words]
+    links = facts.address.links(lesson.name) if facts.is_published(lesson.name) else ""
+    policy = facts.policy.paragraph if facts.policy else ""
+    words = f"A word is new to you? Look into the [glossary]({facts.address.glossary})."
+    cells[0].source = "\n\n".join(filter(None, [title, links, rest.strip(), policy, words]))
+    return lesson
+
+
+def put_points(lesson: Lesson, facts: Facts) -> Lesson:
+    """Write each section's points into its heading."""
     stamp_headings(lesson)
-    cells[0].source = "\n\n".join(filter(None, [title, *below]))
-    set_cell_ids(lesson.notebook)
-    cells.insert(1, map_cell(lesson, place or Place(), written))
-    if published:
-        cells.insert(2, _colab_cell(lesson.name, address))
-    fold(lesson)
+    return lesson
+
+
+def set_up_colab(lesson: Lesson, facts: Facts) -> Lesson:
+    """Put the cell that sets up Colab below the map, where the address has this lesson.
+
+    Elsewhere it would open another one.
+    """
+    if facts.is_published(lesson.name):
+        lesson.notebook.cells.insert(2, _colab_cell(lesson.name, facts.address))
+    return lesson
+
+
+def put_last_cells(lesson: Lesson, facts: Facts) -> Lesson:
+    """Put two cells at a lesson's end: one asks for minutes, one says where the student is."""
     races = any(call in cell.source for cell in lesson.named("test") for call in RACES)
-    cells += [_minutes_cell(lesson.name, races), _last_cell()]
+    lesson.notebook.cells += [_minutes_cell(lesson.name, races), _last_cell()]
     set_cell_ids(lesson.notebook)
+    return lesson
 
 
 def _minutes_cell(lesson: str, races: bool) -> NotebookNode:

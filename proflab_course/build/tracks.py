@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import nbformat
 from nbformat import NotebookNode
@@ -43,6 +44,9 @@ from proflab_course.course.notebook import (
 )
 from proflab_course.course.prose import join_sentences, paragraphs
 from proflab_course.course.tracks import PUBLIC, Track, Tracks
+
+if TYPE_CHECKING:
+    from proflab_course.build.facts import Facts
 
 SUMMARY = "Summary"
 GIVEN_HERE = "Given here, from "
@@ -118,6 +122,16 @@ def _typed_minutes(lesson: Lesson) -> Iterator[str]:
         if (place := section.place) is not None and section.minutes is not None:
             what = f"the heading `{section.heading}` types its minutes"
             yield f"{place.where}: {what}; the build computes them from {PUBLIC}"
+
+
+def take_track(lesson: Lesson, facts: Facts) -> Lesson:
+    """Take of a lesson, as it is written, what the class's track has of it."""
+    if facts.track is None or facts.tracks is None:
+        taken = Taken(whole_text(lesson))
+    else:
+        taken = apply_track(lesson, facts.tracks, facts.track)
+    facts.taken[lesson.name] = taken
+    return taken.lesson
 
 
 def apply_track(lesson: Lesson, tracks: Tracks, track: Track) -> Taken:

@@ -18,7 +18,6 @@ variants.py        inputs of hidden cases that may vary, and what is drawn for t
 hidden_doubles.py  doubles in hidden tests, held by the grader
 concepts.py        a lesson's concept questions, in a file that no release contains
 wrong.py           known wrong and unusual right solutions, which no release contains
-inventory.py       the items asked before a course and after it, and who takes which form
 lesson_times.py    a lesson's minutes and needs, and what serves each of its objectives
 tracks.py          the exercises that a class writes in the time that it has
 release_stamp.py   the release that a notebook comes from

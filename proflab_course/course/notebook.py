@@ -99,7 +99,8 @@ class Cell:
 
         "answer" and "answer test" belong to a concept question, which is no exercise.
         """
-        flags = {key for key in ("grade", "solution", "task") if self.nbgrader.get(key)}
+        marks = self.nbgrader
+        flags = {key for key in ("grade", "solution", "task") if marks.get(key)}
         if flags >= {"grade", "solution"} or "task" in flags:
             return "manual"
         if self.node.cell_type != "code":
@@ -108,10 +109,11 @@ class Cell:
             return "answer test" if "grade" in flags else "answer"
         if flags:
             return "test" if "grade" in flags else "exercise"
+        tags = self.tags
         for tag in ("demo", "setup", "milestone"):
-            if tag in self.tags:
+            if tag in tags:
                 return tag
-        return "given" if self.nbgrader.get("locked") else "free"
+        return "given" if marks.get("locked") else "free"
 
     @property
     def code(self) -> str:

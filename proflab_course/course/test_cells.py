@@ -424,7 +424,7 @@ def _log_case(call: ast.Call, name: str) -> tuple[Step, Answer]:
     if len(call.args) != 3 or any(isinstance(a, ast.Starred) for a in call.args):
         problem = "expect_log takes a label, a log and traced(program, …)"
         raise GrammarError(_at(name, call, problem))
-    more = {"within", "draws", "state", "one_by_one"}
+    more = {"within", "draws", "state", "floor", "one_by_one"}
     said = _said(call, {"like", "machine", "rule"}, more, name)
     label, log, made = _label(call.args[0], name), *call.args[1:]
     given = _given(made, said.pop("like"), name)

@@ -16,7 +16,7 @@ from PIL import Image, ImageChops, ImageStat
 from test_docs import PAGES
 
 from proflab_course.build.stamp import Address
-from proflab_course.course.inventory import without_halves
+from proflab_course.course.features import counted
 from proflab_course.course.layout import Course
 from proflab_course.course.tracks import Tracks
 
@@ -55,7 +55,7 @@ def test_it_links_to_every_document():
 
 
 def test_it_counts_the_lessons_and_the_hours_of_the_shortest_and_the_longest_track():
-    assert f"| {len(without_halves(COURSE.lessons('release')))} lessons |" in NUMBERS
+    assert f"| {len(counted(COURSE.lessons('release')))} lessons |" in NUMBERS
     hours = [track.hours for track in Tracks.read(ROOT).tracks.values()]
     assert f"| {min(hours)} to {max(hours)} hours |" in NUMBERS
 

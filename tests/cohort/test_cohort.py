@@ -64,9 +64,17 @@ def test_the_table_is_of_what_is_there(lesson, exercise):
 
 
 @each_exercise
-def test_each_way_to_fail_is_as_the_table_says(lesson, exercise):
-    """One entry for each set of cases; each test cell is tried by entries of its own."""
+def test_each_case_is_failed_as_the_table_says(lesson, exercise):
+    """Those of `quick`; each test cell is tried by entries of its own."""
     agree(lesson, exercise, quick(lesson, exercise))
+
+
+@each_exercise
+def test_what_make_test_judges_fails_every_case_that_an_entry_fails(lesson, exercise):
+    some = {entry.sentence for entry in quick(lesson, exercise)}
+    rows = table(lesson)[exercise]
+    assert frozenset().union(*(rows[each] for each in some)) == frozenset().union(*rows.values())
+    assert any(not rows[each] for each in some), "a right one"
 
 
 @pytest.mark.whole
