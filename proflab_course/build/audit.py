@@ -24,6 +24,8 @@ from proflab_course.build.audit_demos import (
 )
 from proflab_course.build.evidence import evidence_mistakes
 from proflab_course.build.stamp import LAST_CELL
+from proflab_course.cases.case import GrammarError
+from proflab_course.cases.reader import split_cell
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import (
     COLAB_SETUP,
@@ -36,7 +38,6 @@ from proflab_course.course.notebook import (
     read_notebook,
     regions,
 )
-from proflab_course.course.test_cells import GrammarError, split_cell
 from proflab_course.course.wrong import FOLDER as WRONG
 from proflab_course.course.wrong import known_solutions
 

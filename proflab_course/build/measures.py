@@ -17,6 +17,8 @@ from pathlib import Path
 
 from proflab import lesson as helpers
 from proflab.lesson.statements import parsed
+from proflab_course.cases.raises import exception_name
+from proflab_course.cases.reader import KINDS, hidden_source_removed, split_cell
 from proflab_course.course.exercises import exercise_of
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import (
@@ -26,12 +28,6 @@ from proflab_course.course.notebook import (
     Cell,
     Lesson,
     replace_regions,
-)
-from proflab_course.course.test_cells import (
-    CALLS,
-    exception_name,
-    hidden_source_removed,
-    split_cell,
 )
 
 ERRORS_APART_FROM, ERRORS_EARN = 8, (0.5, 2)  # points of an exercise, and of its cell for errors
@@ -183,7 +179,7 @@ def _cases(test: Cell) -> list[bool]:
         if call.func.id == "expect_table":
             rows = (row for row in call.args[1:] if isinstance(row, ast.Tuple))
             found += [bool(exception_name(row.elts[2])) for row in rows]
-        elif call.func.id in CALLS:
+        elif call.func.id in KINDS:
             found.append(call.func.id == "expect_raises")
     return found
 

@@ -152,9 +152,10 @@ class _Missing:
         return text
 
     def _sections(self, text: str, listed: str, lesson: str | None) -> str:
-        taken = self.tree.taken.get(lesson) if lesson else None
+        if lesson is None or (taken := self.tree.taken.get(lesson)) is None:
+            return text
         found = re.findall(r"\d+", listed)
-        gone = [number for number in found if taken and number in taken.gone]
+        gone = [number for number in found if number in taken.gone]
         if gone and len(found) == 1:
             return f"[{text}]({self._url(lesson)})"
         for number in gone:

@@ -10,12 +10,7 @@ notebook.py        a lesson's cells and their marks
 passages.py        what a line of text rests on
 prose.py           the sentences of a paragraph, one a line in a lesson's source
 exercises.py       the exercise that a test cell belongs to
-asserts.py         an assertion of a test cell
-test_cells.py      a test cell, split into steps and expected values
-explanations.py    explanations of hidden cases, for after the deadline
 features.py        which features there are, and what each may offer to the commands
-variants.py        inputs of hidden cases that may vary, and what is drawn for them
-hidden_doubles.py  doubles in hidden tests, held by the grader
 concepts.py        a lesson's concept questions, in a file that no release contains
 wrong.py           known wrong and unusual right solutions, which no release contains
 inventory.py       the items asked before a course and after it, and who takes which form

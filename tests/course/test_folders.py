@@ -25,7 +25,8 @@ RULES = [
     ("proflab", ["proflab_course", "proflab_classroom"]),
     ("proflab_course", ["proflab_classroom"]),
     *((f"proflab_course.{name}", [*FEATURES]) for name in ("course", *COMMANDS)),
-    ("proflab_course.course", [f"proflab_course.{name}" for name in COMMANDS]),
+    ("proflab_course.course", [f"proflab_course.{name}" for name in ("cases", *COMMANDS)]),
+    ("proflab_course.cases", [f"proflab_course.{name}" for name in COMMANDS]),
     ("proflab_course.assemble", ["proflab_course.build", "proflab_course.grading"]),
     ("proflab_course.collect", ["proflab_course.build", "proflab_course.assemble"]),
     (

@@ -8,7 +8,7 @@ from imports import ROOT
 
 # Lines of Python at most, in hundreds. Raising one is a commit of its own, with its reason.
 BUDGET = {"proflab": 21_900, "proflab_course": 31_900, "proflab_classroom": 5_800}
-LONGEST = 620  # lines of a file: that of proflab_course/course/test_cells.py
+LONGEST = 560  # lines of a file: that of proflab_course/cases/vary.py
 # Names of classes that stand for several in one package: this list may only become shorter.
 TWICE = set(
     (
