@@ -13,7 +13,7 @@ from proflab_course.course.concepts import read_concepts
 from proflab_course.course.exercises import exercise_of
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import Lesson
-from proflab_course.course.tracks import Tracks
+from proflab_course.tracks.read import Tracks
 
 _PAGE = """\
 # Exam questions

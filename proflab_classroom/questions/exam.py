@@ -31,7 +31,7 @@ from proflab_course.course.notebook import (
     replace_regions,
 )
 from proflab_course.course.secret import seeded_key, shuffled
-from proflab_course.course.tracks import Tracks
+from proflab_course.tracks.read import Tracks
 
 MOST_CALLS, MOST_CASES = 6, 5
 MOST_MINUTES = 90  # of an examination whose functions nobody chose

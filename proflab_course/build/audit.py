@@ -16,12 +16,7 @@ from urllib.parse import unquote
 from proflab.lesson.names import bound_names, used_names
 from proflab.lesson.statements import BUILT, is_stub
 from proflab_course.assemble.gather import gather
-from proflab_course.build.audit_demos import (
-    demos_imports,
-    demos_mistakes,
-    guess_mistakes,
-    shared_guesses,
-)
+from proflab_course.build.audit_demos import demos_mistakes, guess_mistakes, shared_guesses
 from proflab_course.build.evidence import evidence_mistakes
 from proflab_course.build.stamp import LAST_CELL
 from proflab_course.cases.case import GrammarError
@@ -35,6 +30,7 @@ from proflab_course.course.notebook import (
     Cell,
     Lesson,
     Role,
+    demos_imports,
     read_notebook,
     regions,
 )

@@ -25,7 +25,6 @@ from proflab_course.course.inventory import (
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.secret import PLACE as SECRET
 from proflab_course.course.settings import SETTINGS, read_settings
-from proflab_course.course.tracks import Tracks
 from proflab_course.course.words import figure
 from proflab_course.grading.records.inventory import Half, read_halves
 from proflab_course.report.inventory_statistics import (
@@ -40,6 +39,7 @@ from proflab_course.report.inventory_statistics import (
 from proflab_course.report.item_statistics import LEAST_FOR_R, item_of
 from proflab_course.report.item_statistics import Item as Figures
 from proflab_course.report.lesson_page import environment
+from proflab_course.tracks.read import Tracks
 
 WHEN = ("before", "after")
 

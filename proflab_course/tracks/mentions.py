@@ -16,9 +16,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from proflab.lesson.names import bound_names
-from proflab_course.build.stamp import Address
-from proflab_course.build.tracks import GIVEN_FROM, Taken
+from proflab_course.course.address import Address
 from proflab_course.course.notebook import HIDDEN, SOLUTION, Cell, Lesson, replace_regions
+from proflab_course.tracks.apply import GIVEN_FROM, Taken
 
 if TYPE_CHECKING:
     from proflab_course.build.facts import Facts
