@@ -20,10 +20,10 @@ from nbformat import NotebookNode
 from proflab.lesson import guesses
 from proflab.lesson.race.plans import given_cost
 from proflab_course.build.claims import Claims, Milestone
+from proflab_course.cases.plan import PlanRace
 from proflab_course.course.concepts import is_concept_cell
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import Lesson, set_cell_ids
-from proflab_course.course.test_cells import PlanRace
 from proflab_course.grading.answer_key import Key, make_key
 from proflab_course.grading.grade_notebook import Graded, conclude, make_plan
 from proflab_course.grading.limits import Limits

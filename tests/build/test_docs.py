@@ -20,7 +20,7 @@ from cohort.attacks.files import FILE_ATTACKS
 from cohort.run import entries, lessons
 from mini_course import FIRST, SECOND, write_lesson
 
-from proflab_course.build.stamp import Address
+from proflab_course.course.address import Address
 from proflab_course.course.layout import Course
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from grading_course import copy_course, solved, source
 
+from proflab_course.cases.case import Step
 from proflab_course.course.layout import CourseError
-from proflab_course.course.test_cells import Step
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.grade_notebook import grade_notebook, make_plan, measure_solved
 from proflab_course.grading.limit_options import add_limits, chosen_limits
