@@ -13,7 +13,6 @@ concepts.py    the block of concept questions, and what must not tell of them
 stamp.py       links, points, Colab's first cell, and the last one
 map_cell.py    the map below the title: what is built, how long it takes
 policy.py      what students may ask AI assistants: said below the title, and to the assistants
-fold.py        demo cells and long given cells are folded
 durations.py   about how long a slow demo cell takes, in its first line
 audit.py       what can be read off a lesson: its cells, its release
 edition.py     no short track promises what it leaves out

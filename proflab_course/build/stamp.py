@@ -9,6 +9,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from proflab.checks.expect import RACES
+from proflab_course.build.measures import filled_lines
 from proflab_course.course.address import Address
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import COLAB_SETUP, Lesson, nbgrader_marks, set_cell_ids
@@ -52,6 +53,7 @@ _ASKED_ALIAS = """
 # it can show a name that you choose.
 race_alias = None  # such as "Ada"\
 """
+OPEN_LINES = 8  # of a given cell that stays open, blank ones apart
 LAST_CELL = "where_am_i"
 _LAST_CELL = """\
 # Where am I? Each exercise, the points so far, and what comes next.
@@ -90,6 +92,19 @@ def set_up_colab(lesson: Lesson, facts: Facts) -> Lesson:
     """
     if facts.is_published(lesson.name):
         lesson.notebook.cells.insert(2, _colab_cell(lesson.name, facts.address))
+    return lesson
+
+
+def fold_code(lesson: Lesson, facts: Facts) -> Lesson:
+    """Fold a lesson's demo cells, and its given cells of more lines than OPEN_LINES.
+
+    JupyterLab shows a folded cell's first line and its outputs; Colab shows a form.
+    """
+    for cell in lesson.named("demo", "given"):
+        if cell.role == "demo" or len(filled_lines(cell.source)) > OPEN_LINES:
+            metadata = cell.node.metadata
+            metadata["jupyter"] = {**metadata.get("jupyter", {}), "source_hidden": True}
+            metadata["cellView"] = "form"
     return lesson
 
 

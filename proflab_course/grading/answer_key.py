@@ -27,7 +27,7 @@ from proflab_course.course.concepts import (
 )
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import GIVEN_TAG
-from proflab_course.grading.solved_times import SolvedTimes
+from proflab_course.grading.limits import SolvedTimes
 
 Kind = Literal["test", "solution", "manual", "locked", "free"]
 
