@@ -1,4 +1,4 @@
-"""Graded cells: the kinds of case that there are, each with what is sent and how it is judged.
+"""Read graded cells: a file for each kind of case says what is sent and how it is judged.
 
 reader.py      a cell becomes blocks of steps, which enter a student's process, and of answers
 case.py        a step, an answer, and what a case may say: literals, labels, tolerances

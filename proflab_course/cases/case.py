@@ -1,4 +1,4 @@
-"""What every kind of case has: the step that is sent, the answer that is kept, and its literals."""
+"""Hold what every kind of case has: what is sent, what is kept, and what its call may say."""
 
 from __future__ import annotations
 

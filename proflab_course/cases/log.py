@@ -1,4 +1,4 @@
-"""`expect_log(label, log.data(), traced(program, …), rule="costs", like=slow, machine="DESK")`.
+"""Read `expect_log(label, log.data(), traced(program, …), rule="costs", like=slow, …)`.
 
 Sent is what yields the work log and the tape it ends with. Its steps are checked where tapes are
 raced (`grading/races.py`), for a log brings a tape for each of them.

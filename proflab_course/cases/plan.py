@@ -1,4 +1,4 @@
-"""`expect_cheaper(label, order(4), rule="cache", n=4, lines=2, line=4, given=90, full=50)`.
+"""Read `expect_cheaper(label, order(4), rule="cache", n=4, lines=2, line=4, given=90, full=50)`.
 
 Sent is the call. The plan that comes back is plain data: the grader simulates it, for that runs
 nothing of anybody's, and its cost earns a share of the points.

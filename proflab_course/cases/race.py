@@ -1,4 +1,4 @@
-"""`expect_faster(label, traced(program, x=(8, 8)), like=slow, machine="DESK", full=1.7)`.
+"""Read `expect_faster(label, traced(program, x=(8, 8)), like=slow, machine="DESK", full=1.7)`.
 
 Sent is what traces the student's program. The tape that comes back is run and counted elsewhere
 (`grading/races.py`), against that of the given program, and its cost earns a share of the points.

@@ -1,4 +1,4 @@
-"""`expect_raises(label, lambda: …, ValueError)`: sent is the lambda's body.
+"""Read `expect_raises(label, lambda: …, ValueError)`, of which the lambda's body is sent.
 
 What comes back are the names of the exception's classes, its own first, and its message.
 """

@@ -1,4 +1,4 @@
-"""`expect_table(function, row, …)`: each row is a case, or one for each call that has to raise."""
+"""Read the rows of `expect_table(function, row, …)`, each a case or several that have to raise."""
 
 from __future__ import annotations
 

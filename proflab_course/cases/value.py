@@ -1,4 +1,4 @@
-"""`expect(label, actual, expected)` and `expect_between(label, actual, low, high)`.
+"""Read `expect(label, actual, expected)` and `expect_between(label, actual, low, high)`.
 
 Sent is `actual`; the plain data that come back are compared with what the grader has kept.
 """

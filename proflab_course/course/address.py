@@ -1,4 +1,4 @@
-"""Where a course is published: pyproject.toml says it, under [project.urls], and nothing else."""
+"""Say where a course is published: pyproject.toml tells, under [project.urls], and nothing else."""
 
 from __future__ import annotations
 

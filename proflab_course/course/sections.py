@@ -1,4 +1,4 @@
-"""A lesson's sections: what each of them takes and earns.
+"""Cut a lesson into its sections, and sum up what each of them takes and earns.
 
 A heading says how long its section takes, `## 3 · Attention · 15 min`: the build writes it there,
 or the author of a lesson without a table in tracks.toml. Points are summed from the cells of the

@@ -1,4 +1,4 @@
-"""Tracks: what a class writes in the time that it has; the rest is given code, or goes.
+"""Take what a class writes in the time that it has; the rest is given code, or goes.
 
 read.py        tracks.toml: which exercises, sections and essays each track has
 times.py       a lesson's table there: minutes, needs, and what serves each objective
