@@ -74,13 +74,13 @@ def ranked(lesson: str, name: str, rounds: int = ROUNDS) -> Programs:
     counts, calls = {}, {}
     for sentence, code in programs(lesson, name):
         answer, tape, scope = raced(lesson, name, code)
-        options = {key: answer.race.options[key] for key in ("memory",) if key in
-                   answer.race.options}  # fmt: skip
+        options = {key: answer.held.options[key] for key in ("memory",) if key in
+                   answer.held.options}  # fmt: skip
         try:
             counts[sentence] = cost(list(tape), MACHINES["DESK"], scope["op_facts"], **options).ms
         except Refused:
             continue
-        calls[sentence] = replaying(list(tape), answer.race.options.get("draws") or {})
+        calls[sentence] = replaying(list(tape), answer.held.options.get("draws") or {})
     times = in_turns(calls, rounds)
     return {each: (counts[each], times[each]) for each in counts}
 

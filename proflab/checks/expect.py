@@ -182,7 +182,7 @@ def expect_log(
     log: plain data, as `log.data()` of a race's WorkLog returns it. handed: `traced(program, …)` of
     the program that is handed in. rule: a key of `proflab.lesson.race.check_log.RULES`, which says
     what it asks. like: the given, slow program. machine: the declared machine's name.
-    options: within, draws and state, as for expect_faster; one_by_one, as for `check_log`.
+    options: within, draws, state and floor, as for expect_faster; one_by_one, as for `check_log`.
     Raises AssertionError with a sentence on what is not consistent.
     """
     from proflab.lesson.race import show

@@ -3,8 +3,9 @@
 A lesson's folder may hold `draw.py`, which the build runs and copies nowhere. Nor does it copy
 files `draw_*.py`, which draw.py may run (`runpy.run_path`, by their place beside its `__file__`).
 Its function `drawn(number, shuffled, student)` returns the files to write beside the notebook, as
-text by name, by a hidden race's label the shapes of its inputs, and by an exercise's name the body
-that solves it, where the lesson's own does not solve what is drawn. number(low, high, *words) and
+text by name, by a hidden race's label the shapes of its inputs, by a race's label the floor that it
+says, and by an exercise's name the body that solves it, where the lesson's own does not solve what
+is drawn. number(low, high, *words) and
 shuffled(items, *words) are decided by the course's secret, the seed where there is one, and the
 words. What full marks cost follows from the solution.
 """
@@ -45,12 +46,14 @@ _BEST = re.compile(r"best=[\d._]+,\s*")
 class Drawn:
     """Hold what is drawn: files by name, by a race's label the shape of each input, and solutions.
 
-    solutions: by the exercise's name the body of its function
+    solutions: by the exercise's name the body of its function. floors: by a race's label the cost
+    that no program goes below, for races that say `floor=`
     """
 
     files: Mapping[str, str]
     shapes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     solutions: Mapping[str, str] = field(default_factory=dict)
+    floors: Mapping[str, float] = field(default_factory=dict)
 
 
 def drawn(folder: Path, secret: bytes, student: str = "") -> Drawn:
@@ -63,7 +66,8 @@ def drawn(folder: Path, secret: bytes, student: str = "") -> Drawn:
     mixed = lambda items, *words: shuffled(secret, lesson, *words, items=items)  # noqa: E731
     try:
         found = runpy.run_path(str(folder / FILE))["drawn"](number, mixed, student)
-        return Drawn(*(dict(found.get(part, {})) for part in ("files", "shapes", "solutions")))
+        parts = ("files", "shapes", "solutions", "floors")
+        return Drawn(*(dict(found.get(part, {})) for part in parts))
     except Exception as error:
         where = f"modules/{lesson}/{FILE}"
         raise CourseError(f"{where} draws nothing: {type(error).__name__}: {error}") from None
@@ -82,6 +86,9 @@ def draw_program(lesson: Lesson, facts: Facts) -> Lesson:
     put_solutions(lesson, found)
     shapes = found.shapes.items()
     changed = sum(_reshape(cell, *each) for cell in lesson.named("test") for each in shapes)
+    for cell in lesson.named("test"):
+        for label, floor in found.floors.items():
+            set_floor(lesson, cell, label, floor)
     set_full_marks(lesson, target)
     facts.notes.append(f"{lesson.name}: its program and {changed} of its cases drawn")
     return lesson
@@ -124,6 +131,24 @@ def set_full_marks(lesson: Lesson, folder: Path) -> None:
             for node in demos:
                 if old in node.source:
                     node.source = _BEST.sub("", node.source.replace(old, new))
+
+
+def set_floor(lesson: Lesson, cell: Cell, label: str, floor: float) -> None:
+    """Put a floor into the race of a cell that has this label, if it has one.
+
+    Other cells that say the same `floor=`, those of a log and of pictures, are changed with it.
+    Raises CourseError for a race that says none.
+    """
+    if (call := _races(cell).get(label)) is None:
+        return
+    old = next((_text(cell, k) for k in call.keywords if k.arg == "floor"), "")
+    if not old:
+        raise CourseError(f"{cell.where}, {label!r}: a floor is drawn: the race says floor=, too")
+    new, case = f"floor={floor:.4g}", _text(cell, call)
+    cell.node.source = cell.source.replace(case, case.replace(old, new))
+    for other in lesson.cells:
+        if other.node is not cell.node:
+            other.node.source = other.source.replace(old, new)
 
 
 def _reshape(cell: Cell, label: str, shapes: Mapping[str, Any]) -> bool:

@@ -52,7 +52,7 @@ class LogCase(Held):
 def parse(call: ast.Call, name: str) -> list[Sent]:
     """Return the case of `expect_log`."""
     label, log, made = positional(call, 3, name, "a label, a log and traced(program, …)")
-    more = {"within", "draws", "state", "one_by_one"}
+    more = {"within", "draws", "state", "floor", "one_by_one"}
     keywords = said(call, {"like", "machine", "rule"}, more, name)
     given = given_code(made, keywords.pop("like"), name)
     options = {key: literal(value, name) for key, value in keywords.items()}

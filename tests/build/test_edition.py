@@ -246,12 +246,6 @@ def test_a_course_without_tracks_has_every_line_and_no_comment(tmp_path):
 # ── the course's own tracks ──────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.proves("no track promises what it leaves out")
-def test_no_short_track_of_the_course_promises_what_it_leaves_out():
-    course = Course(ROOT)
-    assert list(edition_mistakes(course, course.lessons())) == []
-
-
 @pytest.mark.whole
 def test_the_default_track_keeps_every_line_of_the_lessons_that_it_has():
     plan = prepare(Course(ROOT))

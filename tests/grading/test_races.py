@@ -272,6 +272,33 @@ def test_the_build_says_which_full_marks_would_be_right(key):
     assert "the floor, 0.011, is above the solution" in given
 
 
+@pytest.mark.parametrize(
+    ("floor", "sentence"),
+    [
+        (0.029, None),
+        (0.0001, "floor=0.0001 is below 0.0"),
+        (0.031, "the floor, 0.031, is above the solution"),
+    ],
+)
+def test_the_build_says_which_floor_cannot_be_one(floor, sentence, key):
+    (name, race), *_ = races_of(key).items()
+    told = replace(race, full=0.0306, options=race.options | {"floor": floor})
+    test = key.tests[name[0]]
+    [visible, *hidden] = test.blocks
+    blocks = (replace(visible, answers=(replace(visible.answers[0], race=told),)), *hidden)
+    trial = object.__new__(Trial)
+    trial.lesson = SimpleNamespace(
+        named=lambda role: [SimpleNamespace(name=each, where=each) for each in key.tests]
+    )
+    trial.graded = SimpleNamespace(
+        key=replace(key, tests={name[0]: replace(test, blocks=blocks)}),
+        raced={name: {"ms": 0.03, "given": 0.06, "floor": floor}},
+        given={name: tapes(key)[name]},
+    )
+    found = list(trial._race_mistakes())
+    assert len(found) == bool(sentence) and all(sentence in each for each in found)
+
+
 def test_the_build_says_which_given_cost_would_be_right(key):
     trial = object.__new__(Trial)
     names = [SimpleNamespace(name=name, where=name) for name in key.tests]
