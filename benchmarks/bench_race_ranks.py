@@ -41,7 +41,7 @@ from proflab.lesson.race.cost import MACHINES, cost  # noqa: E402
 from proflab.lesson.race.known import draw  # noqa: E402
 from proflab.lesson.race.replay import Reading, walk  # noqa: E402
 from proflab.lesson.race.tape import Refused, inputs_of  # noqa: E402
-from proflab_course.cases.race import Race
+from proflab_course.cases.race import Race  # noqa: E402
 
 NEAR = 1.5  # times: programs whose counts are nearer than this are not ranked
 ROUNDS = 7
