@@ -38,7 +38,7 @@ from proflab_course.grading.match_cells import align
 from proflab_course.grading.pages.feedback import HideHidden
 from proflab_course.grading.plan import Submission
 from proflab_course.grading.races import METADATA, judge_jobs, races_of, solution_costs
-from proflab_course.grading.records.gradebook import Book
+from proflab_course.grading.records.gradebook import Book, Outcome
 from proflab_course.grading.run import replies
 
 
@@ -144,10 +144,11 @@ def test_below_the_floor_a_person_decides(key, tmp_path):
     result = graded(strict)
     assert result.below_floor and BELOW_FLOOR in result.sentence
     assert result.scores["test_product"] == 0 and result.scores["test_rows"] == 40
-    from proflab_course.grading.records.gradebook import _marks_of
-
-    mark = _marks_of(strict, result).grade("test_product")
-    assert mark == {"auto_score": None, "needs_manual_grade": True}
+    with Book(tmp_path / "gradebook.db") as book:
+        book.register(strict)
+        book.write(strict, Outcome("ann", strict.name, "graded", "", ""), result)
+        mark = book.gradebook.find_grade("test_product", strict.name, strict.name, "ann")
+        assert (mark.auto_score, mark.needs_manual_grade) == (None, True)
 
 
 @needs_sandbox
