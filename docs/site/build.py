@@ -39,7 +39,7 @@ from tracks import PICTURE, overview, tracks_page
 from proflab_course.build.leaks import leaks
 from proflab_course.build.make import support_files
 from proflab_course.build.prepare import prepare
-from proflab_course.build.stamp import Address
+from proflab_course.course.address import Address
 from proflab_course.course.features import counted
 from proflab_course.course.layout import Course, CourseError
 

@@ -16,7 +16,7 @@ import pytest
 import warm_commands
 from mini_course import FIRST, SECOND, write_lesson
 
-from proflab_course.build.stamp import Address
+from proflab_course.course.address import Address
 from proflab_course.course.layout import Course
 
 ROOT = Path(__file__).resolve().parents[2]
