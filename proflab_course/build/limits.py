@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from proflab_course.build.measures import Measured, measured
-from proflab_course.build.sections import sections
 from proflab_course.course.notebook import Lesson
-from proflab_course.course.tracks import DEFAULT
+from proflab_course.course.sections import sections
+from proflab_course.tracks.read import DEFAULT
 
 if TYPE_CHECKING:
     from proflab_course.build.facts import Facts
