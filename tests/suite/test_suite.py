@@ -10,8 +10,8 @@ from costs import write
 
 # CPU seconds of a test that `make test` runs although it is not the only one of its behaviour.
 DEAR = 2.0
-# What the tests of `make test` may take, in the CPU seconds of the record. Collecting, linting and
-# children that nobody waits for come beside it.
+# What the tests of `make test` may take, in the CPU seconds of the record. Collecting and linting
+# come beside it.
 BUDGET = 650.0
 
 
