@@ -13,10 +13,10 @@ from taken import Lessons, read_lessons
 
 from proflab_classroom.questions.block import for_track
 from proflab_classroom.questions.concepts_file import Concept, read_concepts
-from proflab_course.build.objectives import LEAST_CASES, Objective, essay_items, objectives
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import Lesson
-from proflab_course.course.tracks import Track
+from proflab_course.tracks.objectives import LEAST_CASES, Objective, essay_items, objectives
+from proflab_course.tracks.read import Track
 
 _PAGE = """\
 # Blueprint

@@ -39,7 +39,7 @@ from tracks import PICTURE, overview, tracks_page
 from proflab_course.build.leaks import leaks
 from proflab_course.build.make import support_files
 from proflab_course.build.prepare import prepare
-from proflab_course.build.stamp import Address
+from proflab_course.course.address import Address
 from proflab_course.course.features import counted
 from proflab_course.course.layout import Course, CourseError
 
@@ -213,7 +213,8 @@ _TEACH = tuple(
     f"docs/{name}"
     for name in (
         *("teaching", "first-evening", "tracks", "blueprint", "lectures", "slides", "exam"),
-        *("instructors", "assistants", "ai", "inventory", "write-a-lesson"),
+        *("cost", "without-a-hub", "instructors", "assistants", "ai", "inventory"),
+        "write-a-lesson",
     )
 )
 _WORKS = ("docs/engine", "docs/architecture", "docs/security", "docs/figures")

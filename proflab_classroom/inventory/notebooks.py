@@ -22,13 +22,13 @@ from proflab_classroom.inventory.items import (
     read_inventory,
 )
 from proflab_course.build.make import workplace
-from proflab_course.build.sections import lesson_outline
 from proflab_course.collect.roster import Roster, is_student_id
 from proflab_course.course.csv_table import csv_text
 from proflab_course.course.files import replace_file
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import Lesson, nbgrader_marks, notebook_text, set_cell_ids
 from proflab_course.course.release_stamp import STAMP, make_stamp
+from proflab_course.course.sections import lesson_outline
 from proflab_course.grading.answer_key import released_from
 
 LIST = "private/inventory.csv"

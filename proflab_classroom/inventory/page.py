@@ -36,9 +36,9 @@ from proflab_classroom.items.figures import LEAST_FOR_R, Figures, figures_of
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.secret import PLACE as SECRET
 from proflab_course.course.settings import SETTINGS, read_settings
-from proflab_course.course.tracks import Tracks
 from proflab_course.course.words import figure
 from proflab_course.report.lesson_page import environment
+from proflab_course.tracks.read import Tracks
 
 WHEN = ("before", "after")
 

@@ -18,14 +18,13 @@ from nbformat import NotebookNode
 
 from proflab.lesson import outline
 from proflab_classroom.questions.concepts_file import FILE, Concept, read_concepts
-from proflab_course.build.measures import prose_words
-from proflab_course.build.minutes import WORDS_A_MINUTE
-from proflab_course.build.sections import heading_lines, sections
-from proflab_course.build.tracks import Taken
 from proflab_course.course.answer_cells import LETTERS, ORDERS, answers_form, open_answers
 from proflab_course.course.features import Building
 from proflab_course.course.notebook import HIDDEN, SOLUTION, Lesson, nbgrader_marks, set_cell_ids
+from proflab_course.course.sections import heading_lines, prose_words, sections
 from proflab_course.course.settings import read_settings
+from proflab_course.tracks.apply import Taken
+from proflab_course.tracks.minutes import WORDS_A_MINUTE
 
 if TYPE_CHECKING:
     from proflab_course.build.facts import Facts

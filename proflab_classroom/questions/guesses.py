@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from proflab_classroom.questions.pages import GuessQuestion
-from proflab_course.build.audit_demos import GUESS_TAG
-from proflab_course.course.notebook import Cell, read_notebook
+from proflab_course.course.notebook import GUESS_TAG, Cell, read_notebook
 
 T = TypeVar("T")
 

@@ -16,14 +16,11 @@ from urllib.parse import unquote
 from proflab.lesson.names import bound_names, used_names
 from proflab.lesson.statements import BUILT, is_stub
 from proflab_course.assemble.gather import gather
-from proflab_course.build.audit_demos import (
-    demos_imports,
-    demos_mistakes,
-    guess_mistakes,
-    shared_guesses,
-)
+from proflab_course.build.audit_demos import demos_mistakes, guess_mistakes, shared_guesses
 from proflab_course.build.evidence import evidence_mistakes
 from proflab_course.build.stamp import LAST_CELL
+from proflab_course.cases.case import GrammarError
+from proflab_course.cases.reader import split_cell
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import (
     COLAB_SETUP,
@@ -33,10 +30,10 @@ from proflab_course.course.notebook import (
     Cell,
     Lesson,
     Role,
+    demos_imports,
     read_notebook,
     regions,
 )
-from proflab_course.course.test_cells import GrammarError, split_cell
 from proflab_course.course.wrong import FOLDER as WRONG
 from proflab_course.course.wrong import known_solutions
 

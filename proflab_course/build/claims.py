@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from proflab.lesson.names import bound_names, used_names
 from proflab.lesson.statements import KNOWN, parsed
 from proflab_course.build.measures import docstrings
+from proflab_course.cases.case import Step
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import Cell, Lesson
-from proflab_course.course.test_cells import Step
 from proflab_course.grading.plan import Reply, RunBlock
 
 if TYPE_CHECKING:

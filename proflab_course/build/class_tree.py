@@ -29,11 +29,11 @@ from proflab_course.build.leaks import leaks
 from proflab_course.build.make import Depth, make, workplace
 from proflab_course.build.prepare import prepare
 from proflab_course.build.redrawn import program_notes, refuse_other_orders
-from proflab_course.build.sections import sections
 from proflab_course.course import passages
 from proflab_course.course.dates import Dates, Extension
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import COLAB_SETUP
+from proflab_course.course.sections import sections
 from proflab_course.course.words import few
 
 _COPIED = ("pyproject.toml", "LICENSE", "binder", "docs/students.md")

@@ -20,13 +20,13 @@ from proflab_course.build.make import IGNORED, STEPS, Depth, make, workplace
 from proflab_course.build.policy import policy_notes
 from proflab_course.build.prepare import USE, prepare
 from proflab_course.build.redrawn import redrawn_note
-from proflab_course.build.tracks import read_tracks, track_points
 from proflab_course.course.features import survey_named, survey_of
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import read_module
 from proflab_course.course.secret import PLACE, course_secret, seeded_key
-from proflab_course.course.tracks import PUBLIC, Tracks
 from proflab_course.course.words import few
+from proflab_course.tracks.apply import read_tracks, track_points
+from proflab_course.tracks.read import PUBLIC, Tracks
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

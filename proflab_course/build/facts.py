@@ -18,13 +18,13 @@ from proflab_course.build import draw
 from proflab_course.build.claims import Milestone
 from proflab_course.build.durations import Durations, read_durations
 from proflab_course.build.measures import Measured
-from proflab_course.build.mentions import Tree
 from proflab_course.build.policy import Policy
-from proflab_course.build.stamp import Address
-from proflab_course.build.tracks import Taken
+from proflab_course.course.address import Address
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import Lesson
-from proflab_course.course.tracks import Track, Tracks
+from proflab_course.tracks.apply import Taken
+from proflab_course.tracks.mentions import Tree
+from proflab_course.tracks.read import Track, Tracks
 
 
 @dataclass

@@ -30,9 +30,7 @@ from proflab_course.build.facts import Facts
 from proflab_course.build.passes import AUDITS, COURSE_AUDITS, DRAWS, NOTES, RELEASE_AUDITS, Stage
 from proflab_course.build.prepare import raise_mistakes, run_stage
 from proflab_course.build.release import generate_release
-from proflab_course.build.sections import lesson_outline
 from proflab_course.build.stand_ins import stand_in_mistakes
-from proflab_course.build.tracks import with_track
 from proflab_course.build.trial import Trial, execute, keep_outputs
 from proflab_course.course.features import buildings
 from proflab_course.course.files import what_is_wrong
@@ -40,9 +38,11 @@ from proflab_course.course.jobs import default_jobs
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import Lesson, notebook_text, read_notebook
 from proflab_course.course.release_stamp import STAMP, make_stamp
+from proflab_course.course.sections import lesson_outline
 from proflab_course.course.wrong import FOLDER as WRONG
 from proflab_course.grading.answer_key import released_from
 from proflab_course.grading.races import COSTS, METADATA
+from proflab_course.tracks.apply import with_track
 
 STEPS = ("source", "release")
 IGNORED = {"__pycache__", ".ipynb_checkpoints"}

@@ -20,8 +20,10 @@ from proflab.lesson.names import used_names
 from proflab.lesson.outline import place_of
 from proflab.lesson.statements import BUILT
 from proflab_course.build.measures import docstrings
-from proflab_course.build.mentions import track_line
-from proflab_course.build.sections import (
+from proflab_course.course.exercises import exercise_of
+from proflab_course.course.notebook import GIVEN_TAG, Cell, Lesson, set_cell_ids
+from proflab_course.course.prose import paragraphs
+from proflab_course.course.sections import (
     BREAK,
     Section,
     heading_lines,
@@ -29,10 +31,8 @@ from proflab_course.build.sections import (
     split_at_headings,
     total_line,
 )
-from proflab_course.course.exercises import exercise_of
-from proflab_course.course.lesson_times import LessonTimes
-from proflab_course.course.notebook import GIVEN_TAG, Cell, Lesson, set_cell_ids
-from proflab_course.course.prose import paragraphs
+from proflab_course.tracks.mentions import track_line
+from proflab_course.tracks.times import LessonTimes
 
 if TYPE_CHECKING:
     from proflab_course.build.facts import Facts

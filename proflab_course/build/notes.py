@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from proflab.lesson.names import bound_names
-from proflab_course.build.sections import Section, sections
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import Cell, Lesson, Role, read_notebook
+from proflab_course.course.sections import Section, sections
 from proflab_course.course.words import few
 
 if TYPE_CHECKING:

@@ -16,6 +16,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from proflab_course.cases.case import GrammarError
+from proflab_course.cases.reader import split, split_cell
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import (
     HIDDEN,
@@ -25,7 +27,6 @@ from proflab_course.course.notebook import (
     regions,
     replace_regions,
 )
-from proflab_course.course.test_cells import GrammarError, split, split_cell
 
 if TYPE_CHECKING:
     from proflab_course.build.facts import Facts

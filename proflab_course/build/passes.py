@@ -27,19 +27,24 @@ from proflab_course.build.durations import tell_durations
 from proflab_course.build.edition import edition_mistakes, mark_mistakes
 from proflab_course.build.evidence import evidence_notes
 from proflab_course.build.facts import Audit, Facts, Pass
-from proflab_course.build.fold import fold_code
 from proflab_course.build.leaks import tells_secrets
 from proflab_course.build.limits import asks_too_much
 from proflab_course.build.map_cell import put_map
-from proflab_course.build.mentions import asks_for_given, link_mentions, mentioned_in_code
 from proflab_course.build.notes import changed_since, empty_sections
-from proflab_course.build.objectives import keep_promises, unserved_objectives
 from proflab_course.build.overlay import put_private_cases
-from proflab_course.build.stamp import put_last_cells, put_links, put_points, set_up_colab
-from proflab_course.build.tracks import take_track
+from proflab_course.build.stamp import (
+    fold_code,
+    put_last_cells,
+    put_links,
+    put_points,
+    set_up_colab,
+)
 from proflab_course.build.vary import count_drawn, draw_cases
 from proflab_course.course.features import buildings
 from proflab_course.course.notebook import Lesson
+from proflab_course.tracks.apply import take_track
+from proflab_course.tracks.mentions import asks_for_given, link_mentions, mentioned_in_code
+from proflab_course.tracks.objectives import keep_promises, unserved_objectives
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from collections.abc import Iterable
 from proflab_course.build.facts import Facts
 from proflab_course.build.passes import LINKED, MEASURED, SERVED, STAMPED, TAKEN, WRITTEN, Stage
 from proflab_course.build.policy import chosen_policy
-from proflab_course.build.tracks import read_tracks
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import Lesson, read_module
 from proflab_course.course.secret import seeded_key
 from proflab_course.course.settings import read_settings
-from proflab_course.course.tracks import PUBLIC as TRACKS
+from proflab_course.tracks.apply import read_tracks
+from proflab_course.tracks.read import PUBLIC as TRACKS
 
 USE = "build"  # of what a seed draws
 

@@ -1,13 +1,7 @@
-"""Stamp what the build adds into a lesson: links, points, the map, Colab's and the last cell.
-
-The course's address stands in pyproject.toml, under [project.urls], and nowhere else.
-"""
+"""Stamp what the build adds into a lesson: links, points, the map, Colab's and the last cell."""
 
 from __future__ import annotations
 
-import tomllib
-from dataclasses import dataclass
-from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING
 
@@ -15,9 +9,11 @@ import nbformat
 from nbformat import NotebookNode
 
 from proflab.checks.expect import RACES
-from proflab_course.build.sections import stamp_headings
+from proflab_course.build.measures import filled_lines
+from proflab_course.course.address import Address
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import COLAB_SETUP, Lesson, nbgrader_marks, set_cell_ids
+from proflab_course.course.sections import stamp_headings
 
 if TYPE_CHECKING:
     from proflab_course.build.facts import Facts
@@ -57,7 +53,7 @@ _ASKED_ALIAS = """
 # it can show a name that you choose.
 race_alias = None  # such as "Ada"\
 """
-IN_BROWSER = "lite/index.html"  # of the site: the page that leads to the lessons in the browser
+OPEN_LINES = 8  # of a given cell that stays open, blank ones apart
 LAST_CELL = "where_am_i"
 _LAST_CELL = """\
 # Where am I? Each exercise, the points so far, and what comes next.
@@ -65,66 +61,6 @@ from proflab.lesson import progress
 
 progress.show()\
 """
-
-
-@dataclass(frozen=True)
-class Address:
-    """Address of the published course: its repository, the notebooks' tag there, and its site."""
-
-    repository: str
-    tag: str
-    documentation: str = ""
-
-    @classmethod
-    def read(cls, root: Path) -> Address:
-        """Read the address from the pyproject.toml of the course's root."""
-        try:
-            project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))[
-                "project"
-            ]
-            repository, version = project["urls"]["Repository"], project["version"]
-            documentation = str(project["urls"].get("Documentation", ""))
-        except (OSError, KeyError, tomllib.TOMLDecodeError):
-            problem = "pyproject.toml must give [project] version and, under [project.urls],"
-            raise CourseError(f'{problem} Repository = "https://github.com/OWNER/NAME"') from None
-        return cls(repository.rstrip("/"), f"v{version}", documentation.rstrip("/"))
-
-    @property
-    def owner_and_name(self) -> str:
-        """Return OWNER/NAME, as GitHub, Binder and Colab name the repository."""
-        return "/".join(self.repository.split("/")[-2:])
-
-    @property
-    def archive(self) -> str:
-        """The packed files of the tag."""
-        return f"{self.repository}/archive/refs/tags/{self.tag}.zip"
-
-    @property
-    def glossary(self) -> str:
-        """The page that explains the lessons' words."""
-        return f"{self.repository}/blob/{self.tag}/docs/glossary.md"
-
-    def whole_lesson(self, lesson: str) -> str:
-        """Return the page of a lesson as the course publishes it."""
-        if self.documentation:
-            return f"{self.documentation}/release/{lesson}/{lesson}.html"
-        return f"{self.repository}/blob/{self.tag}/release/{lesson}/{lesson}.ipynb"
-
-    def links(self, lesson: str) -> str:
-        """Return Markdown: links that open the lesson in the browser, on Binder and in Colab.
-
-        They are words, for a picture of another server would tell it who opens the lesson. A course
-        without a site has no lessons in the browser.
-        """
-        notebook = f"release/{lesson}/{lesson}.ipynb"
-        binder = f"https://mybinder.org/v2/gh/{self.owner_and_name}/{self.tag}"
-        colab = "https://colab.research.google.com/github"
-        places = {
-            "in the browser": self.documentation and f"{self.documentation}/{IN_BROWSER}#{lesson}",
-            "on Binder": f"{binder}?urlpath=lab/tree/{notebook}",
-            "in Colab": f"{colab}/{self.owner_and_name}/blob/{self.tag}/{notebook}",
-        }
-        return " · ".join(f"[Open {where}]({to})" for where, to in places.items() if to)
 
 
 def put_links(lesson: Lesson, facts: Facts) -> Lesson:
@@ -156,6 +92,19 @@ def set_up_colab(lesson: Lesson, facts: Facts) -> Lesson:
     """
     if facts.is_published(lesson.name):
         lesson.notebook.cells.insert(2, _colab_cell(lesson.name, facts.address))
+    return lesson
+
+
+def fold_code(lesson: Lesson, facts: Facts) -> Lesson:
+    """Fold a lesson's demo cells, and its given cells of more lines than OPEN_LINES.
+
+    JupyterLab shows a folded cell's first line and its outputs; Colab shows a form.
+    """
+    for cell in lesson.named("demo", "given"):
+        if cell.role == "demo" or len(filled_lines(cell.source)) > OPEN_LINES:
+            metadata = cell.node.metadata
+            metadata["jupyter"] = {**metadata.get("jupyter", {}), "source_hidden": True}
+            metadata["cellView"] = "form"
     return lesson
 
 

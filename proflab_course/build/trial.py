@@ -22,10 +22,11 @@ from proflab.lesson.race.cost import MACHINES
 from proflab.lesson.race.known import floor_of
 from proflab.lesson.race.plans import given_cost
 from proflab_course.build.claims import Claims, Milestone
+from proflab_course.cases.plan import PlanRace
+from proflab_course.cases.race import Race
 from proflab_course.course.answer_cells import is_answer_cell
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import Lesson, set_cell_ids
-from proflab_course.course.test_cells import PlanRace, Race
 from proflab_course.grading.answer_key import Key, make_key
 from proflab_course.grading.grade_notebook import Graded, conclude, make_plan
 from proflab_course.grading.limits import Limits

@@ -1,6 +1,6 @@
 """`proflab build --seed N`: other inputs in the hidden cases that a lesson lets vary.
 
-With a seed, each number that a `# vary:` names (`course/variants.py`) is another one, the same for
+With a seed, each number that a `# vary:` names (`cases/vary.py`) is another one, the same for
 the same seed and course's secret, and the solution says what to expect. Without one, the comments
 are only read.
 """
@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from proflab_course.cases.reader import split_cell
+from proflab_course.cases.vary import Edits, VaryError, Varying, varying
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import Cell, Lesson
-from proflab_course.course.test_cells import split_cell
-from proflab_course.course.variants import Edits, VaryError, Varying, varying
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.solved_values import solved_values
 

@@ -15,7 +15,6 @@ from proflab_course.course.csv_table import csv_text
 from proflab_course.course.dates import Dates
 from proflab_course.course.features import counted
 from proflab_course.course.layout import Course, CourseError
-from proflab_course.course.tracks import PUBLIC, WEIGHTS, Track, Tracks
 from proflab_course.grading.answer_key import read_key
 from proflab_course.report.class_guesses import Prediction
 from proflab_course.report.lesson_page import (
@@ -25,6 +24,7 @@ from proflab_course.report.lesson_page import (
     full_label,
     summarise,
 )
+from proflab_course.tracks.read import PUBLIC, WEIGHTS, Track, Tracks
 
 _MOST_EXERCISES = 12
 _NEAR = 1.2

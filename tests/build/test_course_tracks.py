@@ -11,15 +11,15 @@ from whole_lessons import whole_lesson
 from proflab.lesson.names import bound_names, used_names
 from proflab.lesson.statements import KNOWN
 from proflab_course.build.make import make
-from proflab_course.build.mentions import asks_for_given, link_mentions, mentioned_in_code
 from proflab_course.build.prepare import prepare
-from proflab_course.build.sections import sections
-from proflab_course.build.stamp import Address
 from proflab_course.build.trial import Trial, execute
 from proflab_course.cli import main
+from proflab_course.course.address import Address
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import read_notebook
-from proflab_course.course.tracks import Tracks
+from proflab_course.course.sections import sections
+from proflab_course.tracks.mentions import asks_for_given, link_mentions, mentioned_in_code
+from proflab_course.tracks.read import Tracks
 
 SHORT = ("evening", "week", "weeks3", "weeks3-serving")
 

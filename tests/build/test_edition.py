@@ -15,7 +15,7 @@ from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import Lesson
 from proflab_course.course.passages import KEY, in_whole, resolve
 from proflab_course.course.prose import join_sentences, split_sentences
-from proflab_course.course.tracks import Tracks
+from proflab_course.tracks.read import Tracks
 
 SHORT = ("evening", "week", "weeks3", "weeks3-serving")
 

@@ -17,11 +17,12 @@ from proflab_course.build.limits import (
     limit_mistakes,
     untimed_sections,
 )
-from proflab_course.build.measures import measured, prose_words
+from proflab_course.build.measures import measured
 from proflab_course.build.prepare import prepare
 from proflab_course.cli import main
 from proflab_course.course.layout import Course, CourseError
-from proflab_course.course.tracks import DEFAULT, Tracks
+from proflab_course.course.sections import prose_words
+from proflab_course.tracks.read import DEFAULT, Tracks
 
 PLACE = "modules/01_first/01_first.py"
 

@@ -6,11 +6,11 @@ from shop_course import SHOP, TRACKS, make_shop
 
 from proflab_classroom.questions.concepts_file import read_concepts
 from proflab_course.build.command import build
-from proflab_course.build.objectives import essay_items, objectives, stated_objectives
 from proflab_course.build.prepare import prepare
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import read_module
-from proflab_course.course.tracks import Tracks
+from proflab_course.tracks.objectives import essay_items, objectives, stated_objectives
+from proflab_course.tracks.read import Tracks
 
 STATED = """Prices, and in lesson 02 whole carts.
 

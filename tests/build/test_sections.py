@@ -7,8 +7,8 @@ from mini_course import read_lesson as read
 
 from proflab_course.build.command import build
 from proflab_course.build.prepare import prepare
-from proflab_course.build.sections import sections, stamp_headings, total_line
 from proflab_course.course.layout import CourseError
+from proflab_course.course.sections import sections, stamp_headings, total_line
 
 
 def stamped(tmp_path, source: str) -> str:

@@ -12,11 +12,11 @@ from shop_course import SHOP, TRACKS, declare_privately, make_shop
 from proflab.lesson.outline import Outline
 from proflab_course.build.command import build, check
 from proflab_course.build.prepare import prepare
-from proflab_course.build.sections import sections
 from proflab_course.cli import main
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import read_notebook
-from proflab_course.course.tracks import Tracks
+from proflab_course.course.sections import sections
+from proflab_course.tracks.read import Tracks
 
 URL = "https://github.com/someone/mini-course/blob/v0.3.0/release"
 

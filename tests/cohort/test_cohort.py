@@ -23,6 +23,7 @@ from cohort.run import (
     stub,
 )
 from cohort.visible import GOAL, LESSON_GOAL, share
+from proflab_course.cases.log import LogCase
 from proflab_course.course.wrong import KINDS
 from proflab_course.grading.points import share as share_of
 
@@ -129,7 +130,7 @@ def test_what_is_refused_has_a_visible_case(lesson, exercise):
 def test_no_test_cell_is_without_hidden_cases(lesson, exercise):
     """Whoever writes the visible answers in gets no points for them; a log's rules have none."""
     for cell in solved(lesson).tests[exercise]:
-        if all(answer.log for _, answer in cell.answers):
+        if all(isinstance(answer.held, LogCase) for _, answer in cell.answers):
             continue
         assert sum(hidden for hidden, _ in cell.answers) >= 2, cell.name
 

@@ -15,7 +15,7 @@ from grading_course import solved, source
 from nbformat.v4 import new_code_cell
 from sandboxes import needs_sandbox
 
-from proflab_course.course.test_cells import Step
+from proflab_course.cases.case import Step
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.grade_notebook import grade_notebook
 from proflab_course.grading.limits import Limits

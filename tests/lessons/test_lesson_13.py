@@ -268,8 +268,8 @@ def test_the_lesson_says_the_floor_that_follows_from_its_sizes():
     answers = [a for test in solved("lesson_13").tests["faster"] for _, a in test.answers]
     for answer, shape in zip(answers, (VISIBLE, (17, 21), (3, 93)), strict=True):
         due = DRAW["floor_ms"](DRAW["SIZES"], DRAW["DESIGN"], *shape)
-        floor = answer.race.options["floor"]
-        assert due * 0.999 < floor <= due < (answer.race.best or answer.race.full)
+        floor = answer.held.options["floor"]
+        assert due * 0.999 < floor <= due < (answer.held.best or answer.held.full)
 
 
 def test_a_floor_is_made_of_products_by_hand():

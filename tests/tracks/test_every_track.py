@@ -23,9 +23,9 @@ from proflab_course.course.answer_cells import ORDERS
 from proflab_course.course.notebook import read_module, read_notebook
 from proflab_course.course.secret import PLACE
 from proflab_course.course.settings import SETTINGS
-from proflab_course.course.tracks import Tracks
 from proflab_course.grading.answer_key import read_key
 from proflab_course.grading.records.gradebook import Book
+from proflab_course.tracks.read import Tracks
 
 pytestmark = pytest.mark.proves("a track that leaves functions out, through every command")
 sys.path.insert(0, str(ROOT / "docs" / "site"))

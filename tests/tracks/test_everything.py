@@ -16,9 +16,9 @@ from proflab_course.build.prepare import prepare
 from proflab_course.build.trial import Run, execute
 from proflab_course.cli import main
 from proflab_course.course.layout import Course
-from proflab_course.course.tracks import DEFAULT, Tracks
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.match_cells import align
+from proflab_course.tracks.read import DEFAULT, Tracks
 
 pytestmark = pytest.mark.whole("build/test_course_tracks.py")
 

@@ -16,9 +16,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from proflab.lesson.names import bound_names
-from proflab_course.build.stamp import Address
-from proflab_course.build.tracks import GIVEN_FROM, Taken
+from proflab_course.course.address import Address
 from proflab_course.course.notebook import HIDDEN, SOLUTION, Cell, Lesson, replace_regions
+from proflab_course.tracks.apply import GIVEN_FROM, Taken
 
 if TYPE_CHECKING:
     from proflab_course.build.facts import Facts
@@ -158,9 +158,10 @@ class _Missing:
         return text
 
     def _sections(self, text: str, listed: str, lesson: str | None) -> str:
-        taken = self.tree.taken.get(lesson) if lesson else None
+        if lesson is None or (taken := self.tree.taken.get(lesson)) is None:
+            return text
         found = re.findall(r"\d+", listed)
-        gone = [number for number in found if taken and number in taken.gone]
+        gone = [number for number in found if number in taken.gone]
         if gone and len(found) == 1:
             return f"[{text}]({self._url(lesson)})"
         for number in gone:

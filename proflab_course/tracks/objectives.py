@@ -11,15 +11,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from proflab_course.build.sections import sections
-from proflab_course.build.tracks import Taken
+from proflab_course.cases.case import GrammarError
+from proflab_course.cases.reader import split_cell
 from proflab_course.course.exercises import exercise_of
-from proflab_course.course.lesson_times import LessonTimes
 from proflab_course.course.notebook import Cell, Lesson
 from proflab_course.course.prose import paragraphs
 from proflab_course.course.rubric import rubric_of
-from proflab_course.course.test_cells import GrammarError, split_cell
-from proflab_course.course.tracks import PUBLIC
+from proflab_course.course.sections import sections
+from proflab_course.tracks.apply import Taken
+from proflab_course.tracks.read import PUBLIC
+from proflab_course.tracks.times import LessonTimes
 
 if TYPE_CHECKING:
     from proflab_course.build.facts import Facts

@@ -21,29 +21,30 @@ from nbformat import NotebookNode
 from proflab.lesson.names import bound_names, used_names
 from proflab.lesson.outline import Outline, place_of
 from proflab.lesson.statements import KNOWN
-from proflab_course.build.audit_demos import GUESS_TAG, demos_imports
-from proflab_course.build.marked_text import in_track, places, whole_text, with_marks
-from proflab_course.build.minutes import write_minutes
-from proflab_course.build.sections import (
+from proflab_course.course import passages
+from proflab_course.course.exercises import exercise_of
+from proflab_course.course.layout import CourseError
+from proflab_course.course.notebook import (
+    GIVEN_TAG,
+    GUESS_TAG,
+    SOLUTION,
+    Cell,
+    Lesson,
+    demos_imports,
+    nbgrader_marks,
+    set_cell_ids,
+)
+from proflab_course.course.prose import join_sentences, paragraphs
+from proflab_course.course.sections import (
     BREAK,
     Section,
     heading_lines,
     sections,
     split_at_headings,
 )
-from proflab_course.course import passages
-from proflab_course.course.exercises import exercise_of
-from proflab_course.course.layout import CourseError
-from proflab_course.course.notebook import (
-    GIVEN_TAG,
-    SOLUTION,
-    Cell,
-    Lesson,
-    nbgrader_marks,
-    set_cell_ids,
-)
-from proflab_course.course.prose import join_sentences, paragraphs
-from proflab_course.course.tracks import PUBLIC, Track, Tracks
+from proflab_course.tracks.marked_text import in_track, places, whole_text, with_marks
+from proflab_course.tracks.minutes import write_minutes
+from proflab_course.tracks.read import PUBLIC, Track, Tracks
 
 if TYPE_CHECKING:
     from proflab_course.build.facts import Facts
