@@ -18,7 +18,7 @@ from test_docs import PAGES
 from proflab_course.build.stamp import Address
 from proflab_course.course.features import counted
 from proflab_course.course.layout import Course
-from proflab_course.course.tracks import Tracks
+from proflab_course.tracks.read import Tracks
 
 COURSE = Course(ROOT)
 README = (ROOT / "README.md").read_text("utf-8")
