@@ -213,7 +213,8 @@ _TEACH = tuple(
     f"docs/{name}"
     for name in (
         *("teaching", "first-evening", "tracks", "blueprint", "lectures", "slides", "exam"),
-        *("instructors", "assistants", "ai", "inventory", "write-a-lesson"),
+        *("cost", "without-a-hub", "instructors", "assistants", "ai", "inventory"),
+        "write-a-lesson",
     )
 )
 _WORKS = ("docs/engine", "docs/architecture", "docs/security", "docs/figures")

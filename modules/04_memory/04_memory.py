@@ -558,7 +558,7 @@ both = [saved_activations(noisy.train(), (5, 8)), saved_activations(noisy.eval()
 expect("each dropout keeps a mask in training and none in eval", both, [210, 160])
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_saved_activations_3", "locked": true, "points": 7.5, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_saved_activations_3", "locked": true, "points": 3.5, "schema_version": 3, "solution": false, "task": false}
 with meta():
     resnet18, small = models.resnet18(), models.gpt2("small")
 expect("ResNet-18, 8 images", saved_activations(resnet18, (8, 3, 224, 224)), 161_420_800)
@@ -929,9 +929,9 @@ demos.plot_timeline(timeline, "Two training steps of ResNet-18, operation by ope
 # **Guess.** By how many MB does RSS grow when `np.empty` asks for 200 MB?
 # And once the array is filled?
 #
-# **Optional.** [psutil](https://psutil.readthedocs.io) reads it: `psutil.Process().memory_info().rss`, in bytes.
-# `MemoryProfiler` notes it at moments that have a name.
-# A test cannot know how much memory your computer uses, so it scripts it: `resident.each(snapshot, script)` calls `snapshot` with each label of the script, while psutil says that this process has so many MB.
+# [psutil](https://psutil.readthedocs.io) reads it: `psutil.Process().memory_info().rss`, in bytes.
+# The given `MemoryProfiler` notes a label, the time and this number at each `snapshot`; its `report` is the table that you write.
+# A process that grows by 2 MB in 0.5 s grows by 4 MB/s: with the *rate* you say when a limit will be reached.
 
 # %% tags=["guess"]
 guess_empty_rss = None  # your guess: MB by which RSS grows after np.empty of 200 MB
@@ -940,112 +940,116 @@ guess_empty_rss = None  # your guess: MB by which RSS grows after np.empty of 20
 from proflab.lesson.machine import psutil  # where it is missing: what the system tells
 
 
-# %% nbgrader={"grade": false, "grade_id": "MemoryProfiler", "locked": false, "schema_version": 3, "solution": true, "task": false}
-class MemoryProfiler:
-    """Record this process's resident memory at moments that have a name. (Optional.)
+# %% nbgrader={"grade": false, "grade_id": "memory_table", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def memory_table(snapshots):
+    """Return what a process's resident memory was over time, a row for each snapshot.
 
-    >>> profiler, resident = MemoryProfiler(), fake.Resident()
-    >>> resident.each(profiler.snapshot, [("start", 20), ("loaded", 35)])
-    >>> resident.told(profiler.report, "start", "loaded")  # labels, and each line's numbers
-    [('start', ['20.0', '0.0']), ('loaded', ['35.0', '15.0'])]
+    snapshots: a list of (label, second, bytes) tuples, at least one, in the order in which they
+        were taken; a label may come again. The clock may begin anywhere; seconds do not fall.
+    Returns a list of dicts with label; seconds, since the first snapshot; rss_mb, in MB of 1024²
+    bytes; delta_mb, the growth since the snapshot before, 0.0 for the first; and mb_per_s, this
+    growth by the seconds in which it came, 0.0 for the first and where no time has passed. All but
+    the labels are floats, not rounded.
+
+    >>> memory_table([("start", 100.0, 20 * MB), ("loaded", 102.0, 35 * MB)])[1]["mb_per_s"]
+    7.5
     """
+    ### BEGIN SOLUTION
+    rows = []
+    _, first, size = snapshots[0]
+    before = first
+    for label, second, resident in snapshots:
+        delta, passed = (resident - size) / MB, second - before
+        row = {"label": label, "seconds": float(second - first), "rss_mb": resident / MB}
+        row |= {"delta_mb": delta, "mb_per_s": delta / passed if passed else 0.0}
+        rows.append(row)
+        before, size = second, resident
+    return rows
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_memory_table", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+script = [("baseline", 7.5, 110.5), ("forward", 8.0, 150.25), ("forward", 10.0, 130.25)]
+noted = [(label, second, int(mb * MB)) for label, second, mb in [*script, ("end", 10.0, 131.25)]]
+rows = memory_table(noted)
+expect(
+    "the first row",
+    rows[0],
+    {"label": "baseline", "seconds": 0.0, "rss_mb": 110.5, "delta_mb": 0.0, "mb_per_s": 0.0},
+)
+expect(
+    "labels, one of them twice",
+    [row["label"] for row in rows],
+    ["baseline", "forward", "forward", "end"],
+)
+expect(
+    "seconds since the first",
+    [row["seconds"] for row in rows],
+    [0.0, 0.5, 2.5, 2.5],
+    mistakes={
+        "the clock's own": [7.5, 8.0, 10.0, 10.0],
+        "since the one before": [0.0, 0.5, 2.0, 0.0],
+    },
+)
+expect("MB", [row["rss_mb"] for row in rows], [110.5, 150.25, 130.25, 131.25])
+expect(
+    "growth, up and down",
+    [row["delta_mb"] for row in rows],
+    [0.0, 39.75, -20.0, 1.0],
+    mistakes={"over the first snapshot": [0.0, 39.75, 19.75, 20.75]},
+)
+expect(
+    "MB a second",
+    [row["mb_per_s"] for row in rows],
+    [0.0, 79.5, -10.0, 0.0],
+    mistakes={"by the seconds since the first": [0.0, 79.5, -8.0, 0.4]},
+)
+expect("the snapshots stay as they are", [len(noted), noted[0][0]], [4, "baseline"])
+### BEGIN HIDDEN TESTS
+# vary: 3 in 2..9, 64 in 16..512
+rows = memory_table([("a", -3, 64 * MB), ("b", 1, 64 * MB), ("a", 5, 0)])
+expect(
+    "a clock may begin below 0, and seconds are floats",
+    [row["seconds"] for row in rows],
+    [0.0, 4.0, 8.0],
+)
+expect(
+    "a process that stays has no rate, one that shrinks a negative one",
+    [row["mb_per_s"] for row in rows],
+    [0.0, 0.0, -16.0],
+)
+rows = memory_table([("once", 3.25, 4096)])
+expect(
+    "one snapshot is a table of one row, and nothing is rounded",
+    [[row["rss_mb"], row["mb_per_s"]] for row in rows],
+    [[4096 / 1024**2, 0.0]],
+)
+# viva: memory_table([('a', 1.0, 10 * MB), ('b', 3.0, 16 * MB)])[1]['mb_per_s']
+# viva: memory_table([('a', 2.0, 10 * MB), ('b', 3.0, 16 * MB), ('c', 7.0, 8 * MB)])[2]['delta_mb']
+# viva: memory_table([('a', 2.0, 10 * MB), ('b', 3.0, 16 * MB), ('c', 7.0, 8 * MB)])[2]['seconds']
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "memory_profiler", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import time
+
+
+class MemoryProfiler:
+    """Note this process's resident memory, and when it was so, at moments that have a name."""
 
     def __init__(self):
         self.snapshots = []
 
     def snapshot(self, label):
-        """Record this process's RSS now. A label may come again; raises ValueError for ""."""
-        ### BEGIN SOLUTION
-        if not label:
-            raise ValueError("a snapshot needs a label")
-        self.snapshots.append((label, psutil.Process().memory_info().rss / MB))
-        ### END SOLUTION
+        rss = psutil.Process().memory_info().rss
+        self.snapshots.append((label, time.perf_counter(), rss))
 
     def report(self):
-        """Return a row for each snapshot, in order, and print them.
-
-        Returns a list of dicts: label, rss_mb (float, MB of 1024² bytes, not rounded), delta_mb
-        (float, growth since the snapshot before; 0.0 for the first). Prints a line for each
-        snapshot, the first too, with its label and both numbers to one decimal. A report may be
-        asked for again. Raises ValueError if there is no snapshot.
-        """
-        ### BEGIN SOLUTION
-        if not self.snapshots:
-            raise ValueError("there is no snapshot to report")
-        rows, before = [], self.snapshots[0][1]
-        for label, rss in self.snapshots:
-            rows.append({"label": label, "rss_mb": rss, "delta_mb": rss - before})
-            before = rss
-            print(f"{label:<16}{rss:>10.1f} MB {rows[-1]['delta_mb']:>+10.1f}")
+        """Print the table of `memory_table`, and return it."""
+        rows = memory_table(self.snapshots)
+        for row in rows:
+            print("{seconds:9.3f} s {rss_mb:9.1f} MB {delta_mb:+9.1f} MB  {label}".format(**row))
         return rows
-        ### END SOLUTION
 
-
-# %% nbgrader={"grade": true, "grade_id": "test_MemoryProfiler", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
-profiler, resident = MemoryProfiler(), fake.Resident()
-script = [("baseline", 110.5), ("forward", 150.2578125), ("backward", 130.0), ("forward", 130.0)]
-resident.each(profiler.snapshot, script)
-rows = profiler.report()
-expect("the first row", rows[0], {"label": "baseline", "rss_mb": 110.5, "delta_mb": 0.0})
-expect("growth", rows[1], {"label": "forward", "rss_mb": 150.2578125, "delta_mb": 39.7578125})
-expect("less", rows[2]["delta_mb"], -20.2578125, mistakes={"over the first snapshot": 19.5})
-expect("a label twice", rows[3], {"label": "forward", "rss_mb": 130.0, "delta_mb": 0.0})
-expect("a second report", len(profiler.report()), 4)
-### BEGIN HIDDEN TESTS
-other = MemoryProfiler()
-# vary: 700.0 in 467.0..1050.0, 2048.5 in 1370.0..3070.0
-resident.each(other.snapshot, [("a", 700.0), ("a", 2048.5), ("b", 2048.5), ("b", 30.0)])
-rows = other.report()
-expect(
-    "a label that comes again has a row again", [row["label"] for row in rows], ["a", "a", "b", "b"]
-)
-sizes = [row["rss_mb"] for row in rows]
-expect("rss_mb is in MB of 1024² bytes, not rounded", sizes, [700.0, 2048.5, 2048.5, 30.0])
-grown = [row["delta_mb"] for row in rows]
-expect("delta_mb is over the snapshot before, up or down", grown, [0.0, 1348.5, 0.0, -2018.5])
-resident.each(profiler.snapshot, [("later", 99.0)])
-expect("two profilers share nothing", [len(other.report()), len(profiler.report())], [4, 5])
-row = profiler.report()[4]
-expect("after a report snapshots go on", row, {"label": "later", "rss_mb": 99.0, "delta_mb": -31.0})
-# viva: p, r = MemoryProfiler(), fake.Resident(); r.each(p.snapshot, [('a', 20), ('b', 35)]);
-#     p.report()[1]['delta_mb']
-# viva: p, r = MemoryProfiler(), fake.Resident(); r.each(p.snapshot, [('a', 20), ('b', 5), ('c',
-#     8)]); p.report()[2]['rss_mb']
-# viva: p, r = MemoryProfiler(), fake.Resident(); r.each(p.snapshot, [('a', 20), ('b', 35)]);
-#     len(p.report())
-# viva: p, r = MemoryProfiler(), fake.Resident(); r.each(p.snapshot, [('a', 20), ('b', 35)]);
-#     p.report()[1]
-### END HIDDEN TESTS
-
-# %% nbgrader={"grade": true, "grade_id": "test_MemoryProfiler_2", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
-profiler, resident = MemoryProfiler(), fake.Resident()
-resident.each(profiler.snapshot, [("before", 200.0), ("after", 260.5), ("later", 300.0)])
-lines = resident.told(profiler.report, "before", "after", "later")  # labels, each line's numbers
-expect("a line for each", [label for label, _ in lines], ["before", "after", "later"])
-expect("with two numbers", [n in lines[0][1] for n in ("200.0", "0.0")], [True, True])
-expect("in each of them", [n in lines[2][1] for n in ("300.0", "39.5")], [True, True])
-expect_table(
-    lambda act: act(MemoryProfiler()),
-    (
-        "no label; no snapshot",
-        [(lambda profiler: profiler.snapshot(""),), (lambda profiler: profiler.report(),)],
-        ValueError,
-    ),
-)
-### BEGIN HIDDEN TESTS
-resident.each(profiler.snapshot, [("weights loaded", 1231.0)])
-lines = resident.told(profiler.report, "before", "after", "later", "weights loaded")
-found = [label for label, _ in lines]
-expect(
-    "there is a line for each snapshot, in order", found[1:], ["after", "later", "weights loaded"]
-)
-found = [n in lines[3][1] for n in ("1231.0", "931.0")]
-expect("a line has the memory and its growth, to one decimal", found, [True, True])
-found = [n in lines[0][1] for n in ("200.0", "0.0")]
-expect("the first line has a growth of 0.0", found, [True, True])
-found = [n in lines[1][1] for n in ("260.5", "60.5", "300.0")]
-expect("a line has numbers of its own alone", found, [True, True, False])
-### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_promise", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 # Draws what both meters show: an array that is asked for, filled and freed, then a training step.

@@ -1,4 +1,4 @@
-"""Double a step that leaks, a process whose memory is scripted, and models of unusual form.
+"""Double a step that leaks, and models of unusual form.
 
 What they allocate is allocated, in blocks that are never touched: tracemalloc counts them in full,
 and no machine has to have them. Sizes are MB of 1024² bytes. What may not enter: what should come
@@ -7,17 +7,12 @@ out.
 
 from __future__ import annotations
 
-import contextlib
-import io
 import itertools
 import linecache
-import os
-import re
 import struct
 import sys
 import tracemalloc
-from collections import namedtuple
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -101,94 +96,6 @@ def _define(name: str, text: str, scope: dict[str, Any]) -> Callable:
     return scope[name]
 
 
-_Info = namedtuple("_Info", "rss vms shared text lib data dirty uss pss swap")
-
-
-class Resident:
-    """This process, with a resident memory of `mb`, in whatever way psutil is asked for it.
-
-    `resident.run(function, …)` calls it so; the function may set `resident.mb` meanwhile. Other
-    figures (vms, uss, …) are others, and other processes are what they are. Hidden cases run in a
-    fork of the notebook's process: the process in which this was made is this process, too, so that
-    a psutil.Process may have been made before the fork.
-
-    >>> from proflab.lesson.machine import psutil
-    >>> resident = Resident(mb=100)
-    >>> resident.run(lambda: psutil.Process().memory_info().rss / MB)
-    100.0
-    """
-
-    def __init__(self, mb: float = 0.0) -> None:
-        self.mb, self.made_in = mb, os.getpid()
-
-    def each(self, function: Callable, script: Iterable[tuple[str, float]]) -> None:
-        """Call function(label) for each (label, mb) of the script, while it has so many MB.
-
-        >>> from proflab.lesson.machine import psutil
-        >>> read = lambda label: print(label, psutil.Process().memory_info().rss / MB)
-        >>> Resident().each(read, [("before", 10), ("after", 30)])
-        before 10.0
-        after 30.0
-        """
-        for label, self.mb in script:
-            self.run(function, label)
-
-    @staticmethod
-    def told(function: Callable, *labels: str) -> list[tuple[str, list[str]]]:
-        """Return, of each printed line with a label and a number, the first label and the numbers.
-
-        Numbers are those with a decimal point, as they are written, to the first decimal, without a
-        sign and without commas between thousands. A headline has none, and does not count.
-
-        >>> say = lambda: print("MB  peak\\nforward 1,012.34 MB, +2.0")
-        >>> Resident.told(say, "forward", "backward")
-        [('forward', ['1012.3', '2.0'])]
-        """
-        found = []
-        for line in printed(function):
-            held = [label for label in labels if label in line]
-            numbers = re.findall(r"\d+\.\d", re.sub(r"(?<=\d),(?=\d{3})", "", line))
-            found += [(held[0], numbers)] if held and numbers else []
-        return found
-
-    def run(self, function: Callable, *arguments: Any, **options: Any) -> Any:
-        """Return function(*arguments, **options); psutil is as before afterwards."""
-        from proflab.lesson.machine import psutil  # or what stands for it
-
-        # What every psutil.Process asks, also one that was made, or imported by name, before.
-        system = type(psutil.Process()._proc)
-        scripted = {
-            (system, "memory_info"): self._memory_info,
-            (system, "memory_full_info"): self._memory_info,
-            (psutil.Process, "__init__"): self._init,
-        }
-        before = {(owner, name): getattr(owner, name) for owner, name in scripted}
-        try:
-            for place, stand_in in scripted.items():
-                setattr(*place, stand_in(before[place]))
-            return function(*arguments, **options)
-        finally:
-            for place, real in before.items():
-                setattr(*place, real)
-
-    def _memory_info(self, real: Callable) -> Callable:
-        def memory_info(process: Any) -> Any:
-            if process.pid not in (os.getpid(), self.made_in):
-                return real(process)
-            size = int(self.mb * MB)
-            return _Info(size, 3 * size, size // 4, MB, 0, 2 * size, 0, size // 2, size // 2, 0)
-
-        return memory_info
-
-    def _init(self, real: Callable) -> Callable:
-        """Take the pid of before the fork for this process's: it may be gone, or out of sight."""
-
-        def init(process: Any, pid: int | None = None) -> None:
-            real(process, os.getpid() if pid == self.made_in else pid)
-
-        return init
-
-
 class Tracker:
     """Stands for a MemoryTracker that is right, in tests of what uses one: for one block at a time.
 
@@ -224,18 +131,6 @@ class Tracker:
 
     def __exit__(self, *exception: object) -> None:
         self.stop()
-
-
-def printed(function: Callable, *arguments: Any) -> list[str]:
-    """Return the lines that a call prints.
-
-    >>> printed(print, "a", "b", "c")
-    ['a b c']
-    """
-    text = io.StringIO()
-    with contextlib.redirect_stdout(text):
-        function(*arguments)
-    return text.getvalue().splitlines()
 
 
 def held_mb(function: Callable, *arguments: Any) -> float:

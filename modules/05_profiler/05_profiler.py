@@ -62,7 +62,7 @@ from proflab.lesson import doubles, expect, expect_table, guesses
 # - A result in memory that was read counts as read only. An op that has no other result is a *view*, and moves nothing.
 # - A look-up reads the rows that it picks, not the whole table.
 #
-# These *unique* bytes are the least that has to move; a matrix product really reads its operands several times.
+# These *unique* bytes are the least that has to move.
 #
 # | given | what it is |
 # |---|---|
@@ -159,7 +159,7 @@ expect(
 )
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_op_bytes_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_op_bytes_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 x, b = Tensor.meta((32, 256)), Tensor.meta((128,))
 expect_table(
     lambda function: each_op(op_bytes, function)[-1],
@@ -188,7 +188,7 @@ split = each_op(op_bytes, lambda: (small.chunk(7, 2), small.mT.reshape(21, 5)))
 expect("splitting and permuting are views, copying is not", split, [(0, 0), (0, 0), (840, 840)])
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_op_bytes_3", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_op_bytes_3", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 layer, words = nn.Linear(6, 4), nn.Embedding(5, 2)
 loss = layer(example_input(layer, (5, 6))).sum()
 expect("a sum and a layer, back", each_op(op_bytes, loss.backward), [(0, 0), (124, 112)])
@@ -257,7 +257,7 @@ guesses.compare("the look-up's gradient", guess_gradient, moved[-1][1] / 1024**2
 # | bytes_read, bytes_written | 164,352 and 16,384, by `op_bytes` |
 #
 # A row holds plain numbers and strings (`str(t.dtype)`): one that held a tensor would keep its memory from being freed, and change what is measured.
-# And `call.phase` decides which rule counts, not the moment: a Function with a backward of its own runs forward ops there.
+# And `call.phase` decides which rule counts, not the moment: a Function with a backward of its own runs forward ops there. <!-- with op_facts -->
 #
 # <details><summary>Hint 1: what goes into a linear layer on the way back, and what comes out?</summary>
 #
@@ -1013,7 +1013,7 @@ demos.three_shares(recorded, title="One pass each, seen in three ways")
 #
 # **A timeline to walk through.** Viewers such as [Perfetto](https://ui.perfetto.dev), [speedscope](https://www.speedscope.app) and `chrome://tracing` read the [trace event format](https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU): a JSON object whose `traceEvents` is a list of events.
 # A *complete event* has a name, a beginning `ts` and a duration `dur`, both in **microseconds**, and `args` for whatever a click on it should show.
-# Events nest by their times alone, as your spans do; of two that begin together, the outer one has to stand first.
+# Events nest by their times alone, as your spans do; of two that begin together, the outer one has to stand first. <!-- with chrome_trace -->
 
 # %% nbgrader={"grade": false, "grade_id": "trace_args", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import json
@@ -1352,11 +1352,127 @@ guesses.compare("rows from which on calculation limits a T4", guess_rows, first)
 # %% [markdown]
 # That is why servers batch requests: below this number, one more row costs next to nothing.
 #
+# **A whole program.** Before you profile, ask which part of the machine a program keeps busy.
+# `time python train.py` prints three times: *real*, by the clock; *user*, the processor's in the program; *sys*, the processor's in the system for it, as in reading files.
+# If user and sys together come near real, the processor limits.
+# If not, the program waited: for card, disk, network or other programs.
+# The bytes that it read, at the rate that the disk was measured to give, say how much of the wait the disk explains.
+# Ask the card first: a host that waits for it may spin, and look busy.
+
+
+# %% nbgrader={"grade": false, "grade_id": "triage", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def triage(run, disk_rate):
+    """Return what limited a program's run: "gpu", "cpu", "disk" or "waiting"; None if unknown.
+
+    >>> run = {"real_s": 10.0, "user_s": 1.0, "sys_s": 1.0, "bytes_read": 6e9, "gpu_busy": None}
+    >>> triage(run, disk_rate=1e9)
+    'disk'
+
+    run: a dict with real_s, user_s and sys_s, in s; bytes_read, from the disk; gpu_busy, the share
+        of real_s in which the card worked, from 0 to 1. All but real_s may be None: not measured.
+    disk_rate: what the disk gives, in bytes/s.
+    The first of these that holds: "gpu" if gpu_busy is at least 0.8; None if user_s, sys_s or
+    bytes_read is None; "cpu" if user_s and sys_s are at least 0.8 of real_s, together; "disk" if
+    the disk takes at least half of the rest of real_s to read the bytes; else "waiting".
+    Raises ValueError unless real_s and disk_rate are above 0.
+    """
+    ### BEGIN SOLUTION
+    if not (run["real_s"] > 0 and disk_rate > 0):
+        raise ValueError(f"no run takes {run['real_s']} s, no disk gives {disk_rate} bytes/s")
+    if run["gpu_busy"] is not None and run["gpu_busy"] >= 0.8:
+        return "gpu"
+    if None in (run["user_s"], run["sys_s"], run["bytes_read"]):
+        return None
+    worked = run["user_s"] + run["sys_s"]
+    if worked >= 0.8 * run["real_s"]:
+        return "cpu"
+    reading = run["bytes_read"] / disk_rate
+    return "disk" if reading >= (run["real_s"] - worked) / 2 else "waiting"
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_triage", "locked": true, "points": 5.5, "schema_version": 3, "solution": false, "task": false}
+def limited(real, user, sys, read=0, busy=None, disk_rate=1e9):  # the verdict on such a run
+    run = {"real_s": real, "user_s": user, "sys_s": sys, "bytes_read": read, "gpu_busy": busy}
+    return triage(run, disk_rate)
+
+
+expect_table(
+    limited,
+    ("a loop: the processor", (10, 7, 1), "cpu"),
+    ("two threads: more processor time than real time", (10, 18.0, 0.5, 9e9), "cpu"),
+    ("half of the wait is reading", (10, 1, 1, 4e9), "disk"),
+    ("the same bytes from a disk of twice the rate", (10, 1, 1, 4e9, None, 2e9), "waiting"),
+    ("asleep, beside a card that hardly works", (10, 0.0, 0.0, 0, 0.02), "waiting"),
+    ("a host that spins while the card works", (10, 10.0, 0.0, 0, 0.8), "gpu"),
+    ("of the card alone something is known", (10, None, None, None, 0.97), "gpu"),
+    (
+        "a card that is idle for a third, and a host of which nothing is known",
+        (10, None, None, None, 0.66),
+        None,
+    ),
+)
+### BEGIN HIDDEN TESTS
+expect_table(
+    limited,
+    ("system time counts as the processor's", (5, 1, 3.0), "cpu"),
+    # vary: 8 in 6..12
+    ("without the bytes there is no verdict", (8, 1.0, 1.0, None), None),
+    (
+        "a card that works for less than 0.8 of the time does not limit",
+        (4, 3.5, 0.0, 0, 0.79),
+        "cpu",
+    ),
+    # vary: 30 in 24..40
+    ("a long wait that few bytes do not explain", (30, 2.0, 1.0, 2e9), "waiting"),
+    ("a slow disk explains a wait with few bytes", (30, 2.0, 1.0, 2e9, 0.1, 1e8), "disk"),
+)
+# viva: triage({'real_s': 8, 'user_s': 1, 'sys_s': 1, 'bytes_read': 2e9, 'gpu_busy': None}, 1e9)
+# viva: triage({'real_s': 8, 'user_s': 8, 'sys_s': 0, 'bytes_read': 0, 'gpu_busy': 0.9}, 1e9)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_triage_2", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
+idle = {"real_s": 0.0, "user_s": 0.0, "sys_s": 0.0, "bytes_read": 0, "gpu_busy": None}
+expect_table(
+    triage,
+    ("a program that reads all the time", (idle | {"real_s": 2, "bytes_read": 4e8}, 2e8), "disk"),
+    (
+        "no real time; a disk that gives nothing",
+        [(idle, 1e9), (idle | {"real_s": 1}, 0)],
+        ValueError,
+    ),
+)
+expect("the run stays as it is", len(idle), 5)
+### BEGIN HIDDEN TESTS
+expect_table(
+    triage,
+    # vary: 3 in 2..9
+    ("nothing but waiting", (idle | {"real_s": 3}, 1e9), "waiting"),
+    (
+        "a card, and a host of which half is known",
+        (idle | {"real_s": 3, "user_s": None, "gpu_busy": 0.5}, 1e9),
+        None,
+    ),
+)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_triage", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Prints what limited recorded runs, and two runs of this machine.
+import counters  # a file beside this notebook
+
+runs = counters.recorded_runs()
+runs |= counters.runs_here(loop="sum(i * i for i in range(3_000_000))", sleep="time.sleep(1)")
+for name, run in runs.items():
+    verdict = triage(run, counters.DISK_RATE) or "no verdict"
+    print(f"{counters.line(run)}  {verdict:<11}{name}")
+
+# %% [markdown]
+# The same loop is limited by the processor alone, and waits where other programs hold it.
+#
 # ## 7 · What watching costs
 #
 # Your recorder knows tensors and nothing else: a program that reads files or loops over lists is white to it.
 # [`cProfile`](https://docs.python.org/3/library/profile.html) is told of every call and return of Python, and gives each function's number of calls, its `tottime`, the seconds in itself, and its `cumtime`, with everything that it called: your `self_ms` and `ms`.
-# From Python 3.15 on it is also `profiling.tracing`, and `profiling.sampling` is a sampler.
 
 # %% nbgrader={"grade": false, "grade_id": "python_tools", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import cProfile
@@ -1485,7 +1601,6 @@ print(open("line_profiler.txt", encoding="utf-8").read())
 
 # %% [markdown]
 # The line with `@` and `*` is one line here, a handful of calls for `cProfile`, and three ops for your recorder.
-# (Which is the third?)
 #
 # Every observer disturbs: a program of many small steps becomes several times slower, and what is called often looks larger than it is.
 # To know the factor, run the program with and without the profiler, *in pairs*: once each, by turns.
@@ -1560,7 +1675,7 @@ expect("one round is measured after one that warms up", once, 2.0, rel=1e-6)
 #     a.calls
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_profiling_overhead_2", "locked": true, "points": 5.5, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_profiling_overhead_2", "locked": true, "points": 3.5, "schema_version": 3, "solution": false, "task": false}
 clock = doubles.Clock()
 slower = doubles.Model(clock, ms=100 + np.arange(10))  # 100, 101, 102, … ms
 turns = clock.run(profiling_overhead, slower, lambda: [slower(0), clock.advance(50)], 4)
@@ -1692,8 +1807,6 @@ expect("a share near 1 is fine", samples_needed(0.996, 0.02), 39)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# At a hundred samples a second, a function that has 5 % of the time is known within half a point after 73 seconds.
-#
 # And are the samples independent?
 # The sampler here is a thread, and only the thread that holds Python's *interpreter lock* runs: a loop in Python holds the lock, a matrix product gives it away.
 #
@@ -2255,10 +2368,8 @@ expect("a model's mode stays as it was", relu.training, True)
 c, d, shape = {"c": relu}, {"d": relu}, (2, 3)
 ### END HIDDEN TESTS
 
+
 # %% nbgrader={"grade": false, "grade_id": "profiler", "locked": true, "schema_version": 3, "solution": false, "task": false}
-SUPPOSED = Hardware(1e11, 2e10, "a typical computer", "a guess; lesson 06 measures")
-
-
 class Profiler(OpRecorder):
     """Lessons 01 to 05 in one object; `with Profiler() as profiler:` records what runs inside."""
 
@@ -2267,7 +2378,7 @@ class Profiler(OpRecorder):
         lambda model, input_shape: measure_memory(as_model(model), input_shape)
     )
 
-    def __init__(self, hardware=SUPPOSED):
+    def __init__(self, hardware=None):
         super().__init__()
         self.hardware = hardware
 
@@ -2288,13 +2399,14 @@ class Profiler(OpRecorder):
 
 
 # %% nbgrader={"grade": false, "grade_id": "quick_profile", "locked": true, "schema_version": 3, "solution": false, "task": false}
-def quick_profile(model, x, hardware=SUPPOSED):
+def quick_profile(model, x, hardware=None):
     """Print what one forward pass costs and where its time goes; return the dict of it."""
     found = profile_forward_pass(model, x, hardware, warmup=1, iterations=5)
     print(f"{found['parameters']:,} parameters, {found['flops']:,} FLOPs,", end=" ")
     print(f"{found['latency_ms']:.3f} ms, {found['gflops_per_second']:.3f} GFLOP/s,")
     print(f"{found['peak_memory_mb']:.2f} MB at the peak,", end=" ")
-    print(f"limited by {found['bottleneck']} on {hardware.name}")
+    limit = hardware and f"limited by {found['bottleneck']} on {hardware.name}"
+    print(limit or "no verdict on what limits it: measure the machine's roofs (lesson 06)")
     print_top_operations(rows_of(lambda: as_model(model)(x)))
     return found
 
@@ -2326,9 +2438,6 @@ with Profiler() as profiler:
     vit(Tensor(np.stack(images[:1])))
 profiler.print_top_operations(4)
 demos.timeline(profiler.rows, title="ViT-Ti/16 and its data")
-
-# %% [markdown]
-# The model with the most FLOPs need not reach the most FLOPs a second.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_architectures", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 # Prints an MLP, ResNet-18 and GPT-2 small side by side.

@@ -5,20 +5,25 @@ Nothing here does what an exercise asks for.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
+import os
+import platform
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from proflab import example_input
+from proflab import Tensor, example_input
 from proflab import models as zoo
-from proflab.lesson import machine, noise
+from proflab.lesson import hardware, machine, noise
+from proflab.lesson.demo import demo_size
 from proflab.lesson.digits import Digits, classify, load_digits
 from proflab.lesson.measuring import on_threads
 from proflab.lesson.plot import COLOURS, INK, QUIET, Picture, canvas
@@ -124,6 +129,93 @@ def _share_held(times: np.ndarray, size: int, interval: Callable) -> noise.Measu
     share = 100 * float(np.mean([low <= truth <= high for low, high in ends]))
     off = 2 * math.sqrt(share * (100 - share) / len(ends))  # of so few windows
     return noise.Measured(share, max(0, share - off), min(100, share + off), noise.is_busy())
+
+
+# ── results of several days ──────────────────────────────────────────────────────────────────
+
+_GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+_KEPT = Path(".proflab") / "days.jsonl"  # what this reader's machine measured, a result a line
+_SHOWN = 6  # of these, in the drawing
+
+
+def environment(seed: int, threads: int) -> dict[str, Any]:
+    """Return what this machine tells of a benchmark's environment; None for what it does not."""
+    here, known = hardware.this_machine(), hardware.load_and_processors()
+    governor = _GOVERNOR.read_text("utf-8").strip() if _GOVERNOR.exists() else None
+    return {
+        "machine": here.name and f"{here.name}, {here.processors} processors",
+        "threads": threads,
+        "seed": seed,
+        "versions": {"python": platform.python_version(), "numpy": np.__version__},
+        "governor": governor,
+        "load": known and round(known[0] / known[1], 3),
+    }
+
+
+def result(seed: int, rounds: int, calls: int = 30) -> dict[str, Any]:
+    """Return a result of now: the medians of so many rounds of LeNet-5, and their environment."""
+    model, where = zoo.LeNet5().eval(), environment(seed, threads=1)
+    image = Tensor(np.random.default_rng(seed).random((1, 1, 32, 32), np.float32))
+    times = [float(np.median(time_calls(model, image, count=calls))) for _ in range(rounds)]
+    when = datetime.now().astimezone().isoformat(" ", "minutes")
+    return {"when": when, "times": [round(ms, 5) for ms in times], "environment": where}
+
+
+def days(seed: int, rounds: int, kept: Path = _KEPT) -> list[dict[str, Any]]:
+    """Return the recorded results, the last kept from earlier runs of this cell, a new one.
+
+    The new one is kept, too, where the folder can be written. Lists of times are as long as the
+    shortest, so that rounds can be paired.
+    """
+    found = json.loads(Path("days.json").read_text("utf-8"))
+    if kept.exists():
+        found += [json.loads(line) for line in kept.read_text("utf-8").splitlines()[-_SHOWN:]]
+    found.append(result(seed, rounds))
+    if not demo_size(full=True, small=False):  # a trial, which keeps nothing
+        kept = Path(os.devnull)
+    with contextlib.suppress(OSError):
+        kept.parent.mkdir(exist_ok=True)
+        with kept.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(found[-1]) + "\n")
+    least = min(len(each["times"]) for each in found)
+    return [each | {"times": each["times"][:least]} for each in found]
+
+
+def told(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    """Return a line on two results, the later one with what was found of both."""
+    ms = [float(np.median(each["times"])) for each in (before, after)]
+    why = [f"{what}: {', '.join(after[what])}" for what in ("differs", "doubtful") if after[what]]
+    line = f"{after['when'][:16]}  {ms[0]:.3f} to {ms[1]:.3f} ms  {after['verdict']}"
+    return "; ".join([line, *why])
+
+
+def over_days(results: Sequence[Mapping[str, Any]], title: str) -> Picture:
+    """Draw the times of each result in order; a line joins two that were compared.
+
+    A result has the verdict on it and the one before, but for the first.
+    """
+    middles = [float(np.median(each["times"])) for each in results]
+    ends = [(min(each["times"]), max(each["times"])) for each in results]
+    verdicts = [each.get("verdict", "first") for each in results]
+    said = "; ".join(
+        f"{each['when'][:16]} {ms:.3g} ms, {verdict}"
+        for each, ms, verdict in zip(results, middles, verdicts, strict=True)
+    )
+    with canvas(7.5, 3.4, f"{title}. {said}") as (picture, axes):
+        for at, (low, high) in enumerate(ends):
+            axes.plot([at, at], [low, high], color=COLOURS[0], lw=3)
+            axes.plot([at], [middles[at]], "o", color=COLOURS[0], ms=7)
+            if at and verdicts[at] != "not compared":
+                axes.plot([at - 1, at], middles[at - 1 : at + 1], color=COLOURS[1], lw=1.5)
+            above = {"textcoords": "offset points", "ha": "center", "fontsize": 8}
+            axes.annotate(verdicts[at].replace(" ", "\n"), (at, high), (0, 5), **above)
+        axes.set_xticks(range(len(results)), [r["when"][:16].replace(" ", "\n") for r in results])
+        axes.tick_params(axis="x", labelsize=7)
+        axes.set_xlim(-0.6, len(results) - 0.4)
+        axes.set_ylim(0, max(high for _, high in ends) * 1.25)
+        axes.set(ylabel="ms a call", title=title)
+        axes.grid(axis="y")
+    return picture
 
 
 # ── the classifier and its versions ──────────────────────────────────────────────────────────

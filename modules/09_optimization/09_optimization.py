@@ -591,7 +591,12 @@ for row in demos.formats(demos.demo_size(1500, 60)):
 
 # %% [markdown]
 # For shuffled training, one array mapped into memory is hard to beat: an image costs only its own pages.
-#
+
+# %% nbgrader={"grade": false, "grade_id": "demo_loaders", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# What each option of a loader changes, and who measured what of it.
+demos.print_loaders()
+
+# %% [markdown]
 # ## 3 · Half the bits
 #
 # float16 halves the bytes, and a GPU's tensor cores multiply it several times as fast.
@@ -603,7 +608,6 @@ for row in demos.formats(demos.demo_size(1500, 60)):
 # A gradient of 2⁻²⁵ becomes 0; at scale 1,024 it is 2⁻¹⁵, exact, and after the division 2⁻²⁵ again.
 # At too large a scale, gradients overflow to infinity: then this step must be skipped.
 # This is the method of T4 and V100: bfloat16, with float32's exponents, needs no scale.
-# (Scaling has come back for each block of numbers: lesson 12, section 7.)
 
 
 # %% nbgrader={"grade": false, "grade_id": "half_gradients", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -861,6 +865,122 @@ half_bits.draw(half_bits.half_training(half_gradients, scale_after, demos.demo_s
 # With a scale that grows until something overflows, the curve is that of float32.
 # A cross ends the training that skipped no step: infinity reached the weights, and then each loss is NaN.
 #
+# **When not.** A scale saves gradients, not the forward pass: 300² is 90,000, and an infinite loss stays infinite.
+# Ops that grow what they get, such as squares, exponentials and sums, stay in float32.
+# Find out which by counting what is no longer finite.
+
+
+# %% nbgrader={"grade": false, "grade_id": "single_ops", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def single_ops(ops, x):
+    """Return which ops of a loss have to run in float32, as (name, count) pairs, in their order.
+
+    ops: (name, function) pairs; each function gets what the op before returned, the first one x,
+        and returns an array or a numpy number of the same dtype. x: a float32 array; it stays as
+        it is.
+    Each op first runs in float16, on what it gets rounded to float16. If all of the result is
+    finite, it goes on with that. Otherwise the op runs in float32, on what it gets, unrounded, and
+    goes on with this result; count, an int, is how many entries were infinite or NaN in float16.
+    Warns of nothing.
+
+    >>> single_ops([("square", np.square), ("root", np.sqrt)], np.array([2.0, 300.0], np.float32))
+    [('square', 1), ('root', 1)]
+    """
+    ### BEGIN SOLUTION
+    found = []
+    with np.errstate(all="ignore"):
+        for name, op in ops:
+            half = op(x.astype(np.float16))
+            bad = int(np.sum(~np.isfinite(half)))
+            if bad:
+                found.append((name, bad))
+                half = op(x.astype(np.float32))
+            x = half
+    return found
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_single_ops", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+def on(numbers, **ops):  # what single_ops says of such ops on these numbers
+    return single_ops(list(ops.items()), np.array(numbers, np.float32))
+
+
+expect_table(
+    lambda numbers, ops: on(numbers, **ops),
+    ("small numbers", ([0.5, -3.0], {"square": np.square, "mean": np.mean}), []),
+    (
+        "a mean of squares",
+        ([1.0, 300.0, -400.0], {"square": np.square, "mean": np.mean}),
+        [("square", 2), ("mean", 1)],
+        {"the mean gets what was lost already": [("square", 2)]},
+    ),
+    (
+        "only the sum is too large",
+        ([1000.0] * 100, {"double": lambda v: v * 2, "sum": np.sum}),
+        [("sum", 1)],
+    ),
+    (
+        "back in float16 after the logarithm",
+        ([12.0, 20.0, 1.0], {"exp": np.exp, "log": np.log, "square": np.square}),
+        [("exp", 2), ("log", 2)],
+    ),
+    (
+        "NaN counts, too: infinity over infinity",
+        ([12.0, 12.0], {"exp": np.exp, "normalize": lambda v: v / v.sum()}),
+        [("exp", 2), ("normalize", 2)],
+    ),
+    (
+        "2,049 is 2,048 in float16, and the next op gets that result",
+        ([2049.0], {"less": lambda v: v - 1, "times": lambda v: v * 32}),
+        [],
+    ),
+    (
+        "a number that float16 cannot hold",
+        ([1e5, 2.0], {"negative": np.negative}),
+        [("negative", 1)],
+    ),
+)
+squares = np.array([1.0, 300.0], np.float32)
+single_ops(ops=[("square in place", lambda v: np.square(v, out=v))], x=squares)
+expect("the numbers stay as they are", squares.tolist(), [1.0, 300.0])
+### BEGIN HIDDEN TESTS
+expect_table(
+    lambda numbers, ops: on(numbers, **ops),
+    # vary: 700.0 in 300.0..900.0
+    ("a cube of one of three", ([2.0, 700.0, 3.0], {"cube": lambda v: v**3}), [("cube", 1)]),
+    (
+        "what runs in float32 gets the numbers unrounded",
+        (
+            [2049.0],
+            {"times": lambda v: v * 64, "less": lambda v: v - 131_136, "twice": lambda v: v * 2},
+        ),
+        [("times", 1), ("less", 1)],
+    ),
+    # vary: 400 in 300..900
+    (
+        "subtracting the largest first is a cure",
+        ([12.0, 400, 3.0], {"less": lambda v: v - v.max(), "exp": np.exp, "sum": np.sum}),
+        [],
+    ),
+    (
+        "two ops of one kind are told apart by their names",
+        ([50.0], {"first": np.square, "second": np.square}),
+        [("second", 1)],
+    ),
+)
+# viva: single_ops([('square', np.square)], np.array([100.0, 300.0, 500.0], np.float32))
+# viva: single_ops([('exp', np.exp), ('log', np.log)], np.array([2.0, 30.0], np.float32))
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_single", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Which ops of two losses on real digits need float32, each loss as it is and with a cure.
+for name, (ops, x) in demos.losses(demos.digit_images()).items():
+    half, single = demos.run_in(np.float16, ops, x), demos.run_in(np.float32, ops, x)
+    kept = ", ".join(f"{op} ({count:,} not finite)" for op, count in single_ops(ops, x)) or "none"
+    print(f"{name}: {half:.5g} in float16, {single:.5g} in float32; keep in float32: {kept}")
+
+# %% [markdown]
+# So torch's autocast runs sums, losses and exponentials in float32; smaller numbers are the cheaper cure.
+#
 # ## 4 · A large batch in small pieces
 #
 # The batch that trains best may not fit into memory.
@@ -868,7 +988,6 @@ half_bits.draw(half_bits.half_training(half_gradients, scale_after, demos.demo_s
 # One batch has three samples, whose gradients are 1, 2 and 3; another has one sample, with 10.
 # The mean of the means is (2 + 10)/2 = 6; the mean over all four is 4.
 # Weight each batch by its share of the samples.
-# (Batch norm still sees only the small batches.)
 
 
 # %% nbgrader={"grade": false, "grade_id": "accumulate", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1114,7 +1233,6 @@ expect_faster(
     like=slow_recompute,
     machine="DESK",
     full=6.625,
-    floor=4.346,
     memory=5_000_000,
     within=0.0001,
 )
@@ -1634,7 +1752,6 @@ expect_faster(
     like=slow_attend,
     machine="T4",
     full=0.02233,
-    floor=0.02157,
 )
 ### BEGIN HIDDEN TESTS
 # about: scores that are never written cost nothing, and float64 has twice the bytes
@@ -1948,7 +2065,7 @@ expect_faster(
 ### END HIDDEN TESTS
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_through_tiles_2", "locked": true, "points": 7, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_through_tiles_2", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 def causal_tiles(q, k, v):
     return through_tiles(q, k, v, causal=True)
 
@@ -1981,7 +2098,7 @@ expect_faster(
 )
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_through_tiles_3", "locked": true, "points": 7, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_through_tiles_3", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 expect_faster(
     "130 tokens",
     race.traced(through_tiles, q=(130, 48), k=(130, 48), v=(130, 48)),
@@ -2057,7 +2174,6 @@ for row in found:
 demos.waterfall(found, title="One training step, and what each fix gave")
 
 # %% [markdown]
-# Compare the diamonds with `best`.
 # The loader gives about what its row promised; the attention more, since most of its ops are gone, or less, since the fused op takes time.
 # The third fix gives memory, and on the cover time, too: from 7.70× to 9.14×, since kept memory must be found anew at each step.
 # Savings add up: fixes of 1.4× and 1.8× save 29 and 44 % of the time, together 73 %: 3.7×, more than their product.
@@ -2065,13 +2181,12 @@ demos.waterfall(found, title="One training step, and what each fix gave")
 #
 # In lesson 08 a cache gained nothing on images that it had never seen; here each epoch needs the same images again. <!-- with lesson 08 pareto -->
 # Each epoch needs the same images again. <!-- without lesson 08 pareto -->
-# But the first epoch gains less (the last row), and the decoded images must fit: here 0.4 MB, ImageNet's 1.28 million, 224 × 224 in three colours, some 190 GB.
+# But the first epoch gains less (the last row), and the decoded images must fit: here 0.4 MB, for ImageNet some 190 GB.
 #
 # **Quick wins, confronted.** A guide lists mixed precision (1.5 to 2× "in five minutes"), loader workers, `torch.compile` and *pinned memory*.
 # On this script the first would be a loss (section 3), the second gains nothing from threads, the third is section 5's fusion, and the fourth needs a GPU to copy to. <!-- with section 3 -->
 # On this script the first would be a loss, the second gains nothing from threads, the third is section 5's fusion, and the fourth needs a GPU to copy to. <!-- without section 3 -->
 # None finds a leak.
-# The list is ordered by effort; yours, by measurement.
 #
 # | symptom | cause | cure | what to expect | measured in |
 # |---|---|---|---|---|
@@ -2100,7 +2215,6 @@ demos.waterfall(found, title="One training step, and what each fix gave")
 #
 # [`torch.amp`](https://docs.pytorch.org/docs/stable/amp.html) chooses the type of each op, scales the loss, and follows the rule of `scale_after`. <!-- with section 3 -->
 # [`torch.amp`](https://docs.pytorch.org/docs/stable/amp.html) chooses the type of each op, scales the loss, and skips a step whose gradients overflowed. <!-- without section 3 -->
-# It hides which steps were skipped.
 # Where generation slows down with length, it is a KV cache that helps: lesson 12. <!-- with lesson 12 -->
 # Where generation slows down with length, it is a KV cache that helps. <!-- without lesson 12 -->
 # For the rest: `DataLoader(num_workers=…, pin_memory=True)`, `torch.utils.checkpoint`, `torch.compile`, and `scaled_dot_product_attention`.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import functools
+import json
 import os
 import tempfile
 import time
@@ -182,6 +183,44 @@ def timeline(spans: Sequence[tuple[str, int, float, float]], title: str) -> Pict
 # ── formats ──────────────────────────────────────────────────────────────────────────────────
 
 
+def digit_images() -> np.ndarray:
+    """Return the script's images as colours from 0 to 255, in float32."""
+    images = Images()
+    pixels = np.stack([images.read(name) for name in images.names])
+    return (pixels * (255 / pixels.max())).astype(np.float32)
+
+
+def losses(pixels: np.ndarray) -> dict[str, tuple[list[tuple[str, Callable]], np.ndarray]]:
+    """Return losses as (name, function) pairs of their ops, and what they are computed of."""
+    error = [("square", np.square), ("sum", lambda e: e.reshape(len(e), -1).sum(1))]
+    error.append(("mean", np.mean))
+    scores = pixels.reshape(len(pixels), -1)[:, :10] / 8  # as a classifier's scores, up to 32
+    return {
+        "squared error, colours to 255": (error, pixels),
+        "the same, colours to 1": (error, pixels / 255),
+        "log of the sum of exp": (
+            [("exp", np.exp), ("sum", lambda e: e.sum(1)), ("log", np.log), ("mean", np.mean)],
+            scores,
+        ),
+        "the same, less the largest": (
+            [
+                ("less", lambda s: s - s.max(1, keepdims=True)),
+                ("exp", np.exp),
+                ("sum", lambda e: e.sum(1)),
+                ("log", np.log),
+                ("mean", np.mean),
+            ],
+            scores,
+        ),
+    }
+
+
+def run_in(kind: type, ops: Sequence[tuple[str, Callable]], x: np.ndarray) -> float:
+    """Return a loss with all of its ops in one type."""
+    with np.errstate(all="ignore"):
+        return float(functools.reduce(lambda value, op: op[1](value), ops, x.astype(kind)))
+
+
 def formats(count: int) -> list[dict[str, Any]]:
     """Write so many images in four formats to this disk, read them back, and return rows.
 
@@ -194,6 +233,14 @@ def formats(count: int) -> list[dict[str, Any]]:
     pixels = np.resize(pixels, (count, *pixels.shape[1:]))
     with _folder() as folder:
         return [_measured(name, *way(folder, pixels), count) for name, way in FORMATS.items()]
+
+
+def print_loaders(path: str = "loaders.json") -> None:
+    """Print what options of a loader change, what was measured of each, and by whom."""
+    for row in json.loads(Path(path).read_text("utf-8")):
+        print("{option}: {changes}\n    {measured}\n    ({by}; licence: {licence})".format(**row))
+        if row["link"]:
+            print(f"    {row['link']}")
 
 
 @contextlib.contextmanager

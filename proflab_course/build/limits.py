@@ -40,6 +40,8 @@ LONGER = {
     **{(lesson, "error points"): 12 for lesson in _TEACH_ERRORS},
     ("04_memory", "error rows"): 2,  # one is an error that `find_leak` lets pass
     ("06_roofline", "exercises"): 13,  # ten of them are of a line or two
+    ("08_benchmarking", "exercises"): 11,  # two of them are of a line
+    ("09_optimization", "exercises"): 11,  # one of them is of a line
     ("12_serving", "words"): 3_250,  # in two sittings
 }
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from proflab.lesson.plot import COLOURS, FAINT, QUIET, Picture, bars, canvas, curves, shares, short
+from proflab.lesson.plot import COLOURS, FAINT, QUIET, Picture, canvas, curves, shares, short
 
 MB = 1024**2  # bytes
 NO_OPS = 40  # readings that stand for a phase without operations: its name needs room
@@ -138,20 +138,37 @@ def plot_timeline(timeline: Timeline, title: str) -> Picture:
 
 
 def plot_meters(rows: Sequence[Mapping], traced: Sequence[float], title: str) -> Picture:
-    """Draw resident and traced MB, over the first moment, at each later one.
+    """Draw resident and traced MB, over those of the first moment, against the seconds.
 
-    rows: of MemoryProfiler.report; traced: MB at the same moments.
+    rows: of MemoryProfiler.report; traced: MB at the same moments. Moments that are too close to
+    each other for their labels share one.
     """
-    found = []
-    for row, mb in zip(rows[1:], traced[1:], strict=True):
-        grown = {"resident": row["rss_mb"] - rows[0]["rss_mb"], "traced": mb - traced[0]}
-        name = row["label"].replace("_", " ")
-        found += [
-            {"name": f"{name}, {meter}", "mb": over, "meter": meter}
-            for meter, over in grown.items()
-        ]
-    unit = f"MB more than {rows[0]['label']}"
-    return bars(found, "mb", group="meter", unit=unit, title=title, show="{:.0f}".format)
+    seconds = [row["seconds"] for row in rows]
+    meters = {
+        "resident": [row["rss_mb"] - rows[0]["rss_mb"] for row in rows],
+        "traced": [mb - traced[0] for mb in traced],
+    }
+    labels = [row["label"].replace("_", " ") for row in rows]
+    said = "; ".join(
+        f"{label} at {second:.3g} s, resident {one:.0f}, traced {other:.0f}"
+        for label, second, one, other in zip(labels, seconds, *meters.values(), strict=True)
+    )
+    with canvas(8.0, 3.6, f"{title} (MB more than {rows[0]['label']}): {said}") as (picture, axes):
+        for (name, grown), colour in zip(meters.items(), COLOURS, strict=False):
+            axes.plot(seconds, grown, "o-", color=colour, lw=1.5, ms=4, label=name)
+        top, free = max(map(max, meters.values())) or 1, -1.0
+        for label, second in zip(labels, seconds, strict=True):
+            if second > free:
+                axes.axvline(second, color=FAINT, lw=1, zorder=0)
+                look = {"rotation": 35, "ha": "left", "fontsize": 8, "color": QUIET}
+                axes.text(second, 1.06 * top, label, **look)
+                free = second + 0.02 * seconds[-1]
+        axes.set(xlabel="seconds", ylabel=f"MB more than {rows[0]['label']}")
+        axes.set_ylim(top=1.04 * top)
+        axes.set_title(title, pad=60)
+        axes.legend(frameon=False, loc="lower right")
+        axes.grid(axis="y")
+    return picture
 
 
 def plot_segments(peaks: Mapping[int, float], guess: float | None = None) -> Picture:

@@ -62,6 +62,7 @@ __all__ = [
     "saved_activations",
     "optimizer_memory_mb",
     "training_memory",
+    "memory_table",
     "MemoryProfiler",
     "find_leak",
     "recomputed_gradients",
@@ -967,39 +968,46 @@ def training_memory(model, input_shape, optimizer, activation_mb=None):
     return parts | {"total_mb": sum(parts.values())}
 
 
-class MemoryProfiler:
-    """Record this process's resident memory at moments that have a name. (Optional.)
+def memory_table(snapshots):
+    """Return what a process's resident memory was over time, a row for each snapshot.
 
-    >>> profiler, resident = MemoryProfiler(), fake.Resident()
-    >>> resident.each(profiler.snapshot, [("start", 20), ("loaded", 35)])
-    >>> resident.told(profiler.report, "start", "loaded")  # labels, and each line's numbers
-    [('start', ['20.0', '0.0']), ('loaded', ['35.0', '15.0'])]
+    snapshots: a list of (label, second, bytes) tuples, at least one, in the order in which they
+        were taken; a label may come again. The clock may begin anywhere; seconds do not fall.
+    Returns a list of dicts with label; seconds, since the first snapshot; rss_mb, in MB of 1024²
+    bytes; delta_mb, the growth since the snapshot before, 0.0 for the first; and mb_per_s, this
+    growth by the seconds in which it came, 0.0 for the first and where no time has passed. All but
+    the labels are floats, not rounded.
+
+    >>> memory_table([("start", 100.0, 20 * MB), ("loaded", 102.0, 35 * MB)])[1]["mb_per_s"]
+    7.5
     """
+    rows = []
+    _, first, size = snapshots[0]
+    before = first
+    for label, second, resident in snapshots:
+        delta, passed = (resident - size) / MB, second - before
+        row = {"label": label, "seconds": float(second - first), "rss_mb": resident / MB}
+        row |= {"delta_mb": delta, "mb_per_s": delta / passed if passed else 0.0}
+        rows.append(row)
+        before, size = second, resident
+    return rows
+
+
+class MemoryProfiler:
+    """Note this process's resident memory, and when it was so, at moments that have a name."""
 
     def __init__(self):
         self.snapshots = []
 
     def snapshot(self, label):
-        """Record this process's RSS now. A label may come again; raises ValueError for ""."""
-        if not label:
-            raise ValueError("a snapshot needs a label")
-        self.snapshots.append((label, psutil.Process().memory_info().rss / MB))
+        rss = psutil.Process().memory_info().rss
+        self.snapshots.append((label, time.perf_counter(), rss))
 
     def report(self):
-        """Return a row for each snapshot, in order, and print them.
-
-        Returns a list of dicts: label, rss_mb (float, MB of 1024² bytes, not rounded), delta_mb
-        (float, growth since the snapshot before; 0.0 for the first). Prints a line for each
-        snapshot, the first too, with its label and both numbers to one decimal. A report may be
-        asked for again. Raises ValueError if there is no snapshot.
-        """
-        if not self.snapshots:
-            raise ValueError("there is no snapshot to report")
-        rows, before = [], self.snapshots[0][1]
-        for label, rss in self.snapshots:
-            rows.append({"label": label, "rss_mb": rss, "delta_mb": rss - before})
-            before = rss
-            print(f"{label:<16}{rss:>10.1f} MB {rows[-1]['delta_mb']:>+10.1f}")
+        """Print the table of `memory_table`, and return it."""
+        rows = memory_table(self.snapshots)
+        for row in rows:
+            print("{seconds:9.3f} s {rss_mb:9.1f} MB {delta_mb:+9.1f} MB  {label}".format(**row))
         return rows
 
 
@@ -1132,5 +1140,5 @@ _use_mine(
      '03_latency': ['Timer', 'calibrate', 'measure_latency', 'latency_statistics',
                     'confidence_interval', 'best_batch'],
      '04_memory': ['MemoryTracker', 'measure_memory', 'saved_activations', 'optimizer_memory_mb',
-                   'training_memory', 'MemoryProfiler', 'find_leak', 'recomputed_gradients']},
+                   'training_memory', 'memory_table', 'find_leak', 'recomputed_gradients']},
 )

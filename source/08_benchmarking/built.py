@@ -14,7 +14,6 @@ import statistics
 import time
 import tracemalloc
 from proflab import Tensor, autograd, dispatch, example_input, meta, nn, no_grad
-from proflab.lesson.hardware import Hardware
 from proflab.lesson.machine import psutil
 from proflab.lesson.recording import (
     Recorder, as_model, column, elementwise_kind, row_name, work_and_traffic,
@@ -71,6 +70,7 @@ __all__ = [
     "saved_activations",
     "optimizer_memory_mb",
     "training_memory",
+    "memory_table",
     "MemoryProfiler",
     "find_leak",
     "recomputed_gradients",
@@ -92,6 +92,7 @@ __all__ = [
     "chrome_trace",
     "find_bottleneck",
     "rows_at_ridge",
+    "triage",
     "hot_functions",
     "profiling_overhead",
     "samples_needed",
@@ -99,7 +100,6 @@ __all__ = [
     "profile_layer",
     "profile_backward_pass",
     "compare_architectures",
-    "SUPPOSED",
     "Profiler",
     "quick_profile",
     "profile",
@@ -1043,39 +1043,46 @@ def training_memory(model, input_shape, optimizer, activation_mb=None):
     return parts | {"total_mb": sum(parts.values())}
 
 
-class MemoryProfiler:
-    """Record this process's resident memory at moments that have a name. (Optional.)
+def memory_table(snapshots):
+    """Return what a process's resident memory was over time, a row for each snapshot.
 
-    >>> profiler, resident = MemoryProfiler(), fake.Resident()
-    >>> resident.each(profiler.snapshot, [("start", 20), ("loaded", 35)])
-    >>> resident.told(profiler.report, "start", "loaded")  # labels, and each line's numbers
-    [('start', ['20.0', '0.0']), ('loaded', ['35.0', '15.0'])]
+    snapshots: a list of (label, second, bytes) tuples, at least one, in the order in which they
+        were taken; a label may come again. The clock may begin anywhere; seconds do not fall.
+    Returns a list of dicts with label; seconds, since the first snapshot; rss_mb, in MB of 1024²
+    bytes; delta_mb, the growth since the snapshot before, 0.0 for the first; and mb_per_s, this
+    growth by the seconds in which it came, 0.0 for the first and where no time has passed. All but
+    the labels are floats, not rounded.
+
+    >>> memory_table([("start", 100.0, 20 * MB), ("loaded", 102.0, 35 * MB)])[1]["mb_per_s"]
+    7.5
     """
+    rows = []
+    _, first, size = snapshots[0]
+    before = first
+    for label, second, resident in snapshots:
+        delta, passed = (resident - size) / MB, second - before
+        row = {"label": label, "seconds": float(second - first), "rss_mb": resident / MB}
+        row |= {"delta_mb": delta, "mb_per_s": delta / passed if passed else 0.0}
+        rows.append(row)
+        before, size = second, resident
+    return rows
+
+
+class MemoryProfiler:
+    """Note this process's resident memory, and when it was so, at moments that have a name."""
 
     def __init__(self):
         self.snapshots = []
 
     def snapshot(self, label):
-        """Record this process's RSS now. A label may come again; raises ValueError for ""."""
-        if not label:
-            raise ValueError("a snapshot needs a label")
-        self.snapshots.append((label, psutil.Process().memory_info().rss / MB))
+        rss = psutil.Process().memory_info().rss
+        self.snapshots.append((label, time.perf_counter(), rss))
 
     def report(self):
-        """Return a row for each snapshot, in order, and print them.
-
-        Returns a list of dicts: label, rss_mb (float, MB of 1024² bytes, not rounded), delta_mb
-        (float, growth since the snapshot before; 0.0 for the first). Prints a line for each
-        snapshot, the first too, with its label and both numbers to one decimal. A report may be
-        asked for again. Raises ValueError if there is no snapshot.
-        """
-        if not self.snapshots:
-            raise ValueError("there is no snapshot to report")
-        rows, before = [], self.snapshots[0][1]
-        for label, rss in self.snapshots:
-            rows.append({"label": label, "rss_mb": rss, "delta_mb": rss - before})
-            before = rss
-            print(f"{label:<16}{rss:>10.1f} MB {rows[-1]['delta_mb']:>+10.1f}")
+        """Print the table of `memory_table`, and return it."""
+        rows = memory_table(self.snapshots)
+        for row in rows:
+            print("{seconds:9.3f} s {rss_mb:9.1f} MB {delta_mb:+9.1f} MB  {label}".format(**row))
         return rows
 
 
@@ -1456,6 +1463,34 @@ def rows_at_ridge(in_features, out_features, hardware, itemsize=4):
     return math.ceil(itemsize * weights * peak / gain) if gain > 0 else None
 
 
+def triage(run, disk_rate):
+    """Return what limited a program's run: "gpu", "cpu", "disk" or "waiting"; None if unknown.
+
+    >>> run = {"real_s": 10.0, "user_s": 1.0, "sys_s": 1.0, "bytes_read": 6e9, "gpu_busy": None}
+    >>> triage(run, disk_rate=1e9)
+    'disk'
+
+    run: a dict with real_s, user_s and sys_s, in s; bytes_read, from the disk; gpu_busy, the share
+        of real_s in which the card worked, from 0 to 1. All but real_s may be None: not measured.
+    disk_rate: what the disk gives, in bytes/s.
+    The first of these that holds: "gpu" if gpu_busy is at least 0.8; None if user_s, sys_s or
+    bytes_read is None; "cpu" if user_s and sys_s are at least 0.8 of real_s, together; "disk" if
+    the disk takes at least half of the rest of real_s to read the bytes; else "waiting".
+    Raises ValueError unless real_s and disk_rate are above 0.
+    """
+    if not (run["real_s"] > 0 and disk_rate > 0):
+        raise ValueError(f"no run takes {run['real_s']} s, no disk gives {disk_rate} bytes/s")
+    if run["gpu_busy"] is not None and run["gpu_busy"] >= 0.8:
+        return "gpu"
+    if None in (run["user_s"], run["sys_s"], run["bytes_read"]):
+        return None
+    worked = run["user_s"] + run["sys_s"]
+    if worked >= 0.8 * run["real_s"]:
+        return "cpu"
+    reading = run["bytes_read"] / disk_rate
+    return "disk" if reading >= (run["real_s"] - worked) / 2 else "waiting"
+
+
 def hot_functions(stats, n, by="tottime"):
     """Return the n functions with the most of `by` in a cProfile run, as dicts, largest first.
 
@@ -1620,8 +1655,6 @@ def compare_architectures(models, inputs):
         rows.append({"name": name} | {k: v for k, v in found.items() if k != "bottleneck"})
     return rows
 
-SUPPOSED = Hardware(1e11, 2e10, "a typical computer", "a guess; lesson 06 measures")
-
 
 class Profiler(OpRecorder):
     """Lessons 01 to 05 in one object; `with Profiler() as profiler:` records what runs inside."""
@@ -1631,7 +1664,7 @@ class Profiler(OpRecorder):
         lambda model, input_shape: measure_memory(as_model(model), input_shape)
     )
 
-    def __init__(self, hardware=SUPPOSED):
+    def __init__(self, hardware=None):
         super().__init__()
         self.hardware = hardware
 
@@ -1651,13 +1684,14 @@ class Profiler(OpRecorder):
         print_top_operations(self.rows, n, by)
 
 
-def quick_profile(model, x, hardware=SUPPOSED):
+def quick_profile(model, x, hardware=None):
     """Print what one forward pass costs and where its time goes; return the dict of it."""
     found = profile_forward_pass(model, x, hardware, warmup=1, iterations=5)
     print(f"{found['parameters']:,} parameters, {found['flops']:,} FLOPs,", end=" ")
     print(f"{found['latency_ms']:.3f} ms, {found['gflops_per_second']:.3f} GFLOP/s,")
     print(f"{found['peak_memory_mb']:.2f} MB at the peak,", end=" ")
-    print(f"limited by {found['bottleneck']} on {hardware.name}")
+    limit = hardware and f"limited by {found['bottleneck']} on {hardware.name}"
+    print(limit or "no verdict on what limits it: measure the machine's roofs (lesson 06)")
     print_top_operations(rows_of(lambda: as_model(model)(x)))
     return found
 
@@ -2397,9 +2431,9 @@ _use_mine(
      '03_latency': ['Timer', 'calibrate', 'measure_latency', 'latency_statistics',
                     'confidence_interval', 'best_batch'],
      '04_memory': ['MemoryTracker', 'measure_memory', 'saved_activations', 'optimizer_memory_mb',
-                   'training_memory', 'MemoryProfiler', 'find_leak', 'recomputed_gradients'],
+                   'training_memory', 'memory_table', 'find_leak', 'recomputed_gradients'],
      '05_profiler': ['op_bytes', 'self_times', 'record', 'top_operations', 'find_bottleneck',
-                     'rows_at_ridge', 'profiling_overhead', 'samples_needed',
+                     'rows_at_ridge', 'triage', 'profiling_overhead', 'samples_needed',
                      'profile_forward_pass', 'profile_backward_pass'],
      '06_roofline': ['arithmetic_intensity', 'attainable_flops', 'matmul_bytes', 'attention_bytes',
                      'measure_peak_flops', 'measure_bandwidth', 'write_allocate',

@@ -19,17 +19,6 @@ class MemoryTracker:
         self.stop()
 """
 
-PROFILER = """
-class MemoryProfiler:
-    def __init__(self):
-        self.snapshots = []
-
-    def snapshot(self, label):
-        if not label:
-            raise ValueError("a snapshot needs a label")
-        self.snapshots.append((label, psutil.Process().memory_info().rss / MB))
-"""
-
 FIRST = {
     "MemoryTracker": TRACKER
     + """
@@ -96,16 +85,13 @@ FIRST = {
         }
         return parts | {"total_mb": sum(parts.values())}
     """,
-    "MemoryProfiler": PROFILER
-    + """
-    def report(self):
-        if not self.snapshots:
-            raise ValueError("no snapshots")
-        first = self.snapshots[0][1]
-        rows = []
-        for label, rss in self.snapshots:
-            rows.append({"label": label, "rss_mb": rss, "delta_mb": rss - first})
-            print(f"{label}: {rss:.1f} MB ({rss - first:+.1f} MB)")
+    "memory_table": """
+        rows, last = [], snapshots[0]
+        for label, second, rss in snapshots:
+            delta, passed = (rss - last[2]) / MB, second - snapshots[0][1]
+            row = {"label": label, "seconds": passed, "rss_mb": rss / MB, "delta_mb": delta}
+            rows.append(row | {"mb_per_s": delta / passed if passed > 0 else 0.0})
+            last = label, second, rss
         return rows
     """,
     "find_leak": """
@@ -222,16 +208,14 @@ SECOND = FIRST | {
         }
         return parts | {"total_mb": sum(parts.values())}
     """,
-    "MemoryProfiler": PROFILER
-    + """
-    def report(self):
-        if not self.snapshots:
-            raise ValueError("no snapshots")
-        rows, last = [], self.snapshots[0][1]
-        for label, rss in self.snapshots:
-            rows.append({"label": label, "rss_mb": rss, "delta_mb": rss - last})
-            print(f"{label}: {rss:.1f} MB ({rss - last:+.1f} MB)")
-            last = rss
+    "memory_table": """
+        rows, last = [], snapshots[0]
+        for label, second, rss in snapshots:
+            delta, passed = (rss - last[2]) / MB, second - last[1]
+            row = {"label": label, "seconds": float(second - snapshots[0][1])}
+            row |= {"rss_mb": rss / MB, "delta_mb": delta}
+            rows.append(row | {"mb_per_s": delta / passed if passed > 0 else 0.0})
+            last = label, second, rss
         return rows
     """,
     "find_leak": """

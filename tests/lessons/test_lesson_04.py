@@ -118,7 +118,8 @@ def test_how_long_a_segment_should_be():
 
 def test_a_promise_is_kept_page_by_page(demos):
     """It is traced as soon as it is asked for; what the system says depends on what it has left."""
-    found = dict(re.findall(r"(asked for|filled|freed), traced (-?\d+)", demos["demo_promise"].alt))
+    moments = r"(asked for|filled|freed) at [^;]*traced (-?\d+)"
+    found = dict(re.findall(moments, demos["demo_promise"].alt))
     assert found == {"asked for": "20", "filled": "20", "freed": "0"}
 
 
@@ -204,7 +205,7 @@ def test_the_lessons_make_one_file_that_measures():
         ("optimizer_memory_mb", "frozen parameters have a state", "frozen parameters have a state"),
         ("training_memory", "gradients are missing", "no gradients, or half the state"),
         ("training_memory", "MB of 10⁶ bytes", "10⁶ bytes, where a MB here is 1024² bytes?"),
-        ("MemoryProfiler", "over the first snapshot", "over the first snapshot"),
+        ("memory_table", "over the first snapshot", "over the first snapshot"),
         ("find_leak", "who allocates the most", "it replaces it"),
         ("find_leak", "all steps together", "all steps together"),
     ],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tracemalloc
 
 import numpy as np
@@ -108,10 +107,20 @@ def test_parts_are_lines_in_mb():
     )
 
 
-def test_both_meters_are_over_the_first_moment():
-    rows = [{"label": "start", "rss_mb": 100.0}, {"label": "the_end", "rss_mb": 130.0}]
-    picture = demos.plot_meters(rows, [5.0, 25.0], "Two meters")
-    assert re.search(r"MB more than start.*the end, resident 30; the end, traced 20$", picture.alt)
+def test_both_meters_are_over_the_first_moment_and_against_time():
+    rows = [
+        {"label": "start", "seconds": 0.0, "rss_mb": 100.0},
+        {"label": "at_once", "seconds": 0.001, "rss_mb": 100.0},
+        {"label": "the_end", "seconds": 2.5, "rss_mb": 130.0},
+    ]
+    picture = demos.plot_meters(rows, [5.0, 5.0, 25.0], "Two meters")
+    assert "MB more than start" in picture.alt
+    assert picture.alt.endswith("the end at 2.5 s, resident 30, traced 20")
+    axes = picture.figure.axes[0]
+    resident, traced = (line for line in axes.lines if line.get_label() in ("resident", "traced"))
+    assert list(resident.get_xdata()) == [0.0, 0.001, 2.5]
+    assert list(resident.get_ydata()) == [0, 0, 30] and list(traced.get_ydata()) == [0, 0, 20]
+    assert [text.get_text() for text in axes.texts] == ["start", "the end"]
 
 
 def test_the_timeline_shows_the_phases():

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import tracemalloc
 
-import psutil
 import pytest
 from lesson_demos import beside
 
@@ -80,61 +78,6 @@ def test_holding_holds():
     assert step.__name__ == "keep" and kept_by(step, 3) == pytest.approx(2, abs=0.01)
 
 
-def test_resident_is_seen_however_psutil_is_asked():
-    from psutil import Process
-
-    resident, early = fake.Resident(100.5), psutil.Process()
-    bound = early.memory_info
-
-    def ask():
-        found = [
-            early.memory_info().rss,
-            bound().rss,
-            bound()[0],
-            Process().memory_info().rss,
-            psutil.Process(os.getpid()).memory_full_info().rss,
-            early.as_dict(["memory_info"])["memory_info"].rss,
-        ]
-        with early.oneshot():
-            found.append(early.memory_info().rss)
-        resident.mb = 3
-        return found, bound().rss, bound().vms, psutil.Process(os.getppid()).memory_info().rss
-
-    found, later, virtual, parent = resident.run(ask)
-    assert found == [100.5 * MB] * 7
-    assert later == 3 * MB and virtual != later and parent != later
-    assert bound().rss not in (100.5 * MB, 3 * MB)
-
-
-def test_resident_is_the_same_process_before_a_fork_and_in_it():
-    """As a hidden block is: a fork of a process that may be gone, with what was made in it."""
-    reader, writer = os.pipe()
-    if (child := os.fork()) == 0:
-        resident, early = fake.Resident(), psutil.Process()
-        if os.fork():
-            os._exit(0)
-        found = []
-
-        def ask(_):
-            asked = [early, *map(psutil.Process, (os.getpid(), early.pid, 1))]
-            found.extend(process.memory_info().rss == 9e6 * MB for process in asked)
-
-        resident.each(ask, [("a", 9e6)])
-        os.write(writer, repr(found).encode())
-        os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader) as pipe:
-        assert pipe.read() == "[True, True, True, False]"
-    os.waitpid(child, 0)
-
-
-def test_resident_is_gone_after_an_error():
-    real = psutil.Process().memory_info().rss
-    with pytest.raises(ZeroDivisionError):
-        fake.Resident(1e6).run(lambda: 1 / 0)
-    assert psutil.Process().memory_info().rss < 100 * real
-
-
 def test_held_is_what_is_there_while_the_result_is():
     kept = []
     largest = fake.held_mb(lambda: [doubles.block(3), doubles.block(9)][1])
@@ -143,32 +86,9 @@ def test_held_is_what_is_there_while_the_result_is():
     assert not tracemalloc.is_tracing()
 
 
-def test_printed_and_traced():
-    assert fake.printed(lambda *parts: print(*parts, sep="\n"), "a", "b") == ["a", "b"]
+def test_traced():
     assert fake.traced_mb(bytearray, 5 * MB) == pytest.approx(5, abs=0.01)
     assert not tracemalloc.is_tracing()
-
-
-def test_each_label_is_called_with_its_memory():
-    resident, found = fake.Resident(), []
-
-    def note(label):
-        found.append((label, psutil.Process().memory_info().rss / MB))
-
-    resident.each(note, [("a", 100.5), ("b", 7.0), ("a", 8.0)])
-    assert found == [("a", 100.5), ("b", 7.0), ("a", 8.0)]
-
-
-def test_told_is_each_line_that_holds_a_label_and_its_numbers():
-    def report():
-        print("label, MB")
-        print("b and a: 260.50 MB (+60.5)\na 1,200.0 -3.25 7\nno 7.5")
-
-    assert fake.Resident.told(report, "a", "b") == [
-        ("a", ["260.5", "60.5"]),
-        ("a", ["1200.0", "3.2"]),
-    ]
-    assert fake.Resident.told(report, "c") == []
 
 
 def test_furthest_is_the_largest_difference_of_any_gradient():

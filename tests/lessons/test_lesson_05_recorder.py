@@ -247,7 +247,7 @@ assert found["flops"] == 1_666_080
         text=True,
     )
     assert ran.returncode == 0, ran.stderr
-    assert "limited by" in ran.stdout
+    assert "no verdict" in ran.stdout and "limited by" not in ran.stdout  # no roof was measured
 
 
 @pytest.mark.torch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import sys
 import threading
@@ -10,7 +11,7 @@ import types
 
 import numpy as np
 import pytest
-from cohort.run import entries, solved
+from cohort.run import ROOT, entries, solved
 from lesson_demos import beside
 
 from proflab import Tensor, dispatch, nn
@@ -30,6 +31,7 @@ from proflab.lesson.recording import (
 from proflab.lesson.tensor_memory import bytes_by_memory, each_op, memory_of, present
 
 profiled = beside("05_profiler", "profiled")
+counters = beside("05_profiler", "counters")
 
 X = Tensor([[1.0, 2.0]])
 SEARCH, CODE = "the shortest that holds it", "def self_times(spans):\n    pass"
@@ -284,3 +286,50 @@ def test_elementwise_work_has_the_name_of_its_row_in_the_table():
         lambda: [layer(x).exp(), nn.Linear(2, 1, bias=False)(x), x @ x.T, norm(x), norm.eval()(x)],
     )
     assert kinds == ["bias", "exp", None, None, None, "batch_norm_train", "batch_norm"]
+
+
+def test_recorded_runs_are_of_each_kind(monkeypatch):
+    monkeypatch.chdir(ROOT / "modules" / "05_profiler")
+    triage, runs = solved("lesson_05").scope["triage"], counters.recorded_runs()
+    found = {name: triage(run, counters.DISK_RATE) for name, run in runs.items()}
+    assert list(found.values()) == ["cpu", "waiting", "disk", "waiting", "waiting", "gpu", None]
+    assert all(run["source"] and (run["user_s"] or 0) <= run["real_s"] for run in runs.values())
+
+
+@pytest.mark.skipif(not hasattr(os, "wait4"), reason="the system does not tell these counters")
+def test_a_run_of_this_machine_is_counted():
+    runs = counters.runs_here(loop="sum(i * i for i in range(300_000))", sleep="time.sleep(0.2)")
+    assert list(runs) == ["loop, here", "sleep, here"]
+    loop, sleep = runs.values()
+    assert loop["user_s"] > sleep["user_s"] and sleep["real_s"] >= 0.2
+    assert (
+        solved("lesson_05").scope["triage"](sleep | {"user_s": 0.0, "sys_s": 0.0}, 1e12)
+        == "waiting"
+    )
+
+
+def test_what_was_not_measured_is_shown_as_such():
+    nothing = dict.fromkeys(["user_s", "sys_s", "bytes_read", "gpu_busy"])
+    assert counters.line({"real_s": 1.5} | nothing).split() == [
+        "1.500",
+        "s",
+        "real",
+        "?",
+        "?",
+        "?",
+        "no",
+        "card",
+    ]
+    known = {"real_s": 1.5, "user_s": 1.0, "sys_s": 0.25, "bytes_read": 0, "gpu_busy": 0.5}
+    assert counters.line(known).endswith("0 MB  card  50%")
+
+
+def test_without_measured_roofs_there_is_no_verdict(capsys):
+    scope = solved("lesson_05").scope
+    layer = nn.Linear(2, 2)
+    assert scope["Profiler"]().hardware is None
+    assert scope["quick_profile"](layer, X)["bottleneck"] is None
+    assert "no verdict on what limits it" in capsys.readouterr().out
+    roofs = Hardware(1e9, 1e9, "a measured one")
+    assert scope["quick_profile"](layer, X, roofs)["bottleneck"] in ("compute", "memory")
+    assert "on a measured one" in capsys.readouterr().out

@@ -33,7 +33,7 @@ def test_cells_are_small():
 
 def test_timed_demos_tell_a_busy_machine(lesson, busy):
     timed = [cell.name for cell in lesson.named("demo") if "noise.show_load()" in cell.source]
-    assert timed == ["demo_alarms", "demo_coverage", "demo_suite"]
+    assert timed == ["demo_alarms", "demo_coverage", "demo_days", "demo_suite"]
     assert busy.printed.count("busy: load 9 on 2 processors; the figures may be off") == len(timed)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -139,3 +141,39 @@ def test_no_sensor_is_no_error(demos, monkeypatch):
     monkeypatch.setattr(demos, "_find_rapl", lambda: open("/no/such/counter"))
     monkeypatch.setitem(sys.modules, "pynvml", None)
     assert demos.find_sensor() is None
+
+
+# ── results of several days ──────────────────────────────────────────────────────────────────
+
+
+def test_a_result_carries_its_environment_and_comes_back_on_another_day(
+    demos, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(ROOT / "modules" / "08_benchmarking")
+    monkeypatch.delenv("PROFLAB_DEMO", raising=False)
+    kept = tmp_path / "kept" / "days.jsonl"
+    first, second = demos.days(8, 6, kept), demos.days(8, 6, kept)
+    assert [each["when"] for each in second[: len(first)]] == [each["when"] for each in first]
+    assert len(second) == len(first) + 1 and len(kept.read_text("utf-8").splitlines()) == 2
+    environment = second[-1]["environment"]
+    assert environment["seed"] == 8 and environment["threads"] == 1
+    assert environment["versions"]["numpy"] == np.__version__
+    assert {len(each["times"]) for each in second} == {6} and min(second[-1]["times"]) > 0
+
+
+def test_recorded_days_are_compared_only_within_one_environment(demos, monkeypatch):
+    monkeypatch.chdir(ROOT / "modules" / "08_benchmarking")
+    days = json.loads(Path("days.json").read_text("utf-8"))
+    compare = solved("lesson_08").scope["compare_results"]
+    found = [compare(a, b, 0.05) for a, b in zip(days, days[1:], strict=False)]
+    verdicts = [each["verdict"] for each in found]
+    assert verdicts == ["not compared", "slower", "faster", "not compared"]
+    assert found[0]["differs"] == ["machine", "threads", "seed", "versions"]  # nobody noted them
+    assert found[-1]["differs"] == ["versions"]
+    assert all(each["doubtful"] == ["governor", "load"] for each in found)
+    told = [demos.told(a, b | c) for a, b, c in zip(days, days[1:], found, strict=False)]
+    assert told[1].endswith("slower; doubtful: governor, load")
+    days = [days[0], *(day | each for day, each in zip(days[1:], found, strict=True))]
+    picture = demos.over_days(days, "Days")
+    joined = [line for line in picture.figure.axes[0].lines if len(set(line.get_xdata())) == 2]
+    assert len(joined) == 2 and "0.57 ms, slower" in picture.alt

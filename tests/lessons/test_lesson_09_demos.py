@@ -389,3 +389,35 @@ def test_an_epoch_by_a_plan_is_what_the_race_counts(demos):
         spans = demos.planned(plan, loads, room, 9)
         end = RULES["loader"].simulate(plan, loads, workers, room, 9).cost
         assert spans[-1][3] == end and {span[1] for span in spans} == set(range(len(loads)))
+
+
+# ── ops that float16 cannot hold, options of loaders ─────────────────────────────────────────
+
+
+def test_each_cure_needs_no_op_in_float32_and_gives_the_loss(demos, scope):
+    found = {}
+    for name, (ops, x) in demos.losses(demos.digit_images()).items():
+        half, single = (demos.run_in(kind, ops, x) for kind in (np.float16, np.float32))
+        found[name] = [op for op, _ in scope["single_ops"](ops, x)]
+        assert np.isfinite(single)
+        assert np.isfinite(half) == (not found[name])
+        if not found[name]:
+            assert half == pytest.approx(single, rel=0.01)
+    assert found == {
+        "squared error, colours to 255": ["sum", "mean"],
+        "the same, colours to 1": [],
+        "log of the sum of exp": ["exp", "sum", "log"],
+        "the same, less the largest": [],
+    }
+
+
+def test_each_option_of_a_loader_says_who_measured_it(demos, capsys):
+    path = ROOT / "modules" / "09_optimization" / "loaders.json"
+    rows = json.loads(path.read_text("utf-8"))
+    assert all(row["changes"] and row["measured"] and row["licence"] for row in rows)
+    assert all(re.search(r"\d{4}", row["by"]) for row in rows)  # when
+    assert all(row["link"] or row["by"].startswith("this course") for row in rows)
+    demos.print_loaders(str(path))
+    told = capsys.readouterr().out
+    assert all(word in told for word in ("persistent_workers", "DALI", "Kornia", "HDF5", "tmpfs"))
+    assert "taskset" in told and "numactl" in told

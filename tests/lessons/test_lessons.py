@@ -35,12 +35,12 @@ SYLLABUS = {
         Timer 16 timer_resolution_ms 8 calibrate 14 measure_latency 26 latency_statistics 4
         confidence_interval 24 measurement_warnings 12 throughput 4 best_batch 16 essay_latency""",
     "04_memory": """
-        MemoryTracker 4 measure_memory 14 saved_activations 24 optimizer_memory_mb 8
-        training_memory 14 MemoryProfiler 0 find_leak 16.5 recomputed_gradients 19.5 checkpointed 8
+        MemoryTracker 4 measure_memory 14 saved_activations 20 optimizer_memory_mb 8
+        training_memory 14 memory_table 4 find_leak 16.5 recomputed_gradients 19.5 checkpointed 8
         reflect_training_mb 6 essay_memory""",
     "05_profiler": """
-        op_bytes 20 op_facts 10 self_times 14 record 12 top_operations 8 chrome_trace 8
-        find_bottleneck 8 rows_at_ridge 8.5 hot_functions 6 profiling_overhead 13.5
+        op_bytes 16 op_facts 10 self_times 14 record 12 top_operations 8 chrome_trace 8
+        find_bottleneck 8 rows_at_ridge 8.5 triage 6 hot_functions 6 profiling_overhead 11.5
         samples_needed 8 profile_forward_pass 8 profile_layer 4 profile_backward_pass 0
         compare_architectures 6 essay_profiler""",
     "06_roofline": """
@@ -54,12 +54,12 @@ SYLLABUS = {
         speedup_steps 12 path 2 distances 8 reflect_crossover_tokens 5 essay_scaling""",
     "08_benchmarking": """
         run_order 7 rank_test 16.5 speedup_interval 8.5 gate 13 runs_interval 8
-        percentile_interval 0 response_times 14 quantize 12 sparse_bytes 0 pareto 7 energy_joules 7
-        audit_speedups 7 audit_memory 0 essay_benchmarking""",
+        compare_results 5 percentile_interval 0 response_times 14 quantize 12 sparse_bytes 2
+        pareto 7 energy_joules 0 audit_speedups 7 audit_memory 0 essay_benchmarking""",
     "09_optimization": """
-        diagnose 8.5 simulate_loader 13.5 loader_plan 5 half_gradients 8 scale_after 8 accumulate 8
-        recompute 11 checkpoint_plan 0 fuse 14 graph_bytes 10 attend 2 merge 8 through_tiles 22
-        essay_optimization""",
+        diagnose 8.5 simulate_loader 13.5 loader_plan 5 half_gradients 8 scale_after 8 single_ops 4
+        accumulate 8 recompute 11 checkpoint_plan 0 fuse 14 graph_bytes 10 attend 2 merge 8
+        through_tiles 18 essay_optimization""",
     "10_cuda_roofline": """
         fma_lines 6 fma_flops 4 stream_line 5 stream_bytes 5 softmax_row 0 warp_sectors 14
         bank_conflicts 14 occupancy 14 events_to_ms 12 ceilings 14 place 14 energy_model 7

@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import math
 import os
 from collections import Counter
 from proflab import Function
@@ -129,24 +130,7 @@ def verdict(grown, steps):
 right_find_leak = find_leak
 
 
-class RightProfiler(MemoryProfiler):
-    pass
-
-
-def noted(profiler):
-    if not profiler.snapshots:
-        raise ValueError("nothing")
-    return profiler.snapshots
-
-
-def told(rows):
-    for row in rows:
-        print(f"{row['label']} {row['rss_mb']:.1f} {row['delta_mb']:.1f}")
-    return rows
-
-
-def rows_of(pairs, before):
-    return [{"label": l, "rss_mb": mb, "delta_mb": mb - b} for (l, mb), b in zip(pairs, before)]
+right_table = memory_table
 
 
 def several(layers, every):

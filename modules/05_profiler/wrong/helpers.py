@@ -177,3 +177,17 @@ def timed_by(middle, function, x, warmup, iterations):
         function(x)
         times.append((time.perf_counter_ns() - start) / 1e6)
     return middle(times[warmup:])
+
+
+def right_triage(run, disk_rate):
+    host = [run["user_s"], run["sys_s"], run["bytes_read"]]
+    if not run["real_s"] > 0 or not disk_rate > 0:
+        raise ValueError("nothing ran")
+    if (run["gpu_busy"] or 0) >= 0.8:
+        return "gpu"
+    if None in host:
+        return None
+    rest = run["real_s"] - host[0] - host[1]
+    if rest <= 0.2 * run["real_s"]:
+        return "cpu"
+    return "disk" if host[2] / disk_rate >= rest / 2 else "waiting"

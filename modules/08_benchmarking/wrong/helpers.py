@@ -71,6 +71,31 @@ def require_six(runs):
         raise ValueError("six runs")
 
 
+def apart(before, after, key):
+    return before["environment"][key] != after["environment"][key]
+
+
+def unequal(before, after, key):
+    return before["environment"][key] is None or apart(before, after, key)
+
+
+def doubts(before, after, too_busy):
+    both = [each["environment"]["governor"] for each in (before, after)]
+    return ["governor"] * (both != ["performance"] * 2) + ["load"] * too_busy
+
+
+def judged_results(before, after, tolerance, differs=None):
+    keys = ("machine", "threads", "seed", "versions")
+    if differs is None:
+        differs = [key for key in keys if unequal(before, after, key)]
+    loads = [each["environment"]["load"] for each in (before, after)]
+    found = {"differs": differs, "verdict": "not compared"}
+    found["doubtful"] = doubts(before, after, None in loads or max(loads) > 0.1)
+    if not differs:
+        found["verdict"] = gate(before["times"], after["times"], tolerance)
+    return found
+
+
 def some_percentile(times, percent, confidence):
     if not times or not 0 < percent < 100 or not 0 < confidence < 1 or any_nan(times):
         raise ValueError("range")

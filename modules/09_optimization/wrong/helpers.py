@@ -24,3 +24,20 @@ def run_again(layers, again, x):
 def blocks_again(model, x, memory):
     layers = list(model)
     return next((n for n in range(len(layers)) if held_bytes(model, x, n) <= memory), len(layers))
+
+
+def right_single(ops, x):
+    return by_kind(ops, x, lambda half: ~np.isfinite(half))
+
+
+def by_kind(ops, x, is_lost):
+    found = []
+    with np.errstate(all="ignore"):
+        for name, op in ops:
+            half = op(x.astype(np.float16))
+            lost = int(np.sum(is_lost(half)))
+            if lost:
+                found.append((name, lost))
+                half = op(x.astype(np.float32))
+            x = half
+    return found

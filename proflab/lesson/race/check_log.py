@@ -52,6 +52,7 @@ _MUCH, _FEWEST = 3.0, 3  # a cost that falls so many times falls in so many kept
 _MOST_OF_THE_WAY = 0.85  # of the way, in logarithms: more than mending any one cause gives
 _ROWS = 5  # of the table, from which a step names its cost
 _FALLEN = 0.9  # of what the named cost was before, at most
+_MOST_NAMED = 6  # ops of the program, in a step's diagnosis: who names all says of none why
 LARGEST = 1e12  # of the numbers in a log
 _FUNCTIONS = ("op_facts", "speedup_interval", "gate")
 _last: list[Any] = []  # of `once`: what was asked, and what was found
@@ -335,13 +336,16 @@ def _lowered(steps: list[Step], start: Step) -> Iterator[str]:
     """Yield where a step does not name one of the large costs before it, or does not lower it."""
     before, others = start, 0
     for step in steps:
-        named = _named(f"{step.row['change']}\n{step.row['because']}", before, _ROWS)
-        if not named:
+        text = f"{step.row['change']}\n{step.row['because']}"
+        named, ops = _named(text, before, _ROWS), _ops_in(text, before)
+        if len(ops) > _MOST_NAMED:
+            yield f"{step.name} names {len(ops)} ops: name those that it is about"
+        elif not named:
             others += 1
             if others > 1 or not _is_reason(step.row["instead"]):
-                ops = ", ".join(_top(before.groups[0], _ROWS)) if before.groups else ""
+                large = ", ".join(_top(before.groups[0], _ROWS)) if before.groups else ""
                 yield (
-                    f"{step.name}: the largest costs of {before.name} are {ops}; neither change "
+                    f"{step.name}: the largest costs of {before.name} are {large}; neither change "
                     "nor because names one, or a large line in backquotes (instead= is for one "
                     "step)"
                 )
@@ -351,7 +355,7 @@ def _lowered(steps: list[Step], start: Step) -> Iterator[str]:
                 for place, name in named
                 if step.groups[place].get(name, 0.0) > _FALLEN * before.groups[place][name]
             ]
-            if 2 * len(left) > len(named):  # who names all costs says of none that it is the cause
+            if 2 * len(left) > len(named):
                 told = " and ".join(map(repr, left))
                 yield f"{step.name} names {told}, which cost no less after it: name its cause"
         if step.kept and step.tape is not None:
@@ -430,16 +434,20 @@ def _named(text: str, step: Step, count: int) -> list[tuple[int, Any]]:
     if not step.groups:
         return []
     by_op, by_shape, by_line = (_top(group, count) for group in step.groups)
-    said = text.lower()
-    found: list[tuple[int, Any]] = []
-    for op in dict.fromkeys([*by_op, *(name for name, _ in by_shape)]):
-        if re.search(rf"\b{op.replace('_', '[_ ]?')}\b", said):
-            found.append((0, op))
+    said = _ops_in(text, step)
+    ops = dict.fromkeys([*by_op, *(name for name, _ in by_shape)])
+    found: list[tuple[int, Any]] = [(0, op) for op in ops if op in said]
     parts = [" ".join(part.split()) for part in _QUOTED.findall(text)]
     for line in by_line:
         if any(part in " ".join(line.split()) for part in parts):
             found.append((2, line))
     return found
+
+
+def _ops_in(text: str, step: Step) -> list[str]:
+    """Return the ops of a program that a text names."""
+    ops, said = step.groups[0] if step.groups else (), text.lower()
+    return [op for op in ops if re.search(rf"\b{op.replace('_', '[_ ]?')}\b", said)]
 
 
 def _equal(tape: list, other: Any) -> bool:
