@@ -20,3 +20,11 @@ def share(text: str) -> float:
     if not 0 <= number < math.inf:
         raise argparse.ArgumentTypeError(f"must be at least 0, not {text}")
     return number
+
+
+def above_zero(text: str) -> float:
+    """Return a number above 0; argparse says so for others."""
+    number = float(text)
+    if not 0 < number < math.inf:
+        raise argparse.ArgumentTypeError(f"must be above 0, not {text}")
+    return number

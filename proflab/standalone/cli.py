@@ -19,6 +19,7 @@ from proflab.standalone.predict import NEEDED_TO_PREDICT, plan_sizes, predict
 from proflab.standalone.tables import print_table
 from proflab.standalone.torch_diff import NEEDED_TO_DIFF
 from proflab.standalone.torch_report import FILES, NEEDED_TO_READ, read_file
+from proflab.standalone.torch_table import NEEDED_FOR_TORCH, torch_table
 from proflab.standalone.zoo import CHOICES, OWN, Choice, own_model
 
 _SHOWN = 10
@@ -42,7 +43,13 @@ def main(
     if words and words[0] in FILES:
         needed = NEEDED_TO_READ | (NEEDED_TO_DIFF if "--diff" in words else {})
         return _run(read_file, needed, names, unwritten, file, words)
+    if words and words[0] == "table":
+        return _run(torch_table, NEEDED_FOR_TORCH, names, unwritten, file, words)
     parser = _parser(file, whose)
+    if not words:
+        parser.print_help()
+        print(f"\nTo begin with: python {file} lenet5")
+        return 0
     given = parser.parse_args(arguments)
     needed = NEEDED | (NEEDED_TO_PREDICT if given.at else {})
     lacking = _lacking(needed, names, unwritten)
@@ -76,7 +83,8 @@ def _parser(file: str, whose: str) -> argparse.ArgumentParser:
         prog=file,
         description=f"Profile a model with the functions of the lessons. {whose}".rstrip(),
         epilog=f"To compare two commands: {file} compare --help, {file} gate --help. To read what "
-        f"torch writes: {file} trace --help, {file} memory --help.",
+        f"torch writes: {file} trace --help, {file} memory --help. For any model of torch: "
+        f"{file} table --help.",
     )
     parser.add_argument("model", type=_model, help=f"{', '.join(CHOICES)}, or {OWN}")
     parser.add_argument("--batch", type=positive, default=1, metavar="N", help="inputs at a time")

@@ -14,12 +14,12 @@ import base64
 import json
 import sys
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import proflab
 
 PACKAGE = "proflab"
-# Modules for making and grading notebooks, which a profiler does not need.
 
 _IMPORTER = '''\
 def _carry_engine(packed):
@@ -87,7 +87,8 @@ def with_engine(text: str) -> str:
     head = [node for node in tree.body if _must_stay_first(node)]
     lines = text.splitlines()
     last = max((node.end_lineno or 0 for node in head), default=0)
-    packed = base64.b85encode(zlib.compress(json.dumps(engine_sources()).encode(), 9)).decode()
+    sources = json.dumps(needed_by(text, engine_sources()))
+    packed = base64.b85encode(zlib.compress(sources.encode(), 9)).decode()
     rows = [packed[start : start + 100] for start in range(0, len(packed), 100)]
     importer = _IMPORTER.replace("@PACKED@", "\n".join(rows))  # base 85 has no quote, no backslash
     return "\n".join([*lines[:last], "", importer.rstrip("\n"), *lines[last:]]) + "\n"
@@ -130,6 +131,32 @@ def _is_foreign(node: ast.Import | ast.ImportFrom) -> bool:
 def _must_stay_first(node: ast.stmt) -> bool:
     docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     return docstring or (isinstance(node, ast.ImportFrom) and node.module == "__future__")
+
+
+def needed_by(text: str, sources: dict[str, tuple[bool, str]]) -> dict[str, tuple[bool, str]]:
+    """Return those modules that a file's text imports, and all that these import.
+
+    What only lessons and their tests read (guesses, doubles of clocks and files) stays out.
+    """
+    found: set[str] = set()
+    texts = [text]
+    while texts:
+        for name in _imported(ast.parse(texts.pop())):
+            parts = name.split(".")
+            chain = {".".join(parts[: count + 1]) for count in range(len(parts))}
+            new = (chain & sources.keys()) - found
+            found |= new
+            texts += [sources[module][1] for module in sorted(new)]
+    return {name: source for name, source in sources.items() if name in found}
+
+
+def _imported(tree: ast.Module) -> Iterator[str]:
+    """Yield each module that a text imports, wherever in it, and each name that may be one."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
 def engine_sources() -> dict[str, tuple[bool, str]]:

@@ -11,7 +11,7 @@ import nbformat
 import pytest
 from mini_course import FIRST, LESSONS, given, make_course
 
-from proflab_course.assemble.bundle import engine_sources
+from proflab_course.assemble.bundle import engine_sources, needed_by
 from proflab_course.build.command import build
 from proflab_course.cli import main
 
@@ -268,6 +268,19 @@ def test_a_standalone_file_carries_the_engine_and_no_grader():
     assert not any(
         name.startswith(("proflab_course.grading", "proflab_course.course")) for name in names
     )
+
+
+def test_a_standalone_file_carries_what_it_imports_and_no_more():
+    sources = engine_sources()
+    text = "from proflab import nn\n\ndef f():\n    from proflab.standalone import main\n"
+    carried = needed_by(text, sources)
+    assert {"proflab", "proflab.ops.conv", "proflab.nn.layers", "proflab.standalone.cli"} <= {
+        *carried
+    }
+    assert not {"proflab.lesson.guesses", "proflab.lesson.doubles"} & {*carried}
+    code = "import proflab.lesson.guesses as g\nfrom proflab.lesson import doubles\n"
+    both = needed_by(code, sources)
+    assert {"proflab.lesson.guesses", "proflab.lesson.doubles.clocks"} <= {*both}
 
 
 def test_a_traceback_shows_the_engines_own_line(work):

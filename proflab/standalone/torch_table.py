@@ -1,0 +1,222 @@
+"""The table of a model of torch, with data or without: `my_profiler.py table FILE.py:FUNCTION`.
+
+The student's functions count each op, say how long a declared machine needs at least, and which
+wall an op is at. torch is imported when it is asked for. What may not enter: a formula.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from proflab.lesson.hardware import Hardware
+from proflab.standalone.arguments import above_zero, positive
+from proflab.standalone.tables import print_table
+from proflab.standalone.torch_ops import counted_by_torch, on_meta, record_torch
+from proflab.standalone.zoo import OWN, made_by
+
+# What is called here, and the lesson in which it is written.
+NEEDED_FOR_TORCH = {
+    "op_flops": "02_flops",
+    "op_bytes": "05_profiler",
+    "op_elementwise": "05_profiler",
+    "classify": "06_roofline",
+    "predict_ms": "07_scaling",
+}
+_COUNTS = ("matmul_flops", "elementwise_flops", "bytes_read", "bytes_written", "ms", "least_ms")
+# Why FlopCounterMode (torch 2.13) has another number for an op.
+_WHY = {
+    "convolution_backward": "it leaves out that channels are in groups",
+    "_scaled_dot_product_flash_attention_for_cpu": "it has no rule for attention on a processor",
+    "_scaled_dot_product_flash_attention_for_cpu_backward": "the same of its gradient",
+    "mkldnn_rnn_layer": "it has no rule for a fused layer of an LSTM",
+    "mkldnn_rnn_layer_backward": "the same of its gradient",
+    "mv": "it has no rule for a matrix times a vector",
+    "dot": "it has no rule for a product of two vectors",
+}
+
+
+def torch_table(names: dict[str, Any], file: str, arguments: Sequence[str]) -> int:
+    """Print the table that the arguments ask for; return 0.
+
+    Raises ValueError, with a sentence, for what is no model of torch or where torch is not there.
+    """
+    given = _parser(file).parse_args(arguments[1:])
+    if (given.peak is None) != (given.bandwidth is None):
+        raise ValueError("a declared machine has both: give --peak and --bandwidth")
+    torch = _torch(given.threads)
+    path, _, function = given.model.rpartition(":")
+    with on_meta(given.meta):
+        model, inputs = _made(torch, Path(path), function)
+    work = _pass(torch, model, inputs, given.train)
+    timed = {t.device.type for t in [*model.parameters(), *inputs]} == {"cpu"}
+    work()  # what happens only once, happens here
+    recordings = [record_torch(names, work, _of_torch(torch)) for _ in range(given.passes)]
+    rows = _middle(recordings) if timed else [row | {"ms": 0.0} for row in recordings[0]]
+    machine = Hardware(given.peak, given.bandwidth, "declared") if given.peak else None
+    for row in rows:
+        row["least_ms"] = names["predict_ms"]([row], machine, 0) if machine else 0.0
+    _print_head(given, model, rows, timed)
+    _print_rows(names, rows, given.top, machine, timed)
+    _print_checked(rows, counted_by_torch(work))
+    return 0
+
+
+def _parser(file: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=f"{file} table",
+        description="Print the ops of any model of torch: calls, shapes, FLOPs, bytes, line, share "
+        "of the time and, on a machine that you declare, the wall. It needs no card, and on meta "
+        "no memory either. The function takes nothing and returns the model and its input, or a "
+        "tuple of inputs.",
+    )
+    add = parser.add_argument
+    add("model", metavar=OWN, help="where the model is made")
+    add("--train", action="store_true", help="forward and backward pass")
+    add("--meta", action="store_true", help="make it without data: shapes, no times")
+    add("--peak", type=above_zero, metavar="FLOP/s", help="of the declared machine, as 19.5e12")
+    add("--bandwidth", type=above_zero, metavar="B/s", help="of the declared machine")
+    add("--passes", type=positive, default=5, metavar="N", help="how often (5)")
+    add("--threads", type=positive, default=1, metavar="N", help="of torch (1)")
+    add("--top", type=positive, default=15, metavar="N", help="rows to print (15)")
+    return parser
+
+
+def _torch(threads: int) -> Any:
+    try:
+        import torch
+    except ImportError:
+        raise ValueError(
+            "table needs torch: run it in the environment of your model (it needs numpy, too)"
+        ) from None
+    torch.set_num_threads(threads)
+    return torch
+
+
+def _made(torch: Any, path: Path, function: str) -> tuple[Any, tuple]:
+    made = made_by(path, function)
+    model, inputs = made if isinstance(made, tuple) and len(made) == 2 else (None, ())
+    inputs = inputs if isinstance(inputs, tuple) else (inputs,)
+    if not isinstance(model, torch.nn.Module) or not any(map(torch.is_tensor, inputs)):
+        must = "must return a model of torch and its input, a tensor or a tuple with one"
+        raise ValueError(f"{path}:{function} {must}")
+    return model, tuple(value for value in inputs if torch.is_tensor(value))
+
+
+def _pass(torch: Any, model: Any, inputs: tuple, train: bool) -> Callable[[], None]:
+    """Return a function that runs a forward pass, or that and the backward pass."""
+    model.train(train)
+
+    def run() -> None:
+        with torch.set_grad_enabled(train):
+            results = [t for t in _results(torch, model(*inputs)) if t.requires_grad]
+        if train:
+            sum(t.sum() for t in results).backward()
+            model.zero_grad()
+
+    return run
+
+
+def _results(torch: Any, result: Any) -> Iterator[Any]:
+    """Yield the tensors in what a model returned: one, or a tuple or dict of them."""
+    if torch.is_tensor(result):
+        yield result
+    elif isinstance(result, (list, tuple, dict)):
+        for part in result.values() if isinstance(result, dict) else result:
+            yield from _results(torch, part)
+
+
+def _of_torch(torch: Any) -> Callable[[str], bool]:
+    folder = str(Path(torch.__file__).parent)
+    return lambda file: file.startswith(folder)
+
+
+def _middle(recordings: list[list[dict]]) -> list[dict]:
+    """Return the rows of one pass, each with its median time; the first's where they differ."""
+    if len({len(rows) for rows in recordings}) > 1:
+        return recordings[0]
+    return [
+        row | {"ms": median(rows[i]["ms"] for rows in recordings)}
+        for i, row in enumerate(recordings[0])
+    ]
+
+
+def _print_head(given: argparse.Namespace, model: Any, rows: list[dict], timed: bool) -> None:
+    what = "a training step" if given.train else "a forward pass"
+    sizes = {p.untyped_storage()._cdata: p.untyped_storage().nbytes() for p in model.parameters()}
+    held = sum(sizes.values()) / 2**20
+    flops = sum(row["matmul_flops"] for row in rows)
+    print(f"{given.model}: {what}, {len(rows):,} ops, {flops:,} FLOPs of its products")
+    print(f"parameters: {held:,.2f} MB held, shared ones once")
+    if timed:
+        total = sum(row["ms"] for row in rows)
+        print(f"{total:,.3f} ms in ops, torch on {given.threads} thread(s), {given.passes} passes")
+    else:
+        print("nothing is timed: it has no data, or it runs on a card (then read a trace of it)")
+
+
+def _print_rows(
+    names: dict[str, Any], rows: list[dict], most: int, machine: Hardware | None, timed: bool
+) -> None:
+    """Print alike ops in one row, those of most time (or least time, or FLOPs) first."""
+    key = "ms" if timed else "least_ms" if machine else "matmul_flops"
+    groups = sorted(_alike(rows), key=lambda row: -row[key])
+    total = sum(row[key] for row in groups) or 1
+    head = ("op", "calls", "shapes", "FLOPs", "bytes", *(["ms"] if timed else []))
+    head += ("at least, ms", "wall") if machine else ()
+    cells = []
+    for row in groups[:most]:
+        flops = row["matmul_flops"] + row["elementwise_flops"]
+        moved = row["bytes_read"] + row["bytes_written"]
+        shapes = ", ".join("×".join(map(str, shape)) for shape in row["input_shapes"] if shape)
+        shapes = shapes if len(shapes) <= 36 else shapes[:35] + "…"
+        more = [f"{row['ms']:,.3f}"] if timed else []
+        if machine:
+            seconds = row["ms" if timed else "least_ms"] / 1000
+            wall = "–"
+            if seconds > 0 and (flops or moved):
+                roofs = (machine.peak_flops, machine.bandwidth)
+                wall = names["classify"](flops, moved, seconds, *roofs)
+            more += [f"{row['least_ms']:,.4f}", wall]
+        share = f"{row[key] / total:.1%}"
+        name = row["op"] + (" ←" if row["phase"] == "backward" else "")
+        counts = (f"{row['calls']:,}", shapes, f"{flops:,}", f"{moved:,}")
+        cells.append((name, *counts, *more, share, row["line"] or "–"))
+    print_table(
+        [(*head, f"share of {'FLOPs' if key == 'matmul_flops' else 'time'}", "line"), *cells]
+    )
+    if len(groups) > most:
+        print(f"{len(groups) - most} rows more: --top {len(groups)}")
+
+
+def _alike(rows: list[dict]) -> list[dict]:
+    """Add up the rows of the same op, phase, shapes and line."""
+    groups: dict[tuple, dict] = {}
+    for row in rows:
+        key = (row["op"], row["phase"], str(row["input_shapes"]), row["line"])
+        if key not in groups:
+            groups[key] = row | {"calls": 1}
+            continue
+        groups[key]["calls"] += 1
+        for count in _COUNTS:
+            groups[key][count] += row[count]
+    return list(groups.values())
+
+
+def _print_checked(rows: list[dict], theirs: Counter) -> None:
+    """Say whether torch's own counter agrees, and of which ops it does not."""
+    ours: Counter = Counter()
+    for row in rows:
+        ours[row["op"]] += row["matmul_flops"]
+    other = [op for op in sorted({*ours, *theirs}) if ours[op] != theirs[op]]
+    if not other:
+        print(f"\ntorch's FlopCounterMode agrees: {sum(theirs.values()):,}")
+        return
+    print(f"\ntorch's FlopCounterMode has {sum(theirs.values()):,}, for it differs in")
+    for op in other:
+        why = f": {_WHY[op]}" if op in _WHY else ""
+        print(f"  {op}, {theirs[op]:,} where here are {ours[op]:,}{why}")

@@ -1,0 +1,172 @@
+"""The profiler in one file makes lesson 05's rows of any model of torch."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from cohort.run import solved
+
+from proflab.standalone import main
+from proflab.standalone.aten import flops_of, products
+from proflab.standalone.torch_table import NEEDED_FOR_TORCH
+
+MODELS = """
+import torch
+from torch import nn
+
+
+def made(name):
+    torch.manual_seed(0)
+    if name == "gru":
+        return nn.GRU(8, 12, num_layers=2), torch.zeros(5, 3, 8)
+    if name == "tied":
+        first, last = nn.Linear(6, 4, bias=False), nn.Linear(6, 4, bias=False)
+        last.weight = first.weight
+        return nn.Sequential(first, nn.ReLU(), nn.Linear(4, 6), last), torch.zeros(7, 6)
+    if name == "grouped":
+        return nn.Conv2d(8, 16, 3, groups=4), torch.zeros(2, 8, 6, 6)
+    if name == "transposed":
+        return nn.ConvTranspose2d(16, 8, 2, stride=2, groups=2), torch.zeros(2, 16, 6, 6)
+    if name == "projected":
+        return nn.LSTM(8, 12, proj_size=5), torch.zeros(4, 3, 8)
+    return nn.LSTM(8, 12), torch.zeros(4, 3, 8)
+
+
+def gru(): return made("gru")
+def tied(): return made("tied")
+def grouped(): return made("grouped")
+def transposed(): return made("transposed")
+def projected(): return made("projected")
+def lstm(): return made("lstm")
+def nothing(): return 3
+"""
+GRU = 2 * 5 * 3 * 36 * (8 + 12 + 12 + 12)
+GROUPED = 2 * (2 * 4 * 4) * (2 * 9) * 16
+TRANSPOSED = 2 * (2 * 6 * 6) * (4 * 4) * 16
+PROJECTED = 4 * 3 * 2 * (48 * 8 + 48 * 5 + 12 * 5)
+# Multiply-adds counted by hand, forward; what the whole step multiplies; what torch's counter says.
+STEPS = {
+    "gru": (GRU, None),
+    "tied": (2 * 7 * 24 * 3, "agrees"),
+    "grouped": (GROUPED, "it leaves out that channels are in groups"),
+    "transposed": (TRANSPOSED, "it leaves out that channels are in groups"),
+    "projected": (PROJECTED, "agrees"),
+    "lstm": (4 * 3 * 2 * 48 * (8 + 12), None),
+}
+
+
+@pytest.fixture(scope="module")
+def names():
+    scopes = [solved(f"lesson_{number}").scope for number in ("02", "05", "06", "07")]
+    return {k: v for scope in scopes for k, v in scope.items()} | {"__file__": "my_profiler.py"}
+
+
+@pytest.fixture
+def models(tmp_path):
+    (tmp_path / "net.py").write_text(MODELS, encoding="utf-8")
+    return tmp_path / "net.py"
+
+
+def test_without_torch_it_says_what_is_needed(names, models, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(ImportError):
+        import torch  # noqa: F401
+    assert main(names, {}, ["table", f"{models}:gru"]) == 2
+    assert "table needs torch" in capsys.readouterr().err
+
+
+def test_exercises_that_lack_are_named(names, capsys):
+    assert main({}, {}, ["table", "net.py:gru"]) == 2
+    said = capsys.readouterr().err
+    assert all(f"{name} ({lesson})" in said for name, lesson in NEEDED_FOR_TORCH.items())
+    assert set(NEEDED_FOR_TORCH) <= names.keys()
+
+
+def test_alone_the_file_explains_itself(names, capsys):
+    assert main(names, {}, [], "Three of its functions are yours.") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert said.count("are yours") == 1 and "table --help" in said
+    assert said.endswith("To begin with: python my_profiler.py lenet5")
+
+
+NO = [None] * 20
+
+
+@pytest.mark.parametrize(
+    ("name", "shapes", "values", "out", "flops"),
+    [
+        ("addmm", [(5,), (3, 4), (4, 5)], NO, (3, 5), 120),
+        ("convolution", [(2, 8, 6, 6), (16, 2, 3, 3)], [*NO[:6], False], (2, 16, 4, 4), GROUPED),
+        (
+            "convolution",
+            [(2, 16, 6, 6), (16, 4, 2, 2)],
+            [*NO[:6], True],
+            (2, 8, 12, 12),
+            TRANSPOSED,
+        ),
+        ("convolution", [(1, 2, 9), (3, 2, 4)], [*NO[:6], False], (1, 3, 6), 2 * 6 * 3 * 8),
+        (
+            "convolution_backward",
+            [(2, 16, 4, 4), (2, 8, 6, 6), (16, 2, 3, 3)],
+            [*NO[:7], False, None, 4, [True, False, True]],
+            None,
+            GROUPED,
+        ),
+        ("mkldnn_rnn_layer", [(4, 3, 8), (48, 8), (48, 12), (48,), (48,)], NO, None, 24 * 48 * 20),
+        ("_cudnn_rnn", [(4, 3, 8), [(48, 8), (48, 5), (5, 12), (48,)]], NO, None, PROJECTED),
+        # Two heads of keys for four of queries.
+        (
+            "_scaled_dot_product_flash_attention",
+            [(1, 4, 6, 8), (1, 2, 6, 8), (1, 2, 6, 8)],
+            NO,
+            None,
+            2 * 2 * 4 * 6 * 6 * 8,
+        ),
+        ("_scaled_dot_product_attention_math", [(1, 4, 6, 8)] * 3, NO, None, 0),
+        ("add", [(3, 4), (3, 4)], NO, (3, 4), 0),
+    ],
+)  # fmt: skip
+def test_products_are_what_the_op_multiplies(names, name, shapes, values, out, flops):
+    assert flops_of(names["op_flops"], products(name, shapes, values, out)) == flops
+
+
+# ── with torch ───────────────────────────────────────────────────────────────────────────────
+
+torch_is_needed = pytest.mark.torch
+
+
+@torch_is_needed
+@pytest.mark.parametrize("options", [[], ["--meta"]])
+@pytest.mark.parametrize("model", STEPS)
+def test_a_foreign_model_is_counted_by_hand(names, models, capsys, model, options):
+    pytest.importorskip("torch", reason="torch is not installed: run `make test-torch`")
+    flops, _ = STEPS[model]
+    assert main(names, {}, ["table", f"{models}:{model}", "--passes", "2", *options]) == 0
+    said = capsys.readouterr().out
+    assert f" {flops:,} FLOPs of its products" in said
+    assert ("nothing is timed" in said) == bool(options)
+
+
+@torch_is_needed
+@pytest.mark.parametrize("model", [name for name, (_, says) in STEPS.items() if says])
+def test_a_training_step_says_where_torchs_counter_differs(names, models, capsys, model):
+    pytest.importorskip("torch", reason="torch is not installed: run `make test-torch`")
+    assert main(names, {}, ["table", f"{models}:{model}", "--train", "--passes", "1"]) == 0
+    assert STEPS[model][1] in capsys.readouterr().out
+
+
+@torch_is_needed
+def test_rows_name_lines_walls_and_what_is_shared(names, models, capsys):
+    pytest.importorskip("torch", reason="torch is not installed: run `make test-torch`")
+    machine = ["--peak", "1e9", "--bandwidth", "1e12", "--meta", "--train"]
+    assert main(names, {}, ["table", f"{models}:tied", *machine]) == 0
+    said = capsys.readouterr().out
+    assert "0.00 MB held, shared ones once" in said
+    found = [line for line in said.splitlines() if line.startswith("mm ") and "7×6, 6×4" in line]
+    assert "compute" in found[0] and found[0].split()[1] == "2"  # the shared weight, called twice
+    assert "test_standalone_table.py line" not in said and "torch_table.py line" not in said
+    assert main(names, {}, ["table", f"{models}:nothing"]) == 2
+    assert "must return a model of torch" in capsys.readouterr().err
+    assert main(names, {}, ["table", f"{models}:tied", "--peak", "1e9"]) == 2
+    assert "give --peak and --bandwidth" in capsys.readouterr().err
