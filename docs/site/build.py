@@ -8,9 +8,9 @@
     python docs/site/build.py --pyodide FOLDER  # lessons in the browser ask no other server
 
 The steps: put the pages together (this file, lessons.py, slides.py, api.py, figures.py, and for
-teachers tracks.py, blueprint.py, lectures.py, exam.py), have Sphinx make HTML of them (conf.py,
-links.py), put JupyterLite beside them (lite.py), and search all for solutions and hidden cases. A
-warning of Sphinx fails the build, so no link between pages is broken. Nothing is fetched.
+teachers tracks.py, blueprint.py, lectures.py, exam.py, sample.py), have Sphinx make HTML of them
+(conf.py, links.py), put JupyterLite beside them (lite.py), and search all for solutions and hidden
+cases. A warning of Sphinx fails the build, so no link between pages is broken. Nothing is fetched.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ from figures import figures_page
 from lectures import lectures_page
 from lessons import demo_outputs, lesson_page
 from lite import FOLDER, PROGRAM, opening_page, write_lite
-from slides import deck, slides_page, write_deck
+from sample import FOLDER as SAMPLE
+from sample import write_sample
+from slides import Slide, deck, slides_page, write_deck
 from tqdm import tqdm
 from tracks import PICTURE, overview, tracks_page
 
@@ -102,14 +104,14 @@ def stage(course: Course, output: Path, demos: list[str] | None, size: str, pdf:
     for picture in support_files(course.root / "docs" / "pictures"):
         if picture.suffix in PICTURES:
             copy(picture, pages / picture.relative_to(course.root))
-    decks: dict[str, tuple[int, list[Path]]] = {}
+    decks: dict[str, tuple[list[Slide], list[Path]]] = {}
     run = lessons if demos is None else [course.lesson(name, "release") for name in demos]
     for lesson in tqdm(lessons, "demo cells", disable=None, leave=False):
         shown = demo_outputs(course, lesson, RUNS, size) if lesson in run else []
         stage_lesson(course, lesson, shown, pages, extra)
         slides = deck(course, lesson, shown)
         files = write_deck(slides, extra / "slides" / f"{lesson}.html", pdf)
-        decks[slides[0].heading] = len(slides), files
+        decks[slides[0].heading] = slides, files
     names = write_api(pages / "docs" / "api")
     (pages / "docs" / "api" / "index.md").write_text(_API.format("\n".join(names)), "utf-8")
     (pages / "docs" / "figures.md").write_text(figures_page(course.root / "docs" / "figures"))
@@ -119,6 +121,7 @@ def stage(course: Course, output: Path, demos: list[str] | None, size: str, pdf:
     page, graph = tracks_page(course)
     made = {"tracks": page, "blueprint": blueprint_page(course)}
     made |= {"lectures": lectures_page(course), "exam": exam_page(course)}
+    made["sample"] = write_sample(course, extra / SAMPLE)
     for name, text in made.items():
         (pages / "docs" / f"{name}.md").write_text(text, encoding="utf-8")
     (pages / "docs" / PICTURE).write_text(graph, encoding="utf-8")
@@ -176,6 +179,14 @@ run the examples. {{ref}}`An index of all names <genindex>` is on a page of its 
 {}
 ```
 """
+# What the start page takes from the README, by its names in index.md.
+_OF_README = {
+    "numbers": r"^\| \d+ lessons \|.*\n(\|.*\n)+",
+    "picture": r"^!\[[^]]*\]\(docs/\S+\)$",
+    "example": r"^```python\n(.+\n)+?```$",
+    "lessons": r"^\| lesson \|.*\n(\|.*\n)+",
+    "others": r"^\| +\| students \|.*\n(\|.*\n)+(.+\n|\n)*?(?=\nProfLab is published)",
+}
 _CONTENTS = """
 ```{{toctree}}
 :hidden:
@@ -191,9 +202,8 @@ def start_page(course: Course, lessons: list[str]) -> str:
     address = Address.read(course.root)
     page = Template((HERE / "index.md").read_text(encoding="utf-8")).substitute(
         buttons=address.links(lessons[0]).replace(" · ", " ").replace(")", "){.button}"),
-        picture=re.search(r"^!\[[^]]*\]\(docs/\S+\)$", readme, re.MULTILINE)[0],
         archive=address.archive,
-        lessons=re.search(r"^\| lesson \|.*\n(\|.*\n)+", readme, re.MULTILINE)[0],
+        **{name: re.search(found, readme, re.MULTILINE)[0] for name, found in _OF_README.items()},
     )
     named = [f"release/{lesson}/{lesson}" for lesson in lessons]
     return page + "".join(
@@ -212,9 +222,25 @@ _LEARN = (f"{FOLDER}/index", "docs/students", "docs/glossary")
 _TEACH = tuple(
     f"docs/{name}"
     for name in (
-        *("teaching", "first-evening", "tracks", "blueprint", "lectures", "slides", "exam"),
-        *("cost", "without-a-hub", "instructors", "assistants", "ai", "inventory"),
-        "write-a-lesson",
+        *(
+            "teaching",
+            "first-evening",
+            "sample",
+            "tracks",
+            "blueprint",
+            "lectures",
+            "slides",
+            "exam",
+        ),
+        *(
+            "cost",
+            "without-a-hub",
+            "instructors",
+            "assistants",
+            "ai",
+            "inventory",
+            "write-a-lesson",
+        ),
     )
 )
 _WORKS = ("docs/engine", "docs/architecture", "docs/security", "docs/figures")

@@ -45,7 +45,10 @@ autodoc_member_order = "bysource"
 autosummary_generate = False
 
 html_theme = "furo"
-html_title = "ProfLab"
+# What people search for; the sidebar and a phone's head have the name alone (theme.py).
+html_title = "ProfLab: profiling neural networks, a Jupyter course with an autograder"
+html_favicon = str(HERE / "static" / "mark.svg")
+templates_path = [str(HERE / "templates")]
 html_static_path = [str(HERE / "static")]
 html_css_files = ["site.css"]
 html_js_files = [("site.js", {"defer": "defer"})]
@@ -54,10 +57,14 @@ html_copy_source = False
 html_show_sphinx = False
 html_use_index = True
 html_domain_indices = False
+_BRAND = ("color-brand-primary", "color-brand-content", "color-brand-visited")
 html_theme_options = {
     "source_repository": f"{repository}/",
     "source_branch": "main",
     "top_of_page_buttons": [],
+    # The two colours of the pages that ProfLab makes: proflab_course/grading/pages/palette.css.j2.
+    "light_css_variables": {name: "#0072b2" for name in _BRAND},
+    "dark_css_variables": {name: "#6bb8e8" for name in _BRAND},
     "footer_icons": [
         {"name": "Repository", "url": repository, "html": "the repository", "class": ""},
         {

@@ -27,6 +27,8 @@ from proflab_course.grading.limits import Limits
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 
 _DRAWN = re.compile(r'src="data:image/png;base64,([^"]+)"')
+# Minutes and points behind a section's title, which site.css makes small and grey.
+_MEASURE = re.compile(r"^(##+ .*?)( · \d+ (?:min|points?)\b.*)$", re.MULTILINE)
 _LINK_TO_CELL = re.compile(r"\]\(#cell-id=([\w-]+)\)")
 _COLOURS = 128  # of a picture: a plot has few, and its file is a third as large
 _SIZE = 'import os\n\nos.environ["PROFLAB_DEMO"] = "{}"'
@@ -49,6 +51,8 @@ def lesson_page(course: Course, lesson: str, shown: list[list[dict]], files: Pat
             cell.node.source = _LINK_TO_CELL.sub(
                 lambda link: f"](#{_anchor(headings[link[1]])})", cell.source
             )
+        if cell.node.cell_type == "markdown":
+            cell.node.source = _MEASURE.sub(r"\1[\2]{.measure}", cell.node.source)
         cell.node.metadata["tags"] = _tags(cell)
         if cell.node.cell_type == "code":
             of_demo = next(outputs, []) if cell.role == "demo" else []

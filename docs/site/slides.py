@@ -1,8 +1,10 @@
 """Make a deck of slides for each lesson, of what the lesson has already.
 
-A deck has the lesson's picture and goals; of each section the prediction that it asks for and what
-its demo cells show; the concept questions, and the Summary. It is one HTML file that needs no other
-and no network. Printed it has a slide a page: where Chromium is, that is made as a PDF, too.
+A deck has the lesson's picture and goals; of some sections the prediction that they ask for and
+what their demo cells show; and the Summary. Each slide has a note for the speaker, which stands on
+the page that lists the decks and not on what everybody sees. A deck is one HTML file that needs no
+other and no network. Printed it has a slide a page: where Chromium is, that is made as a PDF, too.
+Concept questions have pages of their own (`proflab questions`), in a class's own order.
 """
 
 from __future__ import annotations
@@ -20,8 +22,6 @@ from lessons import small_picture
 from markupsafe import Markup
 
 from proflab.lesson.names import used_names
-from proflab_classroom.questions.block import HEADING as CONCEPTS
-from proflab_classroom.questions.block import question_texts
 from proflab_classroom.questions.guesses import asking, guesses_in
 from proflab_classroom.questions.pages import render_page
 from proflab_course.build.stamp import LAST_CELL
@@ -33,14 +33,19 @@ from proflab_course.grading.pages.markup import Piece, to_html
 from proflab_course.tracks.objectives import stated_objectives
 
 HERE = Path(__file__).parent
-MOST = 20
+MOST = 12
 _MOST_LINES = 12  # of what a demo cell prints; more cannot be read from the last row
-_SENTENCES, _FIRST = 2, 3  # of the text below a picture, and of the lesson's first text
+_SENTENCES, _FIRST = 4, 3  # of the text below a picture, and of the lesson's first text
 _COLUMNS = 76  # letters in a printed line, before it is made smaller or wraps
 _SMALLEST = 0.72
 _CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "chrome", "msedge")
 _SECONDS = 120
 _GOALS = "You will be able to"
+# What a speaker does where the lesson's own text has no words for it.
+_AIMS = "Say which of these the lab will try, and come back to them at the end."
+_WAITS = "Section *{}*. Let everybody write a number down; ask two for their reasons, then turn."
+_POINTS_AT = "Ask what surprises, and where it would be otherwise."
+_ENDS = "Let students say each line in their own words; then vote on the concept questions."
 _LINK = re.compile(r"(?<!!)\[([^\]]*)\]\([^)]*\)")
 _ASKS = ("**Predict", "**Guess")
 _PLACE = re.compile(r"\b(?:picture|cell|plot|figure|line)s? (?:below|above)\b|\bnext cell\b")
@@ -49,13 +54,19 @@ _NO_GUESS = re.compile(r" ?\(you made no guess[^)]*\)")
 _HEADING = re.compile(r"^## (?:\d+ · )?(.*?)(?: · \d+ (?:min|points?).*)?$")
 
 
+# Of 1,024, so that a point can only be the decimal sign, also where readers have a comma for it.
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_THIN_SPACE = "\u202f"
+
+
 @dataclass(frozen=True)
 class Slide:
-    """One slide: its kind, heading and body, as HTML."""
+    """One slide: its kind, heading and body, as HTML, and the speaker's note, as Markdown."""
 
-    kind: str  # "title", "goals", "predict", "shown", "question" or "summary"
+    kind: str  # "title", "goals", "predict", "shown" or "summary"
     heading: str
     body: Markup
+    note: str
 
 
 @dataclass(frozen=True)
@@ -83,6 +94,13 @@ def deck(course: Course, lesson: str, shown: list[list[dict]]) -> list[Slide]:
     return [slide for place in sorted(kept) for slide in units[place].slides]
 
 
+def _with_thin_spaces(html: str) -> Markup:
+    """Return HTML in whose text thousands stand apart by a space; what is in a tag stays."""
+    parts = re.split(r"(<[^>]*>)", html)
+    parts[::2] = [_THOUSANDS.sub(_THIN_SPACE, text) for text in parts[::2]]
+    return Markup("".join(parts))  # noqa: S704 (inert as it came)
+
+
 def write_deck(slides: Sequence[Slide], target: Path, pdf: bool = True) -> list[Path]:
     """Write the deck as HTML, and as PDF if asked and a Chromium is there; return the files."""
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -92,26 +110,31 @@ def write_deck(slides: Sequence[Slide], target: Path, pdf: bool = True) -> list[
     return [target, printed] if pdf and _print(target, printed) else [target]
 
 
-def slides_page(decks: dict[str, tuple[int, list[Path]]]) -> str:
-    """Return the page that lists the decks; decks: by title, how many slides, and the files."""
-    rows = []
-    for title, (count, files) in decks.items():
+def slides_page(decks: dict[str, tuple[list[Slide], list[Path]]]) -> str:
+    """Return the page that lists the decks, with their notes; decks: by title, slides and files."""
+    rows, notes = [], []
+    for title, (slides, files) in decks.items():
         links = (f'<a href="../slides/{path.name}">{path.suffix[1:].upper()}</a>' for path in files)
-        rows.append(f"| {title} | {count} | {' · '.join(links)} |")
-    return _PAGE + "\n".join(rows) + "\n"
+        rows.append(f"| {title} | {len(slides)} | {' · '.join(links)} |")
+        told = [f"{n}. **{each.heading}** · {each.note}" for n, each in enumerate(slides, start=1)]
+        notes.append("\n".join([f"## {title}", "", *told, ""]))
+    return _PAGE.format(most=MOST, rows="\n".join(rows), notes="\n".join(notes))
 
 
 _PAGE = """\
 # Slides
 
-A deck a lesson, made of the lesson itself: its picture and goals, what it asks you to predict, what
-its demo cells then show, its concept questions and its summary. Arrow keys, space or a tap turn the
-slides; nothing is fetched from elsewhere. Letters of the concept questions are those of the public
-release; `proflab questions` makes the page with your class's, and the key.
+A deck a lesson, of at most {most} slides, made of the lesson itself: its picture and goals, what it
+asks you to predict, what its demo cells then show, and its summary. Arrow keys, space or a tap turn
+the slides; nothing is fetched from elsewhere. Below the table is a note for the speaker about each
+slide. Concept questions have pages of their own: `proflab questions` makes them with your class's
+letters, and the key. On slides a space groups thousands, so a point is always the decimal sign.
 
 | lesson | slides | |
 |---|--:|---|
-"""
+{rows}
+
+{notes}"""
 
 
 # ── what a lesson has ─────────────────────────────────────────────────────────────────────────
@@ -130,13 +153,11 @@ def _units(course: Course, lesson: str, shown: list[list[dict]]) -> Iterator[_Un
         if cell.role == "text":
             for title, text in _parts(cell):
                 heading, count = (title, 0) if title else (heading, count)
-                for question in question_texts(text) if heading == CONCEPTS else ():
-                    yield _Unit((Slide("question", heading, _markdown(question, folder)),))
                 if heading == "Summary":
-                    yield _Unit((Slide("summary", heading, _markdown(text, folder)),))
+                    yield _Unit((Slide("summary", heading, _markdown(text, folder), _ENDS),))
                     break
                 new = [
-                    (Slide("predict", heading, _markdown(_without_places(part), folder)), set())
+                    (_asks(_markdown(_without_places(part), folder), heading), set())
                     for part in paragraphs(text)
                     if part.startswith(_ASKS)
                 ]
@@ -149,7 +170,7 @@ def _units(course: Course, lesson: str, shown: list[list[dict]]) -> Iterator[_Un
                 guesses.add(name)
         elif cell.role == "demo" and cell.name != LAST_CELL:
             below = cells[place + 1] if place + 1 < len(cells) else None
-            body = _shown(next(outputs, []), below, folder)
+            body = _shown(next(outputs, []))
             # Not what a card would show that is not there, nor what a solution costs.
             if body is None or "device" in cell.tags or "race." in cell.source:
                 continue
@@ -157,7 +178,8 @@ def _units(course: Course, lesson: str, shown: list[list[dict]]) -> Iterator[_Un
             answered = tuple(slide for slide, guesses in asked if guesses & names)
             asked = [each for each in asked if not each[1] & names]
             if rank := _rank(body, bool(answered)):
-                yield _Unit((*answered, Slide("shown", heading, body)), rank + 2 * count)
+                note = _caption(below) or _POINTS_AT
+                yield _Unit((*answered, Slide("shown", heading, body, note)), rank + 2 * count)
                 count += 1
 
 
@@ -174,12 +196,18 @@ def _opening(text: str, folder: str) -> Iterator[_Unit]:
     title = parts[0].removeprefix("# ")
     picture = next((part for part in parts if part.startswith("![")), "")
     plain = [p for p in parts[1:] if not p.startswith(("![", "*", "- ", "[Open "))]
-    first = " ".join(split_sentences(plain[0]).split("\n")[:_FIRST]) if plain else ""
-    body = _markdown("\n\n".join(filter(None, [picture, first])), folder)
-    yield _Unit((Slide("title", title, body),))
+    first = (
+        " ".join(split_sentences(_LINK.sub(r"\1", plain[0])).split("\n")[:_FIRST]) if plain else ""
+    )
+    yield _Unit((Slide("title", title, _markdown(picture or first, folder), first),))
     if goals := stated_objectives(text):
         listed = "\n".join(f"- {goal}" for goal in goals)
-        yield _Unit((Slide("goals", _GOALS, _markdown(listed, folder)),))
+        yield _Unit((Slide("goals", _GOALS, _markdown(listed, folder), _AIMS),))
+
+
+def _asks(body: Markup, heading: str) -> Slide:
+    """Return the slide of a prediction, whose title gives nothing away as a section's may."""
+    return Slide("predict", "Predict", body, _WAITS.format(heading))
 
 
 def _without_places(text: str) -> str:
@@ -201,8 +229,8 @@ def _parts(cell: Cell) -> Iterator[tuple[str, str]]:
         yield (found[1] if found else ""), "\n".join(text).strip("\n")
 
 
-def _shown(outputs: list[dict], below: Cell | None, folder: str) -> Markup | None:
-    """Return what a demo cell shows and the sentences below it; None if it fits on no slide."""
+def _shown(outputs: list[dict]) -> Markup | None:
+    """Return what a demo cell shows; None if it fits on no slide."""
     drawn, told, printed, left = [], [], [], _MOST_LINES
     for output in outputs:
         data = output.get("data", {})
@@ -216,10 +244,9 @@ def _shown(outputs: list[dict], below: Cell | None, folder: str) -> Markup | Non
             left -= text.count("\n")
             printed.append(_fitted(text.rstrip()))
     told += [] if drawn else printed
-    caption = _caption(below, folder)
     if not drawn and not told:
         return None
-    return Markup("\n".join([*told, *drawn, caption]))  # noqa: S704 (each part is inert)
+    return _with_thin_spaces("\n".join([*told, *drawn]))
 
 
 def _fitted(text: str) -> str:
@@ -229,19 +256,23 @@ def _fitted(text: str) -> str:
     return f'<pre style="font-size: {0.8 * size:.2f}em">{html.escape(text)}</pre>'
 
 
-def _caption(below: Cell | None, folder: str) -> str:
+def _caption(below: Cell | None) -> str:
+    """Return the first sentences of the text below a demo cell: what to say of it."""
     if below is None or below.node.cell_type != "markdown":
         return ""
     first = paragraphs(below.source)[0]
     if first.startswith(("#", "<", "**", "|", "-", "!", ">", "```")):
         return ""
-    told = split_sentences(first).split("\n")[:_SENTENCES]
-    sentences = [each for each in told if not _PLACE.search(each)]
-    return _markdown(" ".join(sentences).removesuffix(":"), folder)
+    told = _first_sentences(first, _SENTENCES)
+    return " ".join(each for each in told if not _PLACE.search(each)).removesuffix(":")
+
+
+def _first_sentences(text: str, count: int) -> list[str]:
+    return split_sentences(_LINK.sub(r"\1", text)).split("\n")[:count]
 
 
 def _markdown(text: str, folder: str) -> Markup:
-    return Markup(to_html(Piece("markdown", _LINK.sub(r"\1", text), folder=folder)))  # noqa: S704
+    return _with_thin_spaces(to_html(Piece("markdown", _LINK.sub(r"\1", text), folder=folder)))
 
 
 # ── PDF ──────────────────────────────────────────────────────────────────────────────────────

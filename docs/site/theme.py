@@ -26,8 +26,13 @@ MENDED = {
 def mend(app: Sphinx, error: Exception | None) -> None:
     """Replace these in every page, when Sphinx has written all."""
     if error is None and app.builder.format == "html":
+        # A phone's head has room for the name alone.
+        title, name = (
+            f'<div class="brand">{words}</div>'
+            for words in (app.config.html_title, app.config.project)
+        )
         for path in Path(app.outdir).rglob("*.html"):
-            text = path.read_text(encoding="utf-8")
+            text = path.read_text(encoding="utf-8").replace(title, name)
             for found, better in MENDED.items():
                 text = text.replace(found, better)
             path.write_text(text, encoding="utf-8")

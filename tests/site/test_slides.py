@@ -49,9 +49,15 @@ def test_a_slide_speaks_of_no_other_cell(slides, lesson):
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
-def test_the_first_slide_has_the_lessons_first_words_and_no_links(slides, lesson):
-    title = slides.deck(COURSE, lesson, [])[0].body
-    assert "Open in the browser" not in title and re.search(r"<p>(?!<img).*[.?]", title, re.DOTALL)
+def test_the_first_slide_has_the_lessons_picture_and_its_note_the_first_words(slides, lesson):
+    title = slides.deck(COURSE, lesson, [])[0]
+    assert "<img" in title.body and "Open in the browser" not in title.body + title.note
+    assert re.search(r"[.?]$", title.note) and "](" not in title.note
+
+
+def test_thousands_stand_apart_in_text_and_nothing_changes_in_a_tag(slides):
+    shown = slides._with_thin_spaces('<i alt="1,024">1,024.5 of 12,345,678; f(1,2) 1,0245</i>')
+    assert shown == '<i alt="1,024">1\u202f024.5 of 12\u202f345\u202f678; f(1,2) 1,0245</i>'
 
 
 def test_two_predictions_of_one_text_are_each_followed_by_their_answer(slides):
