@@ -17,11 +17,12 @@ from grading_course import LESSON, copy_course, grade, hand_in, solved
 from killing import start
 from sandboxes import needs_sandbox
 
+from proflab_course.cases import value
 from proflab_course.course.layout import CourseError
 from proflab_course.grading import command as grading
 from proflab_course.grading import grade_notebook as execute
 from proflab_course.grading import reader as reading
-from proflab_course.grading import resume, verdict, work_limit
+from proflab_course.grading import resume, work_limit
 from proflab_course.grading.command import grade_class
 from proflab_course.grading.grader_errors import NOT_GRADED, log_error, log_path, sentence_of
 from proflab_course.grading.plan import RunCell, Submission
@@ -52,7 +53,7 @@ RUNNING = [
     (files, "read_folder"),
     (sandbox, "draws"),
     (sandbox, "run_fairly"),
-    (sandbox.Slot, "run_session"),
+    (sandbox.JobSlot, "run_session"),
     (warm.ZygoteClient, "run_session"),
     (warm, "SandboxProcesses"),
     (session.Session, "carry_out"),
@@ -67,7 +68,7 @@ JUDGING = [
     (execute, "conclude"),
     (execute, "conclude_test"),
     (execute, "judge"),
-    (verdict, "compare"),
+    (value, "compare"),
     (execute, "executed_notebook"),
     (execute, "number_cell"),
     (execute, "unanswered"),
