@@ -1,4 +1,4 @@
-"""Which files of both packages Python enters, for the tests of docs/architecture.md."""
+"""Which files of the packages Python enters, for the tests of docs/architecture.md."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = (f"{ROOT}/proflab/", f"{ROOT}/proflab_course/")
+PACKAGES = tuple(f"{ROOT}/proflab{end}/" for end in ("", "_course", "_classroom"))
 
 
 def follow(seen: list[str]) -> None:
