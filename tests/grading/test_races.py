@@ -286,7 +286,7 @@ def test_the_build_says_which_floor_cannot_be_one(floor, sentence, key):
     told = replace(race, full=0.0306, options=race.options | {"floor": floor})
     test = key.tests[name[0]]
     [visible, *hidden] = test.blocks
-    blocks = (replace(visible, answers=(replace(visible.answers[0], race=told),)), *hidden)
+    blocks = (replace(visible, answers=(replace(visible.answers[0], held=told),)), *hidden)
     trial = object.__new__(Trial)
     trial.lesson = SimpleNamespace(
         named=lambda role: [SimpleNamespace(name=each, where=each) for each in key.tests]
