@@ -34,6 +34,7 @@ def demos(lesson):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PROFLAB_DEMO", "small")
         patch.chdir(FOLDER)
+        patch.syspath_prepend(str(FOLDER))
         for cell in lesson.named("demo"):
             printed = io.StringIO()
             with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()):
