@@ -1,4 +1,4 @@
-"""What torch's ops multiply, in the words of lesson 02's `op_flops`: for `trace` and for `table`.
+"""Say what torch's ops multiply, in the words of lesson 02's `op_flops`, for `trace` and `table`.
 
 An op of torch has its arguments by place: the shapes of those that are tensors, the values of the
 others. Both a trace and torch's dispatcher give them so. What may not enter: a formula.

@@ -1,4 +1,4 @@
-"""Prints tables in a terminal."""
+"""Print tables in a terminal."""
 
 from __future__ import annotations
 
@@ -12,3 +12,8 @@ def print_table(rows: Sequence[tuple[str, ...]]) -> None:
     for first, *others in rows:
         cells = [f"  {cell:>{width}}" for cell, width in zip(others, widths[1:], strict=True)]
         print(first.ljust(widths[0]) + "".join(cells).rstrip())
+
+
+def shortened(text: str, most: int) -> str:
+    """Return a text of at most so many characters, the last one "…" where it was longer."""
+    return text if len(text) <= most else text[: most - 1] + "…"

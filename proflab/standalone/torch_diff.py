@@ -1,4 +1,4 @@
-"""Compares two traces op by op: `my_profiler.py trace --diff BEFORE AFTER`, in the gate's words.
+"""Compare two traces op by op: `my_profiler.py trace --diff BEFORE AFTER`, in the gate's words.
 
 The times are those of the student's `ops_table`, the verdicts those of the student's `gate`. What
 may not enter: a formula.

@@ -1,8 +1,7 @@
-"""Reads a trace of torch.profiler, in the form in which lesson 11's exercises take it.
+"""Read a trace of torch.profiler, in the form in which lesson 11's exercises take it.
 
-Strict about nothing that such a
-file may hold: what cannot be used is left out and noted. What may not enter: a busy time, a table
-of ops or a peak: those are the student's functions.
+Strict about nothing that such a file may hold: what cannot be used is left out and noted. What may
+not enter: a busy time, a table of ops or a peak: those are the student's functions.
 """
 
 from __future__ import annotations
@@ -286,6 +285,7 @@ def with_before(steps: list[dict], known: float, blocks: dict | None = None) -> 
 
 
 def entry(address: Any, size: int, frame: str) -> dict:
+    """Return a step of a memory history: an allocation, or for a size below 0 a free."""
     if size > 0:
         return {"action": "alloc", "addr": address, "size": size, "frame": frame}
     return {"action": "free", "addr": address, "size": -size}

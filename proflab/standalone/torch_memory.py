@@ -1,4 +1,4 @@
-"""Reads a snapshot of a card's memory, as lesson 11's exercises take it.
+"""Read a snapshot of a card's memory, as lesson 11's exercises take it.
 
 `torch.cuda.memory._dump_snapshot` writes it. What may not enter: a peak.
 """

@@ -1,4 +1,4 @@
-"""Records any model of torch as lesson 05 records one of the engine: `my_profiler.py table`.
+"""Record any model of torch as lesson 05 records one of the engine: `my_profiler.py table`.
 
 torch's dispatcher shows each op; its FLOPs and bytes are what the student's `op_flops`,
 `op_elementwise` and `op_bytes` say of it. torch is imported when it is asked for, and its tensors
@@ -59,9 +59,7 @@ def record_torch(
 
     class Recorder(TorchDispatchMode):
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-            start = time.perf_counter_ns()
-            result = func(*args, **(kwargs or {}))
-            ms = (time.perf_counter_ns() - start) / 1e6
+            result, ms = _timed(func, args, kwargs)
             node = torch._C._current_autograd_node()
             if node is None:
                 line = _line(sys._getframe(1), on_torch_line)
@@ -76,6 +74,29 @@ def record_torch(
     with Recorder():
         work()
     return rows
+
+
+def time_torch(work: Callable[[], Any]) -> list[float]:
+    """Return the ms of each op that one call of work() dispatches, as `record_torch` has them."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    times: list[float] = []
+
+    class Timer(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result, ms = _timed(func, args, kwargs)
+            times.append(ms)
+            return result
+
+    with Timer():
+        work()
+    return times
+
+
+def _timed(func: Any, args: tuple, kwargs: dict | None) -> tuple[Any, float]:
+    start = time.perf_counter_ns()
+    result = func(*args, **(kwargs or {}))
+    return result, (time.perf_counter_ns() - start) / 1e6
 
 
 def facts_of(names: dict[str, Any], func: Any, values: list[Any], result: Any) -> dict[str, Any]:

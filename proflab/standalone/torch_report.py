@@ -1,4 +1,4 @@
-"""Reports on a program of torch: `my_profiler.py trace FILE` and `my_profiler.py memory FILE`.
+"""Report on a program of torch: `my_profiler.py trace FILE` and `my_profiler.py memory FILE`.
 
 The student's functions say where a card waits, which op takes the time, and whose the memory is.
 What may not enter: a formula.
@@ -15,7 +15,7 @@ from typing import Any
 
 from proflab.lesson.cuda.timeline import DEVICE, host_spans, with_host
 from proflab.standalone.aten import flops_of, products
-from proflab.standalone.tables import print_table
+from proflab.standalone.tables import print_table, shortened
 from proflab.standalone.torch_diff import report_diff
 from proflab.standalone.torch_files import BEFORE, Trace, read_trace
 from proflab.standalone.torch_memory import read_snapshot
@@ -148,8 +148,7 @@ def _shown(shapes: Counter | None) -> str:
     if not shapes:
         return "–"
     [(first, _)], others = shapes.most_common(1), len(shapes) - 1
-    first = first if len(first) <= _WIDE else first[: _WIDE - 1] + "…"
-    return first + (f" and {others} more" if others else "")
+    return shortened(first, _WIDE) + (f" and {others} more" if others else "")
 
 
 def _flops(names: dict[str, Any], events: list[dict]) -> dict[str, int]:

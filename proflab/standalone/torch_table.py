@@ -1,4 +1,4 @@
-"""The table of a model of torch, with data or without: `my_profiler.py table FILE.py:FUNCTION`.
+"""Print the table of a model of torch, with or without data: `my_profiler.py table FILE:FUNCTION`.
 
 The student's functions count each op, say how long a declared machine needs at least, and which
 wall an op is at. torch is imported when it is asked for. What may not enter: a formula.
@@ -15,8 +15,8 @@ from typing import Any
 
 from proflab.lesson.hardware import Hardware
 from proflab.standalone.arguments import above_zero, positive
-from proflab.standalone.tables import print_table
-from proflab.standalone.torch_ops import counted_by_torch, on_meta, record_torch
+from proflab.standalone.tables import print_table, shortened
+from proflab.standalone.torch_ops import counted_by_torch, on_meta, record_torch, time_torch
 from proflab.standalone.zoo import OWN, made_by
 
 # What is called here, and the lesson in which it is written.
@@ -27,6 +27,7 @@ NEEDED_FOR_TORCH = {
     "classify": "06_roofline",
     "predict_ms": "07_scaling",
 }
+_WIDE = 36  # characters of shapes in a table
 _COUNTS = ("matmul_flops", "elementwise_flops", "bytes_read", "bytes_written", "ms", "least_ms")
 # Why FlopCounterMode (torch 2.13) has another number for an op.
 _WHY = {
@@ -55,8 +56,9 @@ def torch_table(names: dict[str, Any], file: str, arguments: Sequence[str]) -> i
     work = _pass(torch, model, inputs, given.train)
     timed = {t.device.type for t in [*model.parameters(), *inputs]} == {"cpu"}
     work()  # what happens only once, happens here
-    recordings = [record_torch(names, work, _of_torch(torch)) for _ in range(given.passes)]
-    rows = _middle(recordings) if timed else [row | {"ms": 0.0} for row in recordings[0]]
+    rows = record_torch(names, work, _of_torch(torch))
+    times = _middle(rows, work, given.passes - 1) if timed else [0.0] * len(rows)
+    rows = [row | {"ms": ms} for row, ms in zip(rows, times, strict=True)]
     machine = Hardware(given.peak, given.bandwidth, "declared") if given.peak else None
     for row in rows:
         row["least_ms"] = names["predict_ms"]([row], machine, 0) if machine else 0.0
@@ -98,7 +100,7 @@ def _torch(threads: int) -> Any:
 
 
 def _made(torch: Any, path: Path, function: str) -> tuple[Any, tuple]:
-    made = made_by(path, function)
+    made, _ = made_by(path, function)
     model, inputs = made if isinstance(made, tuple) and len(made) == 2 else (None, ())
     inputs = inputs if isinstance(inputs, tuple) else (inputs,)
     if not isinstance(model, torch.nn.Module) or not any(map(torch.is_tensor, inputs)):
@@ -135,14 +137,13 @@ def _of_torch(torch: Any) -> Callable[[str], bool]:
     return lambda file: file.startswith(folder)
 
 
-def _middle(recordings: list[list[dict]]) -> list[dict]:
-    """Return the rows of one pass, each with its median time; the first's where they differ."""
-    if len({len(rows) for rows in recordings}) > 1:
-        return recordings[0]
-    return [
-        row | {"ms": median(rows[i]["ms"] for rows in recordings)}
-        for i, row in enumerate(recordings[0])
-    ]
+def _middle(rows: list[dict], work: Callable[[], None], more: int) -> list[float]:
+    """Return the median ms of each op in this pass and so many more; this one's if they differ."""
+    first = [row["ms"] for row in rows]
+    passes = [first, *(time_torch(work) for _ in range(more))]
+    if any(len(times) != len(first) for times in passes):
+        return first
+    return [median(times) for times in zip(*passes, strict=True)]
 
 
 def _print_head(given: argparse.Namespace, model: Any, rows: list[dict], timed: bool) -> None:
@@ -173,7 +174,6 @@ def _print_rows(
         flops = row["matmul_flops"] + row["elementwise_flops"]
         moved = row["bytes_read"] + row["bytes_written"]
         shapes = ", ".join("×".join(map(str, shape)) for shape in row["input_shapes"] if shape)
-        shapes = shapes if len(shapes) <= 36 else shapes[:35] + "…"
         more = [f"{row['ms']:,.3f}"] if timed else []
         if machine:
             seconds = row["ms" if timed else "least_ms"] / 1000
@@ -184,7 +184,7 @@ def _print_rows(
             more += [f"{row['least_ms']:,.4f}", wall]
         share = f"{row[key] / total:.1%}"
         name = row["op"] + (" ←" if row["phase"] == "backward" else "")
-        counts = (f"{row['calls']:,}", shapes, f"{flops:,}", f"{moved:,}")
+        counts = (f"{row['calls']:,}", shortened(shapes, _WIDE), f"{flops:,}", f"{moved:,}")
         cells.append((name, *counts, *more, share, row["line"] or "–"))
     print_table(
         [(*head, f"share of {'FLOPs' if key == 'matmul_flops' else 'time'}", "line"), *cells]

@@ -58,10 +58,10 @@ CHOICES = {
 }
 
 
-def made_by(file: Path, function: str) -> Any:
-    """Return what a function in a file of the student's makes; it takes nothing.
+def made_by(file: Path, function: str) -> tuple[Any, Callable[[], Any]]:
+    """Return what a function in a file of the student's makes, and the function, to make it again.
 
-    Raises ValueError, with a sentence, where it cannot be called.
+    The function takes nothing. Raises ValueError, with a sentence, where it cannot be called.
     """
     place = f"{file}:{function}"
     folder = str(file.resolve().parent)
@@ -70,7 +70,7 @@ def made_by(file: Path, function: str) -> Any:
         make = runpy.run_path(str(file), run_name=file.stem).get(function)
         if not callable(make):
             raise ValueError(f"{file} defines no function {function!r}")
-        return make()
+        return make(), make
     except OSError as error:
         raise ValueError(f"{place} cannot be read: {error.strerror}") from None
     except ValueError:
@@ -88,11 +88,11 @@ def own_model(file: Path, function: str) -> Choice:
     Raises ValueError, with a sentence, where it does not.
     """
     place = f"{file}:{function}"
-    made = made_by(file, function)
+    made, make = made_by(file, function)
     model, shape = made if isinstance(made, tuple) and len(made) == 2 else (None, None)
     if not isinstance(model, nn.Module) or not _is_shape(shape):
         raise ValueError(f"{place} must return a model of ProfLab and an input's shape, a tuple")
-    return Choice(place, lambda _: made_by(file, function)[0], "fixed", shape)
+    return Choice(place, lambda _: make()[0], "fixed", shape)
 
 
 def _is_shape(value: Any) -> TypeGuard[tuple[int, ...]]:
