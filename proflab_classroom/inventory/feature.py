@@ -13,7 +13,7 @@ from proflab_course.course.layout import Course, CourseError
 
 
 class Inventory(Feature):
-    """What a class knows before a course and after it."""
+    """Ask what a class knows before a course and after it."""
 
     def surveys(self) -> Sequence[Survey]:
         """Return the inventory, whose halves are graded like lessons."""

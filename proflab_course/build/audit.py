@@ -31,7 +31,6 @@ from proflab_course.course.notebook import (
     Lesson,
     Role,
     demos_imports,
-    read_notebook,
     regions,
 )
 from proflab_course.course.wrong import FOLDER as WRONG
@@ -73,8 +72,7 @@ def defined_again(lesson: Lesson, facts: Facts) -> Iterator[str]:
 
 def lost_in_release(lesson: Lesson, facts: Facts) -> Iterator[str]:
     """Yield a sentence for what students get of a lesson and lacks something."""
-    path = facts.release(lesson.name) / f"{lesson.name}.ipynb"
-    yield from release_mistakes(lesson, read_notebook(path, lesson.name))
+    yield from release_mistakes(lesson, facts.released[lesson.name])
 
 
 def lesson_mistakes(lesson: Lesson, folder: Path, built: Iterable[str] = ()) -> list[str]:

@@ -1,4 +1,4 @@
-"""What the build knows while it makes lessons: every pass and audit is called with it.
+"""Hold what the build knows while it makes lessons: every pass and audit is called with it.
 
 Here nothing is made. `prepare.py` fills it in, `passes.py` lists what uses it.
 """
@@ -39,7 +39,7 @@ class Facts:
     lock: whether a demo cell waits for its reader's guess. varies: whether hidden cases have other
     numbers for this class or each of its students. key: what hidden cases and the order of options
     are drawn from, None if they are as written; secret: what a lesson's draw.py draws from.
-    work: the folder in which source/ and release/ are made.
+    work: the folder in which source/ and release/ are made; released: students' notebooks in it.
     kept: what a feature has read, by a name of its own. notes: sentences for the instructor, which
     stop nothing.
     """
@@ -61,12 +61,13 @@ class Facts:
     key: bytes | None = None
     secret: bytes | None = None
     work: Path = Path()
+    released: dict[str, Lesson] = field(default_factory=dict)
     kept: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     @cached_property
     def tree(self) -> Tree:
-        """What the class sees of the course, once all its lessons are taken."""
+        """Return what the class sees of the course, once all its lessons are taken."""
         return Tree.of(self.taken.values(), self.whole, self.address)
 
     def is_published(self, name: str) -> bool:
@@ -75,27 +76,27 @@ class Facts:
 
     @property
     def lessons(self) -> list[Lesson]:
-        """The track's lessons."""
+        """Return the track's lessons."""
         return [taken.lesson for taken in self.taken.values()]
 
     @property
     def chosen(self) -> list[Lesson]:
-        """The lessons that are to be made."""
+        """Return the lessons that are to be made."""
         return [lesson for lesson in self.lessons if lesson.name in self.wanted]
 
     @cached_property
     def address(self) -> Address:
-        """Where the course is published."""
+        """Return where the course is published."""
         return Address.read(self.course.root)
 
     @cached_property
     def durations(self) -> Durations:
-        """How long demo cells take."""
+        """Return how long demo cells take."""
         return read_durations(self.course.root)
 
     @cached_property
     def builders(self) -> dict[str, str]:
-        """What lessons build, each name with its lesson."""
+        """Return what lessons build, each name with its lesson."""
         found: dict[str, str] = {}
         for lesson in self.whole:
             for cell in lesson.named("exercise", "given"):

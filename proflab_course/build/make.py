@@ -75,12 +75,11 @@ def make(facts: Facts, work: Path, audit: Depth = "full") -> _Failed:
         with failed.named(lesson):
             mistakes += run_stage(Stage(audits=AUDITS), facts, [lesson.name])
     raise_mistakes(mistakes)
-    releases: dict[str, NotebookNode] = {}
     for lesson in tqdm(failed.others(facts.chosen), "making", disable=None, leave=False):
         with failed.named(lesson):
-            releases[lesson.name] = _make_release(facts, lesson)
+            _make_release(facts, lesson)
     if audit == "full":
-        _try_lessons(failed, failed.others(facts.chosen), releases, facts)
+        _try_lessons(failed, failed.others(facts.chosen), facts)
     for lesson in failed.others(facts.chosen):
         if audit == "static" and (former := facts.course.source(lesson.name)).exists():
             executed = read_notebook(former, lesson.name).notebook
@@ -116,8 +115,8 @@ class _Failed(dict[str, str]):
         return [lesson for lesson in lessons if lesson.name not in self]
 
 
-def _make_release(facts: Facts, lesson: Lesson) -> NotebookNode:
-    """Make and audit source and release of a lesson; returns the students' notebook."""
+def _make_release(facts: Facts, lesson: Lesson) -> None:
+    """Make and audit source and release of a lesson."""
     name, source = lesson.name, facts.source(lesson.name)
     _copy_support_files(facts, name, source)
     if facts.policy:
@@ -130,8 +129,8 @@ def _make_release(facts: Facts, lesson: Lesson) -> NotebookNode:
     _write(source / outline.FILE, _outline(facts, lesson, released).text())
     _write(source / f"{name}.ipynb", notebook_text(lesson.notebook))
     generate_release(facts.course.root, facts.work, name)
+    facts.released[name] = read_notebook(facts.release(name) / f"{name}.ipynb", name)
     raise_mistakes(run_stage(Stage(audits=RELEASE_AUDITS), facts, [name]))
-    return read_notebook(facts.release(name) / f"{name}.ipynb", name).notebook
 
 
 def _outline(facts: Facts, lesson: Lesson, released: NotebookNode) -> outline.Outline:
@@ -147,18 +146,13 @@ def _outline(facts: Facts, lesson: Lesson, released: NotebookNode) -> outline.Ou
     return described
 
 
-def _try_lessons(
-    failed: _Failed,
-    lessons: list[Lesson],
-    releases: dict[str, NotebookNode],
-    facts: Facts,
-) -> None:
+def _try_lessons(failed: _Failed, lessons: list[Lesson], facts: Facts) -> None:
     """Execute the lessons and keep the outputs that their sources show."""
     trials: list[Trial] = []
     for lesson in lessons:
         with failed.named(lesson):
             name = lesson.name
-            made = releases[name], facts.release(name), facts.milestones[name]
+            made = facts.released[name].notebook, facts.release(name), facts.milestones[name]
             trials.append(Trial(lesson, *made))
     runs = [run for trial in trials for run in trial.runs]
     done = tqdm(execute(runs, default_jobs()), "executing", len(runs), disable=None, leave=False)

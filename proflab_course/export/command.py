@@ -9,7 +9,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from proflab_course.course.features import Column, survey_named, survey_of, surveys
+from proflab_course.course.features import Column, Survey, survey_named, survey_of, surveys
 from proflab_course.course.files import replace_file
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.words import few
@@ -77,8 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
     chosen = [name for name in PLATFORMS if getattr(arguments, name)]
     if survey := survey_named(arguments.lesson):
         if chosen or arguments.code or arguments.csv:
-            what = f"the {survey.name} has no marks"
-            raise CourseError(f"{what}: no platform's file takes its answers")
+            raise _no_marks(survey, "no platform's file takes its answers")
         survey.export(course, arguments)
         return 0
     if not (chosen or arguments.code or arguments.csv):
@@ -87,8 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
     term = arguments.lesson == TERM
     lesson = TERM if term else course.lesson(arguments.lesson, "source")
     if survey := survey_of(lesson):
-        what = f"the {survey.name} has no marks"
-        raise CourseError(f"{what}: `proflab export {survey.name}` writes its answers")
+        raise _no_marks(survey, f"`proflab export {survey.name}` writes its answers")
     _refuse_what_does_not_apply(arguments, term)
     if arguments.code:
         return _export_code(course, lesson, arguments.code)
@@ -96,6 +94,10 @@ def run(arguments: argparse.Namespace) -> int:
         return _export_table(course, lesson, arguments)
     [platform] = chosen
     return _export_grades(course, platform, lesson, arguments)
+
+
+def _no_marks(survey: Survey, instead: str) -> CourseError:
+    return CourseError(f"the {survey.name} has no marks: {instead}")
 
 
 def _refuse_what_does_not_apply(arguments: argparse.Namespace, term: bool) -> None:
