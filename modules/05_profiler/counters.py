@@ -53,7 +53,7 @@ def line(run: Mapping[str, Any]) -> str:
     """Return the counters of a run in a line; `?` stands for what nobody measured."""
     parts = [_known(run[key], "{:7.3f} s " + key[:-2]) for key in ("real_s", "user_s", "sys_s")]
     read = run["bytes_read"]
-    parts.append(_known(read and read / 1e6, "{:7.0f} MB") if read != 0 else "      0 MB")
+    parts.append(_known(read and read / 1e6, "{:7.0f} MB"))
     parts.append(_known(run["gpu_busy"], "card {:4.0%}") if run["gpu_busy"] else "no card  ")
     return "  ".join(parts)
 

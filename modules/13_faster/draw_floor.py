@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-PEAK, OP_MS = 100e9, 0.005  # FLOP/s and ms an op, as proflab.lesson.race declares DESK
+from proflab.lesson.race.cost import MACHINES
+
+DESK = MACHINES["DESK"]
 NARROW = 8  # numbers between `down` and `up`
 # Ops: queries, keys and values; attention; a norm; two layers of the feed-forward part and GELU.
 OF_A_BLOCK = 6
@@ -21,7 +23,7 @@ def floor_ms(sizes: Mapping[str, int], design: Mapping, texts: int, length: int)
     """Return the ms below which no program goes for texts of a length."""
     blocks = sizes["BLOCKS"]
     flops = 2 * (_products(sizes, design, texts, length) + _pairs(sizes, texts, length))
-    return 1e3 * flops / PEAK + OP_MS * (OF_A_BLOCK * blocks + BESIDES)
+    return 1e3 * flops / DESK.peak_flops + DESK.op_us / 1e3 * (OF_A_BLOCK * blocks + BESIDES)
 
 
 def _products(sizes: Mapping[str, int], design: Mapping, texts: int, length: int) -> int:

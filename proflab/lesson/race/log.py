@@ -104,10 +104,10 @@ class WorkLog:
             raise ValueError(f"the stop is a text of at most {MOST_TEXT:,} characters")
         self._stop = text
         _, _, tape = self._before("")
-        ms = show.counted(tape, self.machine).ms
+        ms, floor = show.counted(tape, self.machine).ms, self.floor
         print(
-            f"stopped at {ms:,.4g} ms on {self.machine}, {ms / self.floor:,.4g} times the floor of "
-            f"{self.floor:,.4g} ms\n   largest: {_told(self._largest(tape))}"
+            f"stopped at {ms:,.4g} ms on {self.machine}, {ms / floor:,.4g} times the floor of "
+            f"{floor:,.4g} ms\n   largest: {_told(self._largest(tape))}"
         )
 
     def data(self, work_log: Callable | None = None) -> dict[str, Any]:
