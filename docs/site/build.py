@@ -222,25 +222,8 @@ _LEARN = (f"{FOLDER}/index", "docs/students", "docs/glossary")
 _TEACH = tuple(
     f"docs/{name}"
     for name in (
-        *(
-            "teaching",
-            "first-evening",
-            "sample",
-            "tracks",
-            "blueprint",
-            "lectures",
-            "slides",
-            "exam",
-        ),
-        *(
-            "cost",
-            "without-a-hub",
-            "instructors",
-            "assistants",
-            "ai",
-            "inventory",
-            "write-a-lesson",
-        ),
+        *"teaching first-evening sample tracks blueprint lectures slides exam".split(),
+        *"cost without-a-hub instructors assistants ai inventory write-a-lesson".split(),
     )
 )
 _WORKS = ("docs/engine", "docs/architecture", "docs/security", "docs/figures")

@@ -15,7 +15,7 @@ from mini_course import ROOT
 from PIL import Image, ImageChops, ImageStat
 from test_docs import PAGES
 
-from proflab_course.build.stamp import Address
+from proflab_course.course.address import Address
 from proflab_course.course.features import counted
 from proflab_course.course.layout import Course
 from proflab_course.tracks.read import Tracks

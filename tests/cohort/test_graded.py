@@ -67,7 +67,7 @@ def test_what_is_imported_inside_a_function_is_there_for_both(runner):
     assert [failed_in_the_cohort(entry) for entry in entries] == [set()] * len(entries)
 
 
-@pytest.mark.parametrize("lesson", map(as_parameter, lessons()))
+@pytest.mark.parametrize("lesson", [as_parameter(lesson) for lesson in lessons()])
 def test_the_grader_and_the_cohort_agree_on_some_wrong_solutions(lesson, runner):
     assert disagreements(all_entries(lesson, "MUTANTS")[::WRONG_TO_ONE], runner) == {}
 
