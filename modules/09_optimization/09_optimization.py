@@ -594,7 +594,7 @@ for row in demos.formats(demos.demo_size(1500, 60)):
 
 # %% nbgrader={"grade": false, "grade_id": "demo_loaders", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 # What each option of a loader changes, and who measured what of it.
-demos.print_loaders()
+print("\n".join(demos.loaders()))
 
 # %% [markdown]
 # ## 3 · Half the bits

@@ -2,7 +2,7 @@
 
 Written on `ast`, because `symtable` tells comprehensions' variables apart on some of the
 supported Pythons only. What a statement binds and uses is kept: a build asks dozens of times for
-the same ones (course/notebook.py keeps them), and whoever changes a statement changes a copy.
+the same ones (course/notebook.py keeps them), and a caller that changes a statement changes a copy.
 """
 
 from __future__ import annotations

@@ -235,12 +235,12 @@ def formats(count: int) -> list[dict[str, Any]]:
         return [_measured(name, *way(folder, pixels), count) for name, way in FORMATS.items()]
 
 
-def print_loaders(path: str = "loaders.json") -> None:
-    """Print what options of a loader change, what was measured of each, and by whom."""
+def loaders(path: str = "loaders.json") -> Iterator[str]:
+    """Give lines that say what options of a loader change, what was measured, and by whom."""
     for row in json.loads(Path(path).read_text("utf-8")):
-        print("{option}: {changes}\n    {measured}\n    ({by}; licence: {licence})".format(**row))
+        yield "{option}: {changes}\n    {measured}\n    ({by}; licence: {licence})".format(**row)
         if row["link"]:
-            print(f"    {row['link']}")
+            yield f"    {row['link']}"
 
 
 @contextlib.contextmanager

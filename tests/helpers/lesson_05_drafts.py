@@ -164,6 +164,15 @@ FIRST = {
             table.append({"name": name} | row)
         return table
     """,
+    "triage": """
+        if run["gpu_busy"] and run["gpu_busy"] > 0.8:
+            return "gpu"
+        worked = (run["user_s"] or 0) + (run["sys_s"] or 0)
+        if worked >= 0.8 * run["real_s"]:
+            return "cpu"
+        reading = (run["bytes_read"] or 0) / disk_rate
+        return "disk" if reading > (run["real_s"] - worked) / 2 else "waiting"
+    """,
 }
 
 SECOND = FIRST | {
@@ -337,5 +346,17 @@ SECOND = FIRST | {
             del row["bottleneck"]
             table.append({"name": name} | row)
         return table
+    """,
+    "triage": """
+        if run["real_s"] <= 0 or disk_rate <= 0:
+            raise ValueError("real_s and disk_rate must be above 0")
+        if run["gpu_busy"] is not None and run["gpu_busy"] >= 0.8:
+            return "gpu"
+        if run["user_s"] is None or run["sys_s"] is None or run["bytes_read"] is None:
+            return None
+        worked = run["user_s"] + run["sys_s"]
+        if worked / run["real_s"] >= 0.8:
+            return "cpu"
+        return "disk" if run["bytes_read"] / disk_rate * 2 >= run["real_s"] - worked else "waiting"
     """,
 }

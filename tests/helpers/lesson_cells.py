@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import contextlib
-import io
 import re
 import sys
 from pathlib import Path
@@ -46,9 +44,8 @@ def show(cell, scope: dict[str, Any]) -> tuple[str, Any]:
     """Return what a demo cell prints, and the picture that it ends on, if it does."""
     printed: list[str] = []
     scope["print"] = lambda *parts: printed.append(" ".join(parts))
-    with contextlib.redirect_stdout(io.StringIO()) as by_others:
-        value = value_of(cell, scope)
-    return "\n".join([*printed, *by_others.getvalue().splitlines()]), value
+    value = value_of(cell, scope)
+    return "\n".join(printed), value
 
 
 def show_all(lesson) -> tuple[dict[str, tuple[str, Any]], dict[str, Any]]:

@@ -411,13 +411,12 @@ def test_each_cure_needs_no_op_in_float32_and_gives_the_loss(demos, scope):
     }
 
 
-def test_each_option_of_a_loader_says_who_measured_it(demos, capsys):
+def test_each_option_of_a_loader_says_who_measured_it(demos):
     path = ROOT / "modules" / "09_optimization" / "loaders.json"
     rows = json.loads(path.read_text("utf-8"))
     assert all(row["changes"] and row["measured"] and row["licence"] for row in rows)
     assert all(re.search(r"\d{4}", row["by"]) for row in rows)  # when
     assert all(row["link"] or row["by"].startswith("this course") for row in rows)
-    demos.print_loaders(str(path))
-    told = capsys.readouterr().out
+    told = "\n".join(demos.loaders(str(path)))
     assert all(word in told for word in ("persistent_workers", "DALI", "Kornia", "HDF5", "tmpfs"))
     assert "taskset" in told and "numactl" in told
