@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from behaviours import RUNS_IN, runs_in
+from behaviours import QUICK, REST, RUNS_IN, files, runs_in
 
 import proflab_course  # noqa: F401  # before any test imports nbformat, which is slow without
 
@@ -21,10 +21,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 @pytest.fixture(scope="module")
 def quick_clocks():
-    """Freeze what is there: a scripted clock looks through all else, and pytest has much."""
+    """Freeze what the files before have made: a scripted clock looks through all else."""
     gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -34,6 +32,28 @@ def environment_as_it_was():
     yield
     os.environ.clear()
     os.environ.update(before)
+
+
+def pytest_sessionstart() -> None:
+    """Collect no garbage while tests are collected: almost all of what is made then stays."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage again, but not among the tests themselves: that took a tenth of all time."""
+    gc.freeze()
+    gc.enable()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Pass over files of which nothing would run; each process that tests collects for itself."""
+    file = files().get(os.path.relpath(collection_path, Path(__file__).parent))
+    expression = config.getoption("markexpr")
+    idle = file and (
+        (expression == QUICK and not file.in_make_test())
+        or (expression == REST and not file.may_be_in_the_rest)
+    )
+    return True if idle else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -52,6 +52,7 @@ def test_every_name_that_a_cell_uses_is_defined_above_it_or_called_later(plans, 
             above |= own
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", SHORT)
 def test_no_guess_waits_for_a_demo_that_is_not_there(plans, name):
     for lesson in plans[name].lessons:
@@ -134,6 +135,7 @@ def test_a_whole_lesson_handed_in_to_three_weeks_earns_its_points(three_weeks):
     assert found == (points, [], [WHOLE])
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("disguised", [False, True])
 def test_three_weeks_handed_in_to_the_whole_lesson_earns_what_was_written(three_weeks, disguised):
     plan, work = three_weeks

@@ -121,6 +121,7 @@ def course(tmp_path_factory) -> Path:
     return place
 
 
+@pytest.mark.whole
 def test_the_instructors_page_leads_to_what_it_promises(course):
     assert sorted(p.name for p in (course.parent / "class-01/release").iterdir()) == [LESSON]
     assert (course.parent / "class-01/README.md").read_text().startswith("# For students")

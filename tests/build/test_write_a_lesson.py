@@ -92,6 +92,7 @@ def test_in_a_clone_the_lesson_passes_make_check_and_is_warned_of_its_missing_co
     assert "warning: " in done.stdout and "modules/20_padding/wrong/ is missing" in done.stdout
 
 
+@pytest.mark.whole
 def test_a_lesson_without_an_essay_is_built_and_its_report_speaks_of_none(tmp_path):
     text = TEXT[: TEXT.index("# %% [markdown]\n# ## 2 · Reflect")]
     course = make_course(tmp_path, {NAME: text})
@@ -103,6 +104,7 @@ def test_a_lesson_without_an_essay_is_built_and_its_report_speaks_of_none(tmp_pa
     assert "graded automatically.</p>" in (course.root / f"reports/{NAME}.html").read_text()
 
 
+@pytest.mark.whole
 def test_a_solution_that_fails_is_told_in_the_words_of_the_page(tmp_path):
     wrong = TEXT.replace("return 1 - sum(lengths) / places", "return sum(lengths) / places")
     course = make_course(tmp_path, {NAME: wrong})

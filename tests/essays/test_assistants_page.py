@@ -13,6 +13,7 @@ from grading_course import LESSON, ROOT, command
 
 from proflab_course.grading.records.gradebook import Book
 
+pytestmark = pytest.mark.whole("essays/test_essays.py")
 PAGE = (ROOT / "docs" / "assistants.md").read_text("utf-8")
 ANCHORS = {"good answer": set(range(1, 11)), "poor answer": {10}}
 ODD, ASKS = STUDENTS[3], STUDENTS[5]

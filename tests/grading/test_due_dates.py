@@ -162,6 +162,7 @@ def test_feedback_shows_a_student_the_date_and_when_the_hand_in_came(course):
     assert f"{extended} {came}, in time." in pages["second"]
 
 
+@pytest.mark.whole
 def test_nbgraders_own_command_takes_off_what_the_file_says(course):
     write_dates(course, "2026-03-01 10:00")
     done = command(course, "nbgrader", "autograde", LESSON, "--student", "complete", "--force")

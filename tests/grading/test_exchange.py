@@ -99,6 +99,7 @@ def test_a_lesson_goes_out_comes_in_and_is_given_back(tmp_path):
     assert not any(secret in page.read_text() for page in pages for secret in secrets)
 
 
+@pytest.mark.whole
 @needs_sandbox
 def test_who_submits_again_is_given_the_second_page(tmp_path):
     hub = Hub(tmp_path)
@@ -118,6 +119,7 @@ def test_who_submits_again_is_given_the_second_page(tmp_path):
     ]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("forged", [b"\xff\xfe", b"0" * 127 + b"\n"])
 @needs_sandbox
 def test_a_secret_of_a_students_own_stops_nobodys_page(tmp_path, forged):

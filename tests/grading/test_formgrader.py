@@ -62,6 +62,7 @@ def test_the_class_is_listed(address, browser):
     assert text.count("100 / 110") == 2
 
 
+@pytest.mark.whole
 def test_a_person_marks_the_essay(address, browser, course):
     browser.get(f"{address}/formgrader/submissions/{submission_id(course, 'complete')}")
     box = until(browser, essay_box)
@@ -91,12 +92,14 @@ def essay_box(browser):
     return boxes[-1] if boxes else None
 
 
+@pytest.mark.whole
 def test_no_script_of_a_student_runs_in_the_instructors_browser(address, browser, course):
     browser.get(f"{address}/formgrader/submissions/{submission_id(course, 'scripted')}")
     until(browser, lambda b: "Mine <script>" in b.find_element(By.TAG_NAME, "body").text)
     assert browser.title != "taken over"
 
 
+@pytest.mark.whole
 def test_a_hostile_page_runs_nothing_and_asks_for_nothing(address, browser, course, witness):
     opened = f"{address}/formgrader/submissions/{submission_id(course, 'hostile')}/"
     browser.get(opened)
@@ -120,6 +123,7 @@ def test_a_hand_in_that_was_no_notebook_opens_with_its_sentence(address, browser
     until(browser, lambda b: "is cut off" in b.find_element(By.TAG_NAME, "body").text)
 
 
+@pytest.mark.whole
 @needs_sandbox
 def test_the_autograde_button_isolates(address, browser, course):
     notebook = solved(linear_parameters="def linear_parameters(*_):\n    return 8")
@@ -180,6 +184,7 @@ def essay_of(course, student):
         return found.mark, found.comment
 
 
+@pytest.mark.whole
 def test_ten_boxes_above_the_essay_are_its_mark(address, browser, marking):
     opened = f"{address}/formgrader/submissions/{submission_id(marking, 'twice')}/"
     browser.get(opened)
@@ -194,6 +199,7 @@ def test_ten_boxes_above_the_essay_are_its_mark(address, browser, marking):
     assert [box.get_attribute("value") for box in boxes] == ["1", "3", "10"]
 
 
+@pytest.mark.whole
 def test_a_second_marker_sees_no_first_mark_and_replaces_none(address, browser, marking):
     with Book(marking.gradebook) as book:
         book.mark_essay(LESSON, "essay_parameters", "twice", 3.0, "Items (anna): 1, 3, 10.")

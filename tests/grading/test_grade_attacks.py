@@ -25,7 +25,7 @@ from proflab_course.grading.limits import MB, Limits
 from proflab_course.grading.plan import Submission
 from proflab_course.grading.run.sandbox_runner import SandboxRunner
 
-pytestmark = needs_sandbox
+pytestmark = [needs_sandbox, pytest.mark.whole("grading/test_sandbox_attacks.py")]
 LIMITS = Limits(cell_seconds=10.0, notebook_seconds=60.0, memory=1024 * MB, wall_factor=30.0)
 TAMPERING = [a for a in ATTACKS if a.module.endswith(("tampering", "forging", "reaching"))]
 HONEST = {"aa_honest": 100.0, "zz_honest": 100.0}
@@ -73,7 +73,6 @@ def attacked_class(tmp_path_factory, runner):
     subprocess.run(["rm", "-rf", course.root / "submitted"], check=True)
 
 
-@pytest.mark.proves("hostile files earn nothing and stop nobody")
 @pytest.mark.parametrize("attack", FILE_ATTACKS, ids=lambda a: student_name(a.name))
 def test_a_hostile_file_has_an_outcome_and_no_point_too_many(attack, attacked_class):
     course, rows = attacked_class
@@ -112,7 +111,6 @@ each_attack = pytest.mark.parametrize("attack", TAMPERING, ids=lambda a: student
 one_in_four = pytest.mark.parametrize("attack", TAMPERING[::4], ids=lambda a: student_name(a.name))
 
 
-@pytest.mark.whole
 @one_in_four
 def test_an_attack_gains_no_point_in_a_real_lesson(attack, key, runner, impatient):
     dropped = list(key.tests)[2:]

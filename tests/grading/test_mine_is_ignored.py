@@ -46,6 +46,7 @@ def test_native_grading_does_not_see_it(course, monkeypatch):
     assert points(course) == 100
 
 
+@pytest.mark.whole
 @needs_sandbox
 @pytest.mark.parametrize("mode", ["configured", "stock"])
 def test_nbgrader_does_not_see_it(course, mode):

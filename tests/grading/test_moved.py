@@ -68,6 +68,7 @@ def test_a_hand_in_with_the_former_places_keeps_all_its_points(lesson):
     assert result.score == key.max_score, result.errors
 
 
+@pytest.mark.whole
 def test_exercises_that_moved_to_lesson_12_cost_a_hand_in_of_lesson_09_nothing():
     """The section on the KV cache, solved, as a release had it in lesson 09."""
     name = "09_optimization"

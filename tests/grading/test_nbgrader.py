@@ -81,6 +81,7 @@ def test_feedback_and_export_of_nbgraders_own_grading(stock, students):
     assert rows["empty"] == 0
 
 
+@pytest.mark.whole
 @needs_sandbox
 def test_autograde_as_configured_isolates_recovers_and_agrees(tmp_path):
     course = copy_course(tmp_path, ["complete", "forgets_biases", "lost_metadata"])
@@ -107,6 +108,7 @@ def test_autograde_as_configured_isolates_recovers_and_agrees(tmp_path):
     assert [o.text for o in nbformat.read(graded, 4).cells[-1].outputs] == ["no\n"]
 
 
+@pytest.mark.whole
 @needs_sandbox
 @pytest.mark.parametrize("version", [1, 99])
 def test_autograde_grades_those_behind_a_hand_in_with_another_schema(tmp_path, version):
@@ -125,6 +127,7 @@ def test_autograde_grades_those_behind_a_hand_in_with_another_schema(tmp_path, v
     assert scores(course) == {"alice": 100, "bob": 100, "carol": 100}
 
 
+@pytest.mark.whole
 @needs_sandbox
 def test_nbgrader_goes_on_with_a_gradebook_of_ours(tmp_path):
     course = copy_course(tmp_path, ["complete", "not_json"])

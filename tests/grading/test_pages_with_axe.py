@@ -15,6 +15,9 @@ from serving import WAIT
 from proflab_classroom.questions.votes import read_votes
 from proflab_course.grading.records.gradebook import Book
 
+# A class in which all is said takes a minute.
+pytestmark = pytest.mark.whole("grading/test_pages_for_everybody.py")
+
 FORGETS = """
 def linear_parameters(in_features, out_features, bias=True):
     return in_features * out_features

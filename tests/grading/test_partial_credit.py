@@ -194,6 +194,7 @@ def test_grades_feedback_report_and_export_follow_the_list(tmp_path):
     }
 
 
+@pytest.mark.whole
 @needs_sandbox
 def test_nbgrader_autograde_as_configured_gives_the_same(tmp_path):
     course = made_class(tmp_path)

@@ -115,6 +115,7 @@ def test_a_line_that_is_not_clear_stops_before_anything_is_graded(course, text, 
         grade(course)
 
 
+@pytest.mark.whole
 def test_a_student_whom_nobody_knows_is_named_and_the_class_is_graded(course):
     with Book(course.gradebook) as book, book.transaction() as rows:
         rows.update_or_create_student("on_the_roster")

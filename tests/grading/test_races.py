@@ -220,6 +220,7 @@ def test_a_lesson_that_was_not_executed_is_not_graded(key):
         graded(make_key(LESSON, notebook))
 
 
+@pytest.mark.whole
 def test_nbgrader_as_it_comes_gives_a_race_all_points_or_none(tmp_path):
     course = course_in(tmp_path)
     shutil.copy(ROOT / "nbgrader_config.py", course.root)

@@ -11,6 +11,7 @@ from proflab_classroom.inventory.items import read_inventory
 from proflab_classroom.inventory.page import render_inventory, summarise
 from proflab_course.course.layout import Course
 
+pytestmark = pytest.mark.whole("inventory/test_inventory_class.py")
 ITEMS = read_inventory(Course(Path(__file__).parents[2]))
 
 

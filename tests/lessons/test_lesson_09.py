@@ -44,6 +44,7 @@ def test_each_cure_names_the_section_where_it_was_measured(text):
 # ── what the text says ───────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.whole
 def test_the_slow_script_shows_its_bottlenecks(shown):
     rows = re.findall(r"^(.+?) +([\d.]+)% of the time", shown["demo_slow"][0], re.M)
     shares = {name: float(share) for name, share in rows}
@@ -68,6 +69,7 @@ def test_float16_of_the_text():
     assert np.float16(2.0**-25) == 0 and np.float16(2.0**-15) * np.float32(1) / 1024 == 2.0**-25
 
 
+@pytest.mark.whole
 def test_sums_in_sixteen_bits(shown):
     said = shown["demo_halves"][0]
     assert "stops after 2,798 terms" in said
@@ -76,6 +78,7 @@ def test_sums_in_sixteen_bits(shown):
     assert sums == [("10", "1.01"), ("9.9531", "1"), ("10.002", "1.01")]
 
 
+@pytest.mark.whole
 def test_saved_bytes_of_small_batches(shown):
     assert re.findall(r"([\d.]+) MB are saved", shown["demo_accumulate"][0]) == ["153.9", "38.5"]
 
@@ -101,6 +104,7 @@ def test_two_partial_softmaxes_of_the_text(scope):
     assert round(values[0, 0] / total[0], 3) == 3.768
 
 
+@pytest.mark.whole
 def test_bytes_that_tiles_move(shown, lesson):
     printed, picture = shown["demo_tiles"]
     assert re.findall(r"(given|yours): ([\d,]+) bytes between", printed) == [
@@ -115,6 +119,7 @@ def _demo(lesson, name):
     return next(cell.source for cell in lesson.cells if cell.name == name)
 
 
+@pytest.mark.whole
 def test_steps_and_memory_of_the_text(shown, text):
     found = re.findall(r": ([\d.]+) ms on DESK.* ([\d,]+) of 5,000,000", shown["demo_recompute"][0])
     assert found == [("7.766", "3,043,844"), ("6.495", "4,940,036")]
@@ -129,6 +134,7 @@ def test_held_bytes_is_right_to_a_percent(scope):
     assert held == [pytest.approx(live, rel=0.01) for live in (6_715_652, 4_940_036)]
 
 
+@pytest.mark.whole
 def test_an_epoch_by_a_plan(shown, scope, text):
     printed, picture = shown["demo_plan"]
     assert "turn by turn: 768 ms" in printed and "your plan: 617 ms" in printed
@@ -141,6 +147,7 @@ def test_an_epoch_by_a_plan(shown, scope, text):
     assert picture.alt.endswith("of 617 ms")
 
 
+@pytest.mark.whole
 def test_the_slow_attentions_cost(shown):
     prices = re.findall(r": ([\d.]+) ms on T4, (\d+) op", shown["demo_attend"][0])
     assert prices == [("0.2554", "13"), ("0.02189", "1")]

@@ -170,6 +170,7 @@ def test_the_fixed_step_learns_what_the_slow_one_does(demos, scope):
     assert demos.largest_difference(scope["fixed_step"]) < 1e-5
 
 
+@pytest.mark.whole
 def test_each_fault_alone_is_seen(counted):
     clean = counted["none"]
     assert (clean["float64"], clean["read_again"], clean["grows_in"]) == (0, 0, None)

@@ -118,6 +118,7 @@ def test_from_the_page_to_an_assistant_and_back(course):
     assert "What you asked" not in other and "count the weights" not in other
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("chosen", "shown"), [("false", ""), ('"Post it <b>there</b>."', "Post it &lt;b&gt;there")]
 )

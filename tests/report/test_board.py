@@ -147,6 +147,7 @@ def test_the_class_sees_costs_and_places_and_an_instructor_names(course):
     assert "64 rows" in page and "just above yours" not in page
 
 
+@pytest.mark.whole
 def test_a_student_sees_who_is_just_above_until_a_new_hand_in_changes_it(course):
     before = feedback(course, "cem")
     line = r"rows, 64 rows ([\d.]+) \(<Fox>\) · ([\d.]+) — you ([\d.]+), place 4 of 4 ms on T4"
@@ -158,6 +159,7 @@ def test_a_student_sees_who_is_just_above_until_a_new_hand_in_changes_it(course)
     assert f"you {found[2]}, place 1 of 4, shared with 2 more" in after
 
 
+@pytest.mark.whole
 def test_who_was_given_another_program_is_not_compared(course):
     races = nbformat.read(course.source(LESSON), as_version=4).metadata[METADATA]
     write_own(place_of(course.root, LESSON, "ben"), {}, races)
@@ -166,6 +168,7 @@ def test_who_was_given_another_program_is_not_compared(course):
     assert "2 of 3 right programs" in public and "<Fox>" not in public
 
 
+@pytest.mark.whole
 def test_gradings_of_an_older_release_have_no_board_and_still_report(course):
     with sqlite3.connect(course.gradebook) as book:
         for student, cases in list(book.execute("SELECT student, cases FROM proflab_outcome")):
