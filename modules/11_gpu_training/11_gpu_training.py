@@ -2183,15 +2183,15 @@ anywhere.save()
 #
 # | tool | shows, for example | does not see |
 # |---|---|---|
-# | `nvidia-smi` | `58C 69W / 70W 4310MiB / 15360MiB 98%` | which kernels, how much of the card they use |
+# | `nvidia-smi` | ‡ `58C 69W / 70W 4310MiB / 15360MiB 98%` | which kernels, how much of the card they use |
 # | torch.profiler | † `aten::mkldnn_convolution`, self CPU 13.2 ms of 40.0 | what is not torch; what a kernel waits for |
-# | Nsight Systems, `nsys profile` | one timeline of all processes, CUDA, NCCL, and your NVTX ranges | inside a kernel |
-# | Nsight Compute, `ncu -k regex:gemm` | of one kernel: compute 41 %, memory 88 % of peak | overlap: it runs a kernel many times, alone |
-# | memory snapshot | at the peak, `conv1` holds 392 MB | what CUDA and NCCL hold themselves |
+# | Nsight Systems, `nsys profile` | ‡ one timeline of all processes, CUDA, NCCL, and your NVTX ranges | inside a kernel |
+# | Nsight Compute, `ncu -k regex:gemm` | ‡ of one kernel: compute 41 %, memory 88 % of peak | overlap: it runs a kernel many times, alone |
+# | memory snapshot | ‡ at the peak, `conv1` holds 392 MB | what CUDA and NCCL hold themselves |
 # | `py-spy dump --pid 4242` | † `MaxPool2d.forward`, called by `train (train.py)` | the card: `.item()` looks busy |
 # | `perf stat -p 4242` | † 0.28 processors used, 757 context switches a second: it waits | Python's lines, the card |
 #
-# († Recorded: `train.py` with a worker, on a processor, torch 2.13. The others are made up.)
+# († Recorded: `train.py` with a worker, on a processor, torch 2.13. ‡ Made up.)
 # Go from coarse to fine: images/s, gaps, ops, kernel.
 #
 # ## Reflect
