@@ -1649,7 +1649,7 @@ look = {"log": "xy", "marks": {"your guess": guess_gpu_crossover}}
 demos.lines(lines, x="n", y="ms", title=record.title("Products, n × n"), **look)
 
 # %% nbgrader={"grade": false, "grade_id": "demo_small", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-# From how many bytes on a measured card beats numpy's y = 2 x here; a smaller kernel costs a launch.
+# From how many bytes a measured card beats numpy's y = 2 x here; a smaller kernel costs a launch.
 for name, points in demos.measured(cards, "one by one").items():
     launch_us = points[0][1]  # at 64 KiB, where moving takes no time yet
     smaller = [(2**10, launch_us), (2**13, launch_us)]
