@@ -133,8 +133,8 @@ def _exported(profile: Any) -> list[dict]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "trace.json")
         profile.export_chrome_trace(str(path))
-        trace, _ = read_trace(path)
-    return [event for event in trace["traceEvents"] if "dur" in event]
+        trace = read_trace(path)
+    return [event for event in trace.events if "dur" in event]
 
 
 def _host_event(event: dict) -> dict:
