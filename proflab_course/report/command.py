@@ -6,7 +6,6 @@ import argparse
 import sys
 from pathlib import Path
 
-import proflab_course.grading.lean  # noqa: F401  (first)
 from proflab_course.course.features import features
 from proflab_course.course.files import replace_file
 from proflab_course.course.inventory import HALVES, NAME
