@@ -17,6 +17,7 @@ from proflab.standalone.measure import NEEDED, Report, Request, measure
 from proflab.standalone.page import HEAD, figures, operations, page, predictions
 from proflab.standalone.predict import NEEDED_TO_PREDICT, plan_sizes, predict
 from proflab.standalone.tables import print_table
+from proflab.standalone.torch_diff import NEEDED_TO_DIFF
 from proflab.standalone.torch_report import FILES, NEEDED_TO_READ, read_file
 from proflab.standalone.zoo import CHOICES, OWN, Choice, own_model
 
@@ -39,7 +40,8 @@ def main(
     if words and words[0] in COMMANDS:
         return _run(compare, NEEDED_TO_COMPARE, names, unwritten, file, words)
     if words and words[0] in FILES:
-        return _run(read_file, NEEDED_TO_READ, names, unwritten, file, words)
+        needed = NEEDED_TO_READ | (NEEDED_TO_DIFF if "--diff" in words else {})
+        return _run(read_file, needed, names, unwritten, file, words)
     parser = _parser(file, whose)
     given = parser.parse_args(arguments)
     needed = NEEDED | (NEEDED_TO_PREDICT if given.at else {})

@@ -1,16 +1,20 @@
-"""Reads what torch writes: a trace of torch.profiler, and a snapshot of a card's memory.
+"""Reads a trace of torch.profiler, in the form in which lesson 11's exercises take it.
 
-Both come out in the form in which lesson 11's exercises take them. What may not enter: a busy time,
-a table of ops or a peak; those are the student's functions.
+Strict about nothing that such a
+file may hold: what cannot be used is left out and noted. What may not enter: a busy time, a table
+of ops or a peak: those are the student's functions.
 """
 
 from __future__ import annotations
 
 import gzip
-import io
 import json
-import pickle
-from collections import defaultdict
+import math
+import re
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,133 +30,274 @@ _OLD = {
     "Memcpy": "gpu_memcpy",
     "Memset": "gpu_memset",
 }
+# Other backends launch by calls of their own: xpu_runtime, privateuse1_driver …
+_LAUNCH = re.compile(r"(?!cuda)\w+_(runtime|driver)")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_PYTHON = "python_function"
+# What torch writes beside them, and what no exercise reads.
+_OTHERS = {_PYTHON, "Trace", "overhead", "gpu_user_annotation", "ac2g", "fwdbwd", "cuda_sync"}
 _PROCESSORS = {0: "host", 1: "card"}
 # Whose functions are no place in the student's own program.
-_FOREIGN = ("site-packages", "dist-packages", "/torch/", "/lib/python3", "??", "<frozen")
+FOREIGN = ("site-packages", "dist-packages", "/torch/", "/lib/python3", "??", "<frozen", "<built-")
+_ROUNDED = 1  # µs: by so much old traces round, and an op may seem to outlast the one around it
+BEFORE = "before the recording"
 
 
-def read_trace(path: Path) -> tuple[dict, dict[str, list[dict]]]:
-    """Return the trace that `export_chrome_trace` wrote, and the allocations in it by device.
+@dataclass
+class Trace:
+    """A trace as exercises read it, the allocations in it by device, and what was left out."""
 
-    The trace has the ops, calls and the card's work, timed in µs from the first of them. An
-    allocation's frame is the innermost op in which it was made; there are none unless the profiler
+    events: list[dict]
+    histories: dict[str, list[dict]]
+    notes: list[str] = field(default_factory=list)
+
+
+def read_trace(path: Path) -> Trace:
+    """Return the trace that `export_chrome_trace` wrote: ops, calls and the card's work.
+
+    Times are in µs from the first of them. Ops that overlap in part are on lanes of their own, so
+    that none lies inside the other. An allocation's frame is where it was made: the innermost op,
+    layer and line of the program, as far as they were recorded; there are none unless the profiler
     ran with profile_memory=True, in a torch that notes addresses.
     Raises ValueError with a sentence for what is no such file.
     """
-    try:
-        content = json.loads(_unpacked(path))
-        events = content["traceEvents"] if isinstance(content, dict) else content
-        timed = [_renamed(e) for e in events if e.get("ph") == "X" and "dur" in e]
-        kept = [e for e in timed if e["cat"] in (*_OPS, *_CALLS, *DEVICE)]
-        zero = min((event["ts"] for event in kept), default=0)
-        notes = [e for e in events if e.get("name") == "[memory]" and "Addr" in e["args"]]
-        histories = _histories([e for e in kept if e["cat"] in _OPS], notes)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise ValueError(f"{path} is no trace of torch.profiler: {error!r}") from None
+    raw, notes = _events(path)
+    timed = [event for event in _joined(raw, notes) if _is_timed(event)]
+    unusable = sum(e.get("ph") == "X" for e in raw) - sum(e.get("ph") == "X" for e in timed)
+    if unusable > 0:
+        notes.append(f"left out: {unusable:,} events without a name, a start or a duration")
+    renamed = [_renamed(event) for event in timed]
+    kept = [e for e in renamed if e["cat"] in (*_OPS, *_CALLS, *DEVICE)]
+    unknown = Counter(e["cat"] for e in renamed if e["cat"] not in (*_OPS, *_CALLS, *DEVICE))
+    for category in sorted(unknown.keys() - _OTHERS):
+        notes.append(f"left out: {unknown[category]:,} events of the category {category!r}")
     if not kept:
-        raise ValueError(f"{path} holds no op: let the profiler run around the work")
+        among = f", among {len(raw):,} events" if raw else ""
+        raise ValueError(f"{path} holds no op{among}: let the profiler run around the work")
+    zero = min(event["ts"] for event in kept)
     reduced = [_reduced(event, zero, -1 - count) for count, event in enumerate(kept)]
-    return {"traceEvents": reduced}, histories
-
-
-def read_snapshot(path: Path) -> list[dict[str, list[dict]]]:
-    """Return history and segments of each card that `torch.cuda.memory._dump_snapshot` wrote of.
-
-    A pickle may hold plain values only: one that would run code is refused. JSON is read, too.
-    Raises ValueError with a sentence for what is no such file.
-    """
-    data = _unpacked(path)
-    try:
-        snapshot = json.loads(data) if data[:1] == b"{" else _Plain(io.BytesIO(data)).load()
-        return [
-            {
-                "history": [_step(e) for e in entries if e["action"] in ("alloc", _FREED)],
-                "segments": [s for s in snapshot["segments"] if s.get("device", 0) == card],
-            }
-            for card, entries in enumerate(snapshot["device_traces"])
-        ]
-    except (pickle.UnpicklingError, KeyError, TypeError, AttributeError, ValueError) as error:
-        raise ValueError(f"{path} is no snapshot of torch's memory: {error!r}") from None
-    except (EOFError, IndexError, MemoryError, RecursionError) as error:
-        raise ValueError(f"{path} is cut off or no pickle: {error!r}") from None
-
-
-def _unpacked(path: Path) -> bytes:
-    """Return a file's bytes, of a .gz what is in it."""
-    try:
-        data = path.read_bytes()
-        return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
-    except (OSError, EOFError) as error:
-        raise ValueError(f"{path} cannot be read: {error}") from None
+    calls = {e["args"]["correlation"] for e in reduced if e["cat"] in _CALLS}
+    alone = sum(e["cat"] in DEVICE and e["args"]["correlation"] not in calls for e in reduced)
+    if alone:
+        notes.append(f"{alone:,} pieces of the card's work name no launch: each is its own row")
+    marks = [e for e in raw if e.get("name") == "[memory]" and _is_number(e.get("ts"))]
+    stacks = [e for e in renamed if e["cat"] in (*_OPS, _PYTHON)]
+    return Trace(_on_lanes(reduced), _histories(stacks, marks), notes)
 
 
 # ── a trace ──────────────────────────────────────────────────────────────────────────────────
 
 
+def _events(path: Path) -> tuple[list[dict], list[str]]:
+    """Return a trace's events and notes; a list may lack its end, as Chrome allows."""
+    text, notes = unpacked(path).decode("utf-8", errors="replace").strip(), []
+    if not text:
+        raise ValueError(f"{path} is empty: export the trace again")
+    try:
+        if text[0] == "[" and text[-1] != "]":
+            notes.append("the list of events has no end: events that follow may be missing")
+            text = text.rstrip(", \r\n") + "]"
+        content = json.loads(text, strict=False)  # a name may hold a control character
+    except RecursionError:
+        raise ValueError(f"{path} is nested too deeply for a trace") from None
+    except ValueError as error:
+        kind = "is cut off or damaged" if text[0] in "{[" else "is no JSON"
+        raise ValueError(f"{path} {kind}: {error}; export the trace again") from None
+    events = content.get("traceEvents") if isinstance(content, dict) else content
+    if not isinstance(events, list):
+        lacks = 'it has no list "traceEvents"'
+        raise ValueError(f"{path} is no trace of torch.profiler: {lacks}")
+    found = [event for event in events if isinstance(event, dict)]
+    if len(found) < len(events):
+        notes.append(f"left out: {len(events) - len(found):,} entries that are no events")
+    return found, notes
+
+
+def _joined(events: Iterable[dict], notes: list[str]) -> list[dict]:
+    """Return the events, each pair of a begin (B) and an end (E) as one with a duration (X)."""
+    found: list[dict] = []
+    halves: list[dict] = []
+    for event in events:
+        (halves if event.get("ph") in ("B", "E") else found).append(event)
+    begun: dict[tuple, list[dict]] = defaultdict(list)
+    halves = [event for event in halves if _is_number(event.get("ts"))]
+    for event in sorted(halves, key=lambda e: e["ts"]):
+        stack = begun[str(event.get("pid")), str(event.get("tid"))]
+        if event["ph"] == "B":
+            stack.append(event)
+            continue
+        names = [e.get("name") for e in stack]
+        if stack and event.get("name", names[-1]) in names:
+            place = len(names) - 1 - names[::-1].index(event.get("name", names[-1]))
+            begin = stack.pop(place)
+            found.append(begin | {"ph": "X", "dur": event["ts"] - begin["ts"]})
+    left = sum(map(len, begun.values()))
+    if left:
+        notes.append(f"left out: {left:,} events that begin and never end")
+    return found
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and math.isfinite(value)
+
+
+def _is_timed(event: dict) -> bool:
+    times = _is_number(event.get("ts")) and _is_number(event.get("dur")) and event["dur"] >= 0
+    return event.get("ph") == "X" and times and isinstance(event.get("name"), str)
+
+
 def _renamed(event: dict) -> dict:
-    """Return an event under its category's name of today, with its thread as text."""
-    category: Any = event.get("cat")
-    thread = str(event.get("tid"))
-    return event | {"cat": _OLD.get(category, category), "tid": thread, "pid": str(event["pid"])}
+    """Return an event under its category's name of today, with text for its name and thread."""
+    category = str(event.get("cat"))
+    launch = _LAUNCH.fullmatch(category)
+    category = f"cuda_{launch[1]}" if launch else _OLD.get(category, category)
+    args = event["args"] if isinstance(event.get("args"), dict) else {}
+    place = {"pid": str(event.get("pid")), "tid": str(event.get("tid"))}
+    name = _CONTROL.sub("�", event["name"])  # a name is one line of a table
+    return event | place | {"cat": category, "args": args, "name": name}
 
 
 def _reduced(event: dict, zero: float, unlike: int) -> dict:
     """Return an event with what exercises read; work without a number gets one like no other."""
     found = {name: event[name] for name in ("ph", "cat", "name", "pid", "tid", "dur")}
-    args = {"correlation": unlike, "stream": 0} | event.get("args", {})
-    kept = {name: args[name] for name in ("correlation", "stream", "device") if name in args}
-    if "convolution" in event["name"] and "Input Dims" in args:
-        kept["Input Dims"] = args["Input Dims"]
+    args = {"correlation": unlike, "stream": 0} | event["args"]
+    if not isinstance(args["correlation"], (int, str)):
+        args["correlation"] = unlike
+    wanted = ["correlation", "stream", "device"]
+    wanted += ["Input Dims", "Concrete Inputs"] if event["cat"] == "cpu_op" else []
+    kept = {name: args[name] for name in wanted if name in args}
     return found | {"ts": round(event["ts"] - zero, 3), "args": kept}
 
 
-def _histories(ops: list[dict], notes: list[dict]) -> dict[str, list[dict]]:
-    """Return allocations and frees by device, each allocation with the innermost op around it."""
+def _on_lanes(events: list[dict]) -> list[dict]:
+    """Return the events with each thread's ops nested: what overlaps in part is on another lane.
+
+    As in torch's table, neither of two such ops is inside the other; a call belongs to the op that
+    began last. An end that outlasts the op around it by a rounding error is cut.
+    """
+    lanes: dict[tuple, list[list[dict]]] = defaultdict(lambda: [[]])
+    found = []
+    for event in sorted(events, key=lambda e: (e["ts"], -e["dur"])):
+        if event["cat"] in DEVICE:
+            found.append(event)
+            continue
+        own = lanes[event["pid"], event["tid"]]
+        for stack in own:
+            while stack and _end(stack[-1]) <= event["ts"]:
+                stack.pop()
+        number = _lane(own, event, of_op=event["cat"] in _OPS)
+        tid = event["tid"] if number == 0 else f"{event['tid']} lane {number + 1}"
+        event = event | {"tid": tid}
+        if event["cat"] in _OPS:
+            if own[number]:
+                room = _end(own[number][-1]) - event["ts"]
+                event["dur"] = min(event["dur"], room)
+            own[number].append(event)
+        found.append(event)
+    return found
+
+
+def _lane(lanes: list[list[dict]], event: dict, of_op: bool) -> int:
+    """Return the number of the lane whose innermost op is around an event, or of an empty one."""
+    around = [
+        number
+        for number, stack in enumerate(lanes)
+        if stack and (not of_op or _end(event) <= _end(stack[-1]) + _ROUNDED)
+    ]
+    if around:
+        return max(around, key=lambda number: lanes[number][-1]["ts"])
+    empty = [number for number, stack in enumerate(lanes) if not stack]
+    if not empty:
+        lanes.append([])
+    return empty[0] if empty else len(lanes) - 1
+
+
+def _end(event: dict) -> float:
+    return event["ts"] + event["dur"]
+
+
+def _histories(around: list[dict], marks: list[dict]) -> dict[str, list[dict]]:
+    """Return allocations and frees by device, each allocation with what it was made in.
+
+    What was there when the recording began comes first, as the first mark and frees tell.
+    """
     found: dict[str, list[dict]] = defaultdict(list)
-    open_ops: dict[tuple, list[dict]] = defaultdict(list)
-    for event in sorted([*ops, *map(_renamed, notes)], key=lambda e: (e["ts"], -e.get("dur", 0))):
-        stack = open_ops[event["pid"], event["tid"]]
-        while stack and stack[-1]["ts"] + stack[-1]["dur"] < event["ts"]:
+    there: dict[str, float] = {}
+    open_calls: dict[tuple, list[dict]] = defaultdict(list)
+    marks = [mark for mark in map(_renamed, marks) if _is_allocation(mark["args"])]
+    for event in sorted([*around, *marks], key=lambda e: (e["ts"], -e.get("dur", 0))):
+        stack = open_calls[event["pid"], event["tid"]]
+        while stack and _end(stack[-1]) < event["ts"]:
             stack.pop()
         if "dur" in event:
             stack.append(event)
             continue
         args = event["args"]
-        device = _PROCESSORS.get(args["Device Type"], f"device type {args['Device Type']}")
-        if args["Device Id"] > 0:
-            device += f" {args['Device Id']}"
-        frame = stack[-1]["name"] if stack else "outside of ops"
-        found[device].append(_entry(args["Addr"], args["Bytes"], frame))
-    return dict(found)
+        device = _PROCESSORS.get(args.get("Device Type"), f"device type {args.get('Device Type')}")
+        number = args.get("Device Id")
+        device += f" {number}" if _is_number(number) and number > 0 else ""
+        total = args.get("Total Allocated")
+        there.setdefault(device, total - args["Bytes"] if _is_number(total) else 0)
+        found[device].append(entry(args["Addr"], args["Bytes"], _where(stack)))
+    return {device: with_before(steps, there[device]) for device, steps in found.items()}
 
 
-def _entry(address: int, size: int, frame: str) -> dict:
+def _is_allocation(args: dict) -> bool:
+    size, address = args.get("Bytes"), args.get("Addr")
+    return _is_number(size) and size != 0 and isinstance(address, (int, str))
+
+
+def _where(stack: list[dict]) -> str:
+    """Return the innermost op, layer and line of the program among what is running."""
+    op = layer = line = ""
+    for event in stack:
+        name = event["name"]
+        if event["cat"] != _PYTHON:
+            op = name
+        elif name.startswith("nn.Module: "):
+            layer, op = name.removeprefix("nn.Module: "), ""
+        elif found := re.fullmatch(r"(.+\.py)\((\d+)\): .+", name):
+            op = ""
+            place = found[1].replace("\\", "/")
+            if not any(part in f"/{place}" for part in FOREIGN):
+                line = f"{place.rpartition('/')[2]} line {found[2]}"
+    return ", ".join(filter(None, (op, layer, line))) or "outside of ops"
+
+
+def with_before(steps: list[dict], known: float, blocks: dict | None = None) -> list[dict]:
+    """Return a history that begins with what was allocated before it.
+
+    known: so many bytes were there at least. blocks: address → size of some of them. More are found
+    by frees of what no step allocated; such blocks are there until then.
+    """
+    before, live = dict(blocks or {}), set()
+    for step in steps:
+        if step["action"] == "alloc":
+            live.add(step["addr"])
+        elif step["addr"] in live:
+            live.remove(step["addr"])
+        elif step["size"] > 0:
+            before.setdefault(step["addr"], step["size"])
+    rest = known - sum(before.values())
+    if rest >= 512:  # less is a rounding of the allocator's
+        before[BEFORE] = int(rest)
+    first = [entry(address, size, BEFORE) for address, size in before.items()]
+    return [*first, *steps]
+
+
+def entry(address: Any, size: int, frame: str) -> dict:
     if size > 0:
         return {"action": "alloc", "addr": address, "size": size, "frame": frame}
     return {"action": "free", "addr": address, "size": -size}
 
 
-# ── a snapshot ───────────────────────────────────────────────────────────────────────────────
-
-_FREED = "free_completed"  # requested, a block is not free yet
-
-
-class _Plain(pickle.Unpickler):
-    """Reads a pickle of lists, dicts, texts and numbers; what names code is refused."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        raise pickle.UnpicklingError(f"it would run {module}.{name}")
-
-
-def _step(entry: dict) -> dict:
-    size = entry["size"] if entry["action"] == "alloc" else -entry["size"]
-    return _entry(entry["addr"], size, _own_frame(entry.get("frames", [])))
-
-
-def _own_frame(frames: list[dict]) -> str:
-    """Return the innermost frame of the student's program; without one the innermost of all."""
-    for frame in frames:
-        place = frame["filename"].replace("\\", "/")
-        if place.endswith(".py") and not any(part in place for part in _FOREIGN):
-            return f"{frame['name']}, {place.rpartition('/')[2]} line {frame['line']}"
-    return frames[0]["name"] if frames else "unknown"
+def unpacked(path: Path) -> bytes:
+    """Return a file's bytes, of a .gz what is in it."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error.strerror or error}") from None
+    try:
+        return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+    except (OSError, EOFError, zlib.error) as error:
+        raise ValueError(f"{path} is a damaged .gz file: {error}; copy it anew") from None

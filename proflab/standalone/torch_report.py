@@ -7,13 +7,18 @@ What may not enter: a formula.
 from __future__ import annotations
 
 import argparse
+import json
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from proflab.lesson.cuda.timeline import DEVICE, host_spans, with_host
+from proflab.standalone.aten import flops_of, products
 from proflab.standalone.tables import print_table
-from proflab.standalone.torch_files import read_snapshot, read_trace
+from proflab.standalone.torch_diff import report_diff
+from proflab.standalone.torch_files import BEFORE, Trace, read_trace
+from proflab.standalone.torch_memory import read_snapshot
 
 # What is called here, and the lesson in which it is written.
 NEEDED_TO_READ = dict.fromkeys(
@@ -21,12 +26,14 @@ NEEDED_TO_READ = dict.fromkeys(
 )
 _ABOUT = {
     "trace": "Read a trace of torch.profiler (export_chrome_trace): what the card waited for, "
-    "which ops took the time and, with profile_memory=True, whose the memory was.",
+    "which ops took the time, with record_shapes=True their shapes and FLOPs and, with "
+    "profile_memory=True, whose the memory was.",
     "memory": "Read a snapshot of a card's memory (torch.cuda.memory._dump_snapshot): its peak, "
     "and whose it was.",
 }
 FILES = tuple(_ABOUT)
 _SHOWN = 10
+_WIDE = 40  # characters of shapes in a table
 _MB = 2**20
 
 
@@ -37,27 +44,40 @@ def read_file(names: dict[str, Any], file: str, arguments: Sequence[str]) -> int
     """
     what = arguments[0]
     parser = argparse.ArgumentParser(prog=f"{file} {what}", description=_ABOUT[what])
-    parser.add_argument("file", type=Path, help="what torch has written, .gz or not")
+    if what == "memory":
+        parser.add_argument("file", type=Path, help="what torch has written")
+        _report_snapshot(names, parser.parse_args(arguments[1:]).file)
+        return 0
+    add = parser.add_argument
+    add("files", type=Path, nargs="+", metavar="FILE", help="what torch has written, .gz or not")
+    add("--diff", action="store_true", help="compare two traces, by the gate of lesson 08")
+    add("--shapes", action="store_true", help="a row for each op and its inputs' shapes")
     given = parser.parse_args(arguments[1:])
-    (_report_trace if what == "trace" else _report_snapshot)(names, given.file)
+    if len(given.files) != 1 + given.diff:
+        parser.error("give two traces with --diff, one without")
+    if given.diff:
+        report_diff(names, *given.files)
+    else:
+        _report_trace(names, given.files[0], given.shapes)
     return 0
 
 
-def _report_trace(names: dict[str, Any], path: Path) -> None:
-    trace, histories = read_trace(path)
-    events = trace["traceEvents"]
-    kernels = sum(event["cat"] == "kernel" for event in events)
-    ops = sum(event["cat"] == "cpu_op" for event in events)
+def _report_trace(names: dict[str, Any], path: Path, by_shape: bool) -> None:
+    trace = read_trace(path)
+    kernels = sum(event["cat"] == "kernel" for event in trace.events)
+    ops = sum(event["cat"] == "cpu_op" for event in trace.events)
     print(f"{path}: {ops:,} ops, {kernels:,} kernels")
     if kernels:
-        _report_waits(names, trace)
+        _report_waits(names, {"traceEvents": trace.events})
     else:
         print("no kernel ran on a card: nothing waited for one")
-    _report_ops(names, trace, on_card=any(event["cat"] in DEVICE for event in events))
-    for device, history in histories.items():
+    _report_ops(names, trace, by_shape)
+    for device, history in trace.histories.items():
         _report_peak(names, f"memory of the {device}", history)
-    if not histories:
+    if not trace.histories:
         print("\nno block of memory is noted: profile(…, profile_memory=True) notes them")
+    for note in trace.notes:
+        print(f"note: {note}")
 
 
 def _report_waits(names: dict[str, Any], trace: dict) -> None:
@@ -73,14 +93,93 @@ def _report_waits(names: dict[str, Any], trace: dict) -> None:
     print_table([("what it waited for", "ms"), *rows])
 
 
-def _report_ops(names: dict[str, Any], trace: dict, on_card: bool) -> None:
+def _report_ops(names: dict[str, Any], trace: Trace, by_shape: bool) -> None:
     """Print the ops that took most time, of the card's time where there is a card."""
+    on_card = any(event["cat"] in DEVICE for event in trace.events)
+    events = [_with_shape(e) for e in trace.events] if by_shape else trace.events
     key = "self_gpu_us" if on_card else "self_cpu_us"
     keys = ("cpu_us", "self_cpu_us") + (("self_gpu_us",) if on_card else ())
-    rows = sorted(names["ops_table"](trace), key=lambda row: -row[key])[:_SHOWN]
-    head = ("op", "ms", "itself, ms", "on the card, ms")[: 1 + len(keys)]
-    cells = [(row["name"], *(f"{row[key] / 1e3:,.3f}" for key in keys)) for row in rows]
+    rows = sorted(names["ops_table"]({"traceEvents": events}), key=lambda row: -row[key])[:_SHOWN]
+    calls = Counter(e["name"] for e in events if e["cat"] in ("cpu_op", "user_annotation"))
+    shapes, flops = _shapes(events), _flops(names, events)
+    head = ("op", "calls", "ms", "itself, ms", "on the card, ms")[: 2 + len(keys)]
+    head += ("FLOPs",) * bool(flops) + ("shapes",) * (bool(shapes) and not by_shape)
+    cells = []
+    for row in rows:
+        name = row["name"]
+        more = [f"{flops[name]:,}" if name in flops else "–"] if flops else []
+        more += [_shown(shapes.get(name))] if shapes and not by_shape else []
+        count = f"{calls[name]:,}" if calls[name] else "–"
+        cells.append((name, count, *(f"{row[key] / 1e3:,.3f}" for key in keys), *more))
     print_table([head, *cells])
+    if not shapes:
+        print("\nno shapes are noted: profile(…, record_shapes=True) notes them, and FLOPs follow")
+
+
+def _shape_of(event: dict) -> str:
+    """Return the shapes of an op's inputs as text, "" where there are none."""
+    dims = event["args"].get("Input Dims")
+    dims = dims if isinstance(dims, list) else []
+    return ", ".join(_sizes(one) for one in dims if isinstance(one, list) and one)
+
+
+def _sizes(shape: list) -> str:
+    """Return 2×3 for a tensor; of a list of tensors how many they are."""
+    nested = isinstance(shape[0], list)
+    return f"{len(shape)} tensors" if nested else "×".join(map(str, shape))
+
+
+def _with_shape(event: dict) -> dict:
+    shape = _shape_of(event)
+    return event | {"name": f"{event['name']} ({shape})"} if shape else event
+
+
+def _shapes(events: list[dict]) -> dict[str, Counter]:
+    """Return op → how often each of its shapes occurs."""
+    found: dict[str, Counter] = {}
+    for event in events:
+        if shape := _shape_of(event):
+            found.setdefault(event["name"], Counter())[shape] += 1
+    return found
+
+
+def _shown(shapes: Counter | None) -> str:
+    """Return the most frequent shapes, and how many others there are."""
+    if not shapes:
+        return "–"
+    [(first, _)], others = shapes.most_common(1), len(shapes) - 1
+    first = first if len(first) <= _WIDE else first[: _WIDE - 1] + "…"
+    return first + (f" and {others} more" if others else "")
+
+
+def _flops(names: dict[str, Any], events: list[dict]) -> dict[str, int]:
+    """Return op → FLOPs of its products, where the trace has its shapes and lesson 02 is there."""
+    found: dict[str, int] = {}
+    for event in events:
+        dims = event["args"].get("Input Dims")
+        if not isinstance(dims, list) or "op_flops" not in names:
+            continue
+        try:
+            op = event["name"].partition(" ")[0].removeprefix("aten::")
+            counted = flops_of(names["op_flops"], products(op, dims, _values(event)))
+        except (ValueError, TypeError, IndexError, NotImplementedError):
+            continue  # arguments of a form that is not known: no number rather than a wrong one
+        if counted:
+            found[event["name"]] = found.get(event["name"], 0) + counted
+    return found
+
+
+def _values(event: dict) -> list[Any]:
+    """Return the values of an op's arguments, which torch writes as texts such as "[1, 1]"."""
+    texts = event["args"].get("Concrete Inputs", [])
+    return [_value(text) for text in texts]
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text.lower())  # "True", "[1, 1]"; not "0." or "", which nothing asks for
+    except ValueError:
+        return None
 
 
 def _report_snapshot(names: dict[str, Any], path: Path) -> None:
@@ -94,7 +193,11 @@ def _report_snapshot(names: dict[str, Any], path: Path) -> None:
 
 
 def _report_peak(names: dict[str, Any], name: str, history: list[dict]) -> None:
-    if not any(entry["action"] == "alloc" for entry in history):
+    made = [entry for entry in history if entry["action"] == "alloc"]
+    before = sum(entry["size"] for entry in made if entry["frame"] == BEFORE)
+    if before:
+        print(f"\n{name}: {before / _MB:,.2f} MB were there before the recording began")
+    if not made:
         print(f"\n{name}: nothing was allocated while it was recorded")
         return
     found = names["memory_peak"](history)

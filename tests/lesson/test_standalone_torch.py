@@ -87,9 +87,9 @@ def test_a_trace_says_waits_ops_and_memory(names, tmp_path, capsys):
     waits = {"data": "100.00", "copy": "0.00", "sync": "0.00", "launch": "30.00", "other": "10.00"}
     assert table(said, "what it waited for") == {name: [ms] for name, ms in waits.items()}
     ops = table(said, "op ")
-    assert ops["aten::cudnn_convolution"] == ["30.000", "30.000", "30.000"]
-    assert ops["aten::conv2d"] == ["40.000", "10.000", "0.000"]
-    assert ops["aten::relu"] == ["10.000", "10.000", "20.000"]
+    assert ops["aten::cudnn_convolution"] == ["1", "30.000", "30.000", "30.000"]
+    assert ops["aten::conv2d"] == ["1", "40.000", "10.000", "0.000"]
+    assert ops["aten::relu"] == ["1", "10.000", "10.000", "20.000"]
     assert "memory of the card: 4.00 MB at the peak, 1.00 MB left at the end" in said
     owners = {"aten::cudnn_convolution": ["3.00"], "aten::relu": ["1.00"]}
     assert table(said, "whose ") == owners
@@ -184,8 +184,8 @@ def test_a_snapshot_says_whose_the_peak_is(names, tmp_path, capsys):
     said = capsys.readouterr().out
     assert "memory of the card: 3.50 MB at the peak, 1.00 MB left at the end" in said
     assert table(said, "whose ") == {
-        "CUDACachingAllocator::malloc": ["2.00"],
-        "forward, net.py line 12": ["1.00"],
+        "CUDACachingAllocator::malloc, in nn/linear": ["2.00"],
+        "forward, net.py line 12, in nn/linear": ["1.00"],
         "loss, net.py line 20": ["0.50"],
     }
     assert "of 4.00 MB reserved 3.00 are free, the largest piece 3.00" in said

@@ -1,0 +1,240 @@
+"""The profiler in one file reads traces as others write them, and compares two of them."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from cohort.run import ROOT, solved
+
+from proflab.standalone import main
+from proflab.standalone.torch_files import read_trace
+from proflab.standalone.torch_memory import read_snapshot
+
+TRACES = ROOT / "tests/data/traces"  # small files, each with one thing that once was misread
+# What such a file is to say: op → (calls, ms, own ms, and own ms of the card where there is one).
+LAUNCHED = {
+    "aten::linear": ["1", "0.100", "0.040", "0.000"],
+    "aten::addmm": ["1", "0.060", "0.060", "0.080"],
+}
+READ = {
+    "begin_end.json": LAUNCHED,
+    "open_end.json": LAUNCHED,
+    "xpu.json": LAUNCHED,
+    "control_character.json": {
+        "aten::linear": LAUNCHED["aten::linear"],
+        "aten::�lu": LAUNCHED["aten::addmm"],
+    },
+    "args_null.json": {
+        "aten::linear": LAUNCHED["aten::linear"],
+        "aten::addmm": ["1", "0.060", "0.060", "0.000"],
+        "gemm": ["–", "0.000", "0.000", "0.080"],
+    },
+    "overlap.json": {"outer": ["1", "0.010", "0.010"], "late": ["1", "0.030", "0.030"]},
+}
+SAID = {
+    "open_end.json": "note: the list of events has no end",
+    "args_null.json": "note: 1 pieces of the card's work name no launch",
+}
+
+
+@pytest.fixture(scope="module")
+def names():
+    scopes = [solved(f"lesson_{number}").scope for number in ("02", "08", "11")]
+    return {k: v for scope in scopes for k, v in scope.items()} | {"__file__": "my_profiler.py"}
+
+
+def table(text: str) -> dict[str, list[str]]:
+    """The rows of the table of ops, by their first column."""
+    lines = text.split("\nop ", 1)[1].split("\n\n")[0].splitlines()[1:]
+    return {cells[0]: cells[1:] for cells in (re.split(r"\s{2,}", line) for line in lines)}
+
+
+def write(path: Path, events: object) -> str:
+    path.write_text(json.dumps(events), encoding="utf-8")
+    return str(path)
+
+
+def op(name, start, dur, tid=1, **args):
+    place = {"pid": 9, "tid": tid, "ts": start, "dur": dur}
+    return {"ph": "X", "cat": "cpu_op", "name": name} | place | {"args": args}
+
+
+def test_every_case_is_read_or_refused():
+    assert {path.name for path in TRACES.iterdir()} == {*READ, "corrupt.json.gz"}
+
+
+@pytest.mark.parametrize("file", READ)
+def test_a_trace_is_read_as_it_is_meant(names, capsys, file):
+    assert main(names, {}, ["trace", str(TRACES / file)]) == 0
+    said = capsys.readouterr().out
+    assert table(said) == READ[file]
+    assert SAID.get(file, "") in said and ("note:" in said) == (file in SAID)
+
+
+def test_a_damaged_archive_is_refused_in_a_sentence(names, capsys):
+    assert main(names, {}, ["trace", str(TRACES / "corrupt.json.gz")]) == 2
+    said = capsys.readouterr().err
+    assert "is a damaged .gz file" in said and said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ('{"traceEvents": [{"ph": "X", "na', "is cut off or damaged"),
+        ("[" * 100_000, "too deeply|is cut off"),
+        ('{"events": []}', 'it has no list "traceEvents"'),
+        ('[{"ph": "M", "name": "process_name"}]', "holds no op, among 1 events"),
+        (" ", "is empty"),
+    ],
+)
+def test_a_refusal_says_what_is_the_matter(names, tmp_path, capsys, text, sentence):
+    (tmp_path / "trace.json").write_text(text, encoding="utf-8")
+    assert main(names, {}, ["trace", str(tmp_path / "trace.json")]) == 2
+    assert re.search(sentence, capsys.readouterr().err)
+
+
+def test_what_cannot_be_used_is_left_out_and_said(names, tmp_path, capsys):
+    odd = [7, op("late", float("nan"), 3), op("never", 1, -4), op(5, 1, 2) | {"pid": None}]
+    other = op("fft", 0, 2) | {"cat": "hpu_op"}
+    begun = {"ph": "B", "cat": "cpu_op", "name": "open", "pid": 9, "tid": 1, "ts": 3}
+    file = write(tmp_path / "trace.json", [op("a", 0, 9, correlation=[1]), *odd, other, begun])
+    assert main(names, {}, ["trace", file]) == 0
+    said = capsys.readouterr().out
+    assert table(said) == {"a": ["1", "0.009", "0.009"]}
+    for note in (
+        "left out: 1 entries that are no events",
+        "left out: 3 events without a name, a start or a duration",
+        "left out: 1 events of the category 'hpu_op'",
+        "left out: 1 events that begin and never end",
+    ):
+        assert f"note: {note}\n" in said
+
+
+def test_no_own_time_is_negative_however_ops_cross(names, tmp_path):
+    crossing = [op("a", 0, 30), op("b", 5, 20), op("c", 20, 30), op("d", 22, 3), op("e", 28, 40)]
+    rounded = [op("f", 100, 10), op("g", 105, 5.5)]
+    trace = read_trace(Path(write(tmp_path / "trace.json", [*crossing, *rounded])))
+    rows = {r["name"]: r["self_cpu_us"] for r in names["ops_table"]({"traceEvents": trace.events})}
+    assert rows == {"a": 10, "b": 20, "c": 27, "d": 3, "e": 40, "f": 5, "g": 5}
+
+
+def test_shapes_and_flops_are_those_of_the_calls(names, tmp_path, capsys):
+    """Each count by hand: 2 FLOPs a multiply-add."""
+    pair = [[4, 8], [8, 16]]
+    image, weight = [2, 8, 6, 6], [16, 2, 3, 3]  # in four groups
+    settings = ["", "", "", "[1, 1]", "[1, 1]", "[1, 1]", "False", "[0, 0]", "4"]
+    forward = {"Input Dims": [image, weight], "Concrete Inputs": settings}
+    settings = ["", "", "", "", "", "", "", "False", "", "4", "[True, True, False]"]
+    backward = {"Input Dims": [[2, 16, 6, 6], image, weight], "Concrete Inputs": settings}
+    query = [[1, 2, 5, 4]] * 3
+    events = [
+        op("aten::mm", 0, 5, **{"Input Dims": pair}),
+        op("aten::mm", 10, 5, **{"Input Dims": pair}),
+        op("aten::mm", 20, 5, **{"Input Dims": [[4, 4], [4, 4]]}),
+        op("aten::addmm", 30, 5, **{"Input Dims": [[16], *pair]}),
+        op("aten::convolution", 40, 5, **forward),
+        op("aten::convolution_backward", 50, 5, **backward),
+        op("aten::_scaled_dot_product_flash_attention_for_cpu", 60, 5, **{"Input Dims": query}),
+        op("aten::add", 70, 5, **{"Input Dims": [[4, 4], [4, 4], []]}),
+    ]
+    file = write(tmp_path / "trace.json", events)
+    assert main(names, {}, ["trace", file]) == 0
+    found = {
+        name.removeprefix("aten::"): row for name, row in table(capsys.readouterr().out).items()
+    }
+    assert found["mm"] == ["3", "0.015", "0.015", f"{2 * 1024 + 128:,}", "4×8, 8×16 and 1 more"]
+    one = 2 * (2 * 6 * 6) * (2 * 3 * 3) * 16
+    assert {name: row[3] for name, row in found.items()} == {
+        "mm": "2,176",
+        "addmm": "1,024",
+        "convolution": f"{one:,}",
+        "convolution_backward": f"{2 * one:,}",
+        "_scaled_dot_product_flash_attention_for_cpu": f"{2 * 2 * 2 * 5 * 5 * 4:,}",
+        "add": "–",
+    }
+    assert main(names, {}, ["trace", file, "--shapes"]) == 0
+    by_shape = table(capsys.readouterr().out)
+    assert by_shape["aten::mm (4×8, 8×16)"][::3] == ["2", "2,048"]
+    assert by_shape["aten::mm (4×4, 4×4)"][::3] == ["1", "128"]
+
+
+# ── two traces ───────────────────────────────────────────────────────────────────────────────
+
+
+def test_two_traces_are_compared_in_the_gates_words(names, tmp_path, capsys):
+    def trace(name, slow, fewer):
+        events = []
+        for call in range(40):
+            start = 100 * call
+            events += [op("mm", start, 10 + slow + call % 3), op("relu", start + 30, 5 + call % 2)]
+            events += [op("cat", start + 50, 4)] * (call < 40 - fewer)
+        return write(tmp_path / name, events)
+
+    before, after = trace("before.json", 0, 0), trace("after.json", 10, 20)
+    assert main(names, {}, ["trace", "--diff", before, after]) == 0
+    found = table(capsys.readouterr().out)
+    assert found["mm"][:2] == ["40", "40"] and found["mm"][-1] == "slower"
+    assert found["relu"][-1] == "same"
+    assert found["cat"][:2] == ["40", "20"] and found["cat"][-1] == "unclear"
+    assert main(names, {}, ["trace", "--diff", after, before]) == 0
+    assert table(capsys.readouterr().out)["mm"][-1] == "faster"
+
+
+def test_a_comparison_asks_for_two_traces_and_the_gate(names, tmp_path, capsys):
+    file = str(TRACES / "xpu.json")
+    with pytest.raises(SystemExit):
+        main(names, {}, ["trace", "--diff", file])
+    assert "two traces with --diff" in capsys.readouterr().err
+    assert main(names, {"gate": "08_benchmarking"}, ["trace", "--diff", file, file]) == 2
+    assert "still lacks gate (08_benchmarking)" in capsys.readouterr().err
+    assert main(names, {"gate": "08_benchmarking"}, ["trace", file]) == 0
+
+
+# ── whose memory it is ───────────────────────────────────────────────────────────────────────
+
+
+def mark(start, address, size, total):
+    args = {"Device Type": 0, "Addr": address, "Bytes": size, "Total Allocated": total}
+    place = {"pid": 9, "tid": 1, "ts": start}
+    return {"ph": "i", "cat": "cpu_instant_event", "name": "[memory]"} | place | {"args": args}
+
+
+def test_memory_of_a_trace_names_layer_and_line_and_what_was_there(names, tmp_path, capsys):
+    python = [
+        op("/home/me/net.py(12): forward", 0, 90),
+        op("nn.Module: Linear_0", 5, 80),
+        op("/x/site-packages/torch/nn/modules/linear.py(134): forward", 6, 70),
+    ]
+    events = [e | {"cat": "python_function"} for e in python]
+    events += [op("aten::addmm", 10, 20), mark(12, 64, 2**20, 5 * 2**20)]
+    events += [mark(95, 8, -(2**21), 3 * 2**20)]
+    assert main(names, {}, ["trace", write(tmp_path / "trace.json", events)]) == 0
+    said = capsys.readouterr().out
+    assert "4.00 MB were there before the recording began" in said
+    assert "5.00 MB at the peak, 3.00 MB left at the end" in said
+    assert "\naten::addmm, Linear_0, net.py line 12  1.00\n" in said
+
+
+def test_a_snapshot_that_began_late_says_what_was_there(tmp_path, names, capsys):
+    frames = [
+        {"filename": "/x/site-packages/torch/nn/modules/conv.py", "line": 548, "name": "forward"},
+        {"filename": "/home/me/net.py", "line": 12, "name": "step"},
+    ]
+    history = [
+        {"action": "free_completed", "addr": 0, "size": 2**21, "frames": []},
+        {"action": "alloc", "addr": 0, "size": 2**20, "frames": frames},
+    ]
+    blocks = [(2**20, "active_allocated"), (2**20, "inactive"), (2**22, "active_allocated")]
+    segment = {"device": 0, "address": 0, "total_size": 6 * 2**20, "stream": 0}
+    segment["blocks"] = [{"size": size, "state": state} for size, state in blocks]
+    file = write(tmp_path / "s.json", {"segments": [segment], "device_traces": [history]})
+    [card] = read_snapshot(Path(file))
+    assert {e["addr"]: e["size"] for e in card["history"][:2]} == {0: 2**21, 2**21: 2**22}
+    assert main(names, {}, ["memory", file]) == 0
+    said = capsys.readouterr().out
+    assert "6.00 MB were there before the recording began" in said
+    assert "6.00 MB at the peak, 5.00 MB left at the end" in said
+    assert "\nbefore the recording  6.00\n" in said
