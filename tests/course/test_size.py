@@ -7,7 +7,7 @@ import pytest
 from imports import ROOT
 
 # Lines of Python at most, in hundreds. Raising one is a commit of its own, with its reason.
-BUDGET = {"proflab": 22_700, "proflab_course": 31_900, "proflab_classroom": 5_800}
+BUDGET = {"proflab": 22_700, "proflab_course": 32_200, "proflab_classroom": 5_800}
 LONGEST = 620  # lines of a file: that of proflab_course/course/test_cells.py
 # Names of classes that stand for several in one package: this list may only become shorter.
 TWICE = set(
