@@ -211,13 +211,21 @@ PLAN = (
 VALUES = [[Reply("done")], [Reply("value", value=(1, 0.1))], [Reply("value", value=b'["i","0x1"]')]]
 
 
-def executed(tmp_path, *results, plans=(PLAN, PLAN), **options):
-    """Return the results of plans, and how many of them reached the runner; it has `results`."""
+def executed(tmp_path, *results, plans=(PLAN, PLAN), graders=False):
+    """Return the results of plans, and how many of them reached the runner; it has `results`.
+
+    A result that is None is one of the plan that came.
+    """
     left = list(results)
-    inner = SimpleNamespace(conditions="any", run=lambda submission, plan: left.pop(0), **options)
+
+    def run(submission, plan):
+        values = [VALUES[0] if isinstance(item, RunCell) else VALUES[1] for item in plan]
+        return left.pop(0) or Result(replies=values)
+
+    inner = SimpleNamespace(conditions="any", run=run)
     with closing(KeptReplies(tmp_path / "replies")) as kept:
         runner = KeepingRunner(inner, kept, "01")
-        found = [runner.run(Submission("ann", files={}), plan) for plan in plans]
+        found = [runner.run(Submission("ann", files={}, graders=graders), plan) for plan in plans]
     return found, len(results) - len(left)
 
 
@@ -239,6 +247,12 @@ def test_what_ended_by_itself_comes_back_as_it_was(tmp_path):
 )  # fmt: skip
 def test_what_was_ended_is_executed_again(tmp_path, ended):
     assert executed(tmp_path, ended, ended)[1] == 2
+
+
+def test_what_fails_in_the_graders_own_work_is_tried_again(tmp_path):
+    raised = Result(replies=[*VALUES[:2], [Reply("raised", raised=["OSError"], message="full")]])
+    assert executed(tmp_path, raised, raised, graders=True)[1] == 2
+    assert executed(tmp_path, raised)[1] == 1  # a student's code that raises does so again
 
 
 def test_a_block_that_is_ended_alone_is_executed_with_all_others(tmp_path):
@@ -270,9 +284,7 @@ def test_a_runner_on_other_machines_keeps_nothing(tmp_path):
     ],
 )
 def test_a_block_depends_on_each_visible_item_and_on_its_place(tmp_path, other):
-    replies = [[Reply("done")] if isinstance(item, RunCell) else VALUES[1] for item in other]
-    results = Result(replies=VALUES), Result(replies=replies)
-    assert executed(tmp_path, *results, plans=(PLAN, other))[1] == 2
+    assert executed(tmp_path, Result(replies=VALUES), None, plans=(PLAN, other))[1] == 2
 
 
 def test_time_is_no_part_of_it_and_a_process_sees_nobodys_name(tmp_path):

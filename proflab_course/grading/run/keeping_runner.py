@@ -10,7 +10,7 @@ In the digests are the cells and the visible statements in order, the files that
 engine, its limits and its isolation, Python and what is installed, and the machine; for a hidden
 block its statements and doubles, too (with a student's own numbers), and whether it shares a copy
 (`late_blocks.py`: such a block does not depend on the others in it). Nobody's name is. Only what
-ended by itself is kept: nothing that a limit or the grader ended, and no time taken.
+ended by itself is kept: nothing that ran into a limit, and no failure of the grader's own.
 """
 
 from __future__ import annotations
@@ -134,13 +134,13 @@ class KeepingRunner:
         if seen in kept and len(missing) < len(digests):
             places = [n for n, item in enumerate(plan) if not is_hidden(item) or n in missing]
             later = self._runner.run(submission, tuple(plan[n] for n in places))
-            if _ended_by_itself(later):
+            if _may_be_kept(submission, later):
                 found = dict(zip(places, later.replies, strict=True))
                 kept |= (anew := {digests[n]: [found[n]] for n in missing})
                 self._kept.write(self._owner(submission), anew)
                 return _result(plan, kept[seen], digests, kept)
         result = self._runner.run(submission, plan)
-        if _ended_by_itself(result):
+        if _may_be_kept(submission, result):
             visible = [r for n, r in enumerate(result.replies) if n not in digests]
             hidden = {digest: [result.replies[n]] for n, digest in digests.items()}
             self._kept.write(self._owner(submission), {seen: visible} | hidden)
@@ -199,10 +199,12 @@ def _about(item: RunCell | RunBlock, before: int | None) -> list:
     return [item.hidden, item.cell == before, item.late, steps, doubles]
 
 
-def _ended_by_itself(result: Result) -> bool:
-    """Return True if no limit, no signal and no time taken had a part in a result."""
-    replies = itertools.chain.from_iterable(result.replies)
-    return result.status == "finished" and all(reply.message != TOO_LARGE for reply in replies)
+def _may_be_kept(submission: Submission, result: Result) -> bool:
+    """Return True if no limit, no signal, no time taken and no failure of the grader is in it."""
+    replies = list(itertools.chain.from_iterable(result.replies))
+    failed = submission.graders and any(reply.state not in ("done", "value") for reply in replies)
+    lasted = any(reply.message == TOO_LARGE for reply in replies)
+    return result.status == "finished" and not failed and not lasted
 
 
 def _result(
