@@ -117,23 +117,6 @@ def everybody(ran):
     return {name for name, _ in ran} == {"complete", "forgets_biases"}
 
 
-def test_another_visible_statement_file_limit_or_release_of_the_grader_executes_all(
-    course, monkeypatch
-):
-    (course.source(LESSON).parent / "numbers.txt").write_text("1 2 3")
-    assert everybody(graded(course)[1])
-    mend(course, "linear_parameters(3, 2), 8", "linear_parameters(3, 3), 12")
-    assert everybody(graded(course)[1])
-    limits = Watched(conditions_of(True, Limits(cell_seconds=1.0)))
-    mend(course, RIGHT_700, RIGHT_700.replace("700", "701"))  # or nobody would be graded
-    assert everybody(graded(course, runner=limits)[1])
-    mend(course, RIGHT_700.replace("700", "701"), RIGHT_700)
-    keeping_runner._surroundings.cache_clear()
-    monkeypatch.setattr(keeping_runner, "harness_fingerprint", lambda: "another")
-    assert everybody(graded(course)[1])
-    keeping_runner._surroundings.cache_clear()
-
-
 def test_who_hands_in_again_is_executed_again(course):
     hand_in(course, "complete", solved(linear_parameters="pass"))
     runner = Watched()
@@ -164,43 +147,6 @@ def test_a_races_judgment_is_kept_and_its_marks_are_not(tmp_path):
     assert found == graded(course, RACES, regrade=True)[0]
 
 
-@pytest.mark.parametrize("left", [b"no database", b""], ids=["another file", "an empty one"])
-def test_a_damaged_file_costs_nothing_but_time(course, left):
-    place = course.gradebook.with_name("gradebook.db.replies")
-    place.write_bytes(left)
-    mend(course, RIGHT_700, RIGHT_700.replace("700", "701"))
-    assert everybody(graded(course)[1])
-    mend(course, RIGHT_700.replace("700", "701"), RIGHT_700)
-    assert graded(course)[1] == []
-    with closing(sqlite3.connect(place)) as rows, rows:
-        rows.execute("UPDATE replies SET replies = 'damaged'")
-    mend(course, RIGHT_700, RIGHT_700.replace("700", "701"))
-    assert everybody(graded(course)[1])
-
-
-def test_where_nothing_can_be_written_nothing_is_kept(course):
-    place = course.gradebook.with_name("gradebook.db.replies")
-    place.unlink()
-    place.mkdir()
-    mend(course, RIGHT_700, RIGHT_700.replace("700", "701"))
-    found, ran = graded(course)
-    assert everybody(ran) and found["complete"][-1]["auto"] < 100
-
-
-def test_what_is_of_no_use_any_more_is_removed(course):
-    place = course.gradebook.with_name("gradebook.db.replies")
-
-    def count():
-        with closing(sqlite3.connect(place)) as rows:
-            return rows.execute("SELECT count(*) FROM replies").fetchone()[0]
-
-    before = count()
-    for number in range(3):
-        (course.source(LESSON).parent / "numbers.txt").write_text(str(number))
-        graded(course)
-    assert count() == before > 10
-
-
 # ── one plan ─────────────────────────────────────────────────────────────────────────────────
 
 PLAN = (
@@ -211,7 +157,7 @@ PLAN = (
 VALUES = [[Reply("done")], [Reply("value", value=(1, 0.1))], [Reply("value", value=b'["i","0x1"]')]]
 
 
-def executed(tmp_path, *results, plans=(PLAN, PLAN), graders=False):
+def executed(tmp_path, *results, plans=(PLAN, PLAN), conditions="any", **submission):
     """Return the results of plans, and how many of them reached the runner; it has `results`.
 
     A result that is None is one of the plan that came.
@@ -222,10 +168,11 @@ def executed(tmp_path, *results, plans=(PLAN, PLAN), graders=False):
         values = [VALUES[0] if isinstance(item, RunCell) else VALUES[1] for item in plan]
         return left.pop(0) or Result(replies=values)
 
-    inner = SimpleNamespace(conditions="any", run=run)
+    inner = SimpleNamespace(conditions=conditions, run=run)
     with closing(KeptReplies(tmp_path / "replies")) as kept:
         runner = KeepingRunner(inner, kept, "01")
-        found = [runner.run(Submission("ann", files={}, graders=graders), plan) for plan in plans]
+        about = Submission("ann", **{"files": {}} | submission)
+        found = [runner.run(about, plan) for plan in plans]
     return found, len(results) - len(left)
 
 
@@ -290,3 +237,56 @@ def test_a_block_depends_on_each_visible_item_and_on_its_place(tmp_path, other):
 def test_time_is_no_part_of_it_and_a_process_sees_nobodys_name(tmp_path):
     roomier = (RunCell("x = 1", seconds=3.0), *PLAN[1:])
     assert executed(tmp_path, Result(replies=VALUES), plans=(PLAN, roomier))[1] == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"files": {"numbers.txt": b"1 2 3"}},
+        {"conditions": conditions_of(True, Limits(cell_seconds=1.0))},
+        {"conditions": conditions_of(False, Limits())},
+    ],
+    ids=["a file", "a limit", "no isolation"],
+)
+def test_it_depends_on_files_limits_and_isolation(tmp_path, other):
+    usual = {"conditions": conditions_of(True, Limits())}
+    assert executed(tmp_path, None, plans=[PLAN], **usual)[1] == 1
+    assert executed(tmp_path, None, plans=[PLAN], **usual | other)[1] == 1
+    assert executed(tmp_path, None, plans=[PLAN], **usual | other)[1] == 0
+
+
+def test_it_depends_on_the_harness_and_on_what_is_installed(tmp_path, monkeypatch):
+    def anew():
+        keeping_runner._surroundings.cache_clear()
+        return executed(tmp_path, None, plans=[PLAN])[1]
+
+    assert [anew(), anew()] == [1, 0]
+    monkeypatch.setattr(keeping_runner, "harness_fingerprint", lambda: "another")
+    assert [anew(), anew()] == [1, 0]
+    (tmp_path / "numpy-9.dist-info").mkdir()
+    monkeypatch.syspath_prepend(tmp_path)
+    assert [anew(), anew()] == [1, 0]
+    monkeypatch.undo()
+    keeping_runner._surroundings.cache_clear()
+
+
+@pytest.mark.parametrize("left", [b"no database", b""], ids=["another file", "an empty one"])
+def test_a_damaged_file_costs_nothing_but_time(tmp_path, left):
+    place = tmp_path / "replies"
+    place.write_bytes(left)
+    assert [executed(tmp_path, None, plans=[PLAN])[1] for _ in range(2)] == [1, 0]
+    with closing(sqlite3.connect(place)) as rows, rows:
+        rows.execute("UPDATE replies SET replies = 'damaged'")
+    assert [executed(tmp_path, None, plans=[PLAN])[1] for _ in range(2)] == [1, 0]
+
+
+def test_where_nothing_can_be_written_nothing_is_kept(tmp_path):
+    (tmp_path / "replies").mkdir()
+    assert [executed(tmp_path, None, plans=[PLAN])[1] for _ in range(2)] == [1, 1]
+
+
+def test_what_is_of_no_use_any_more_is_removed(tmp_path):
+    for number in range(3):
+        executed(tmp_path, None, plans=[(RunCell(f"x = {number}"), *PLAN[1:])])
+        with closing(sqlite3.connect(tmp_path / "replies")) as rows:
+            assert rows.execute("SELECT count(*) FROM replies").fetchone()[0] == 3
