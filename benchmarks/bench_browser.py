@@ -174,7 +174,7 @@ def sorted_by_end(cells: list[dict], notes: list[str], lesson: str) -> tuple[lis
 
 def cases_in(cells: list[dict]) -> int:
     """Return how many cases test cells have, hidden ones among them: of one that ran, all hold."""
-    from proflab_course.course.test_cells import split
+    from proflab_course.cases.reader import split
 
     tests = [cell for cell in cells if cell["name"].startswith("test_")]
     return sum(len(split(cell["source"], cell["name"]).answers) for cell in tests)

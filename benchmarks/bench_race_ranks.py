@@ -41,6 +41,7 @@ from proflab.lesson.race.cost import MACHINES, cost  # noqa: E402
 from proflab.lesson.race.known import draw  # noqa: E402
 from proflab.lesson.race.replay import Reading, walk  # noqa: E402
 from proflab.lesson.race.tape import Refused, inputs_of  # noqa: E402
+from proflab_course.cases.race import Race  # noqa: E402
 
 NEAR = 1.5  # times: programs whose counts are nearer than this are not ranked
 ROUNDS = 7
@@ -64,8 +65,8 @@ def main() -> None:
 def timed_races() -> Iterator[tuple[str, str]]:
     """Yield the lesson and the name of each race that is counted in ms."""
     for lesson, name in races():
-        race = solved(lesson).tests[name][0].blocks[0].answers[-1].race
-        if race is not None and "fast" not in race.options:
+        race = solved(lesson).tests[name][0].blocks[0].answers[-1].held
+        if isinstance(race, Race) and "fast" not in race.options:
             yield lesson, name
 
 
@@ -74,13 +75,13 @@ def ranked(lesson: str, name: str, rounds: int = ROUNDS) -> Programs:
     counts, calls = {}, {}
     for sentence, code in programs(lesson, name):
         answer, tape, scope = raced(lesson, name, code)
-        options = {key: answer.race.options[key] for key in ("memory",) if key in
-                   answer.race.options}  # fmt: skip
+        options = {key: answer.held.options[key] for key in ("memory",) if key in
+                   answer.held.options}  # fmt: skip
         try:
             counts[sentence] = cost(list(tape), MACHINES["DESK"], scope["op_facts"], **options).ms
         except Refused:
             continue
-        calls[sentence] = replaying(list(tape), answer.race.options.get("draws") or {})
+        calls[sentence] = replaying(list(tape), answer.held.options.get("draws") or {})
     times = in_turns(calls, rounds)
     return {each: (counts[each], times[each]) for each in counts}
 

@@ -14,7 +14,8 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from proflab_course.build.make import Plan, make
+from proflab_course.build.make import make
+from proflab_course.build.prepare import prepare
 from proflab_course.course.concepts import is_concept_cell
 from proflab_course.course.layout import Course
 
@@ -105,6 +106,6 @@ def _built(lesson: str) -> Course:
         return Course(ROOT)
     place = Path(tempfile.mkdtemp(prefix="proflab-bench-"))
     atexit.register(shutil.rmtree, place)
-    if failed := make(Plan.read(Course(ROOT), [lesson], track="all"), place):
+    if failed := make(prepare(Course(ROOT), [lesson], track="all"), place):
         raise SystemExit(f"{lesson} cannot be built: {failed}")
     return Course(place)

@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from proflab.lesson.cuda.sheets import DATA_SHEETS
-from proflab_course.build.sections import sections, split_at_headings
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import Cell, Lesson, read_module
+from proflab_course.course.sections import sections, split_at_headings
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE, FIGURES = ROOT / "docs/gpu-sources.md", ROOT / "docs/gpu/figures.toml"

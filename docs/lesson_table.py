@@ -12,11 +12,11 @@ import ast
 import re
 from pathlib import Path
 
-from proflab_course.build.sections import sections
-from proflab_course.build.tracks import apply_track, read_tracks
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import Lesson, read_module
-from proflab_course.course.tracks import DEFAULT
+from proflab_course.course.sections import sections
+from proflab_course.tracks.apply import apply_track, read_tracks
+from proflab_course.tracks.read import DEFAULT
 
 ROOT = Path(__file__).parents[1]
 _TABLE = re.compile(r"^\| lesson \|.*\n(?:\|.*\n)+", re.MULTILINE)

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from behaviours import RUNS_IN, runs_in
 
 import proflab_course  # noqa: F401  # before any test imports nbformat, which is slow without
 
@@ -41,15 +42,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def cost_of_file(item: pytest.Item) -> float:
-    """Return the CPU seconds of a test's file by suite/costs.csv; 0 if it is not in the record."""
-    return _costs().get(item.nodeid.partition("::")[0], 0.0)
+    """Return the CPU seconds of a test's file by suite/costs.csv; 0 if it is not in the record.
+
+    In `make test` those of its tests that run there, else those of the others.
+    """
+    return _costs().get((item.nodeid.partition("::")[0], runs_in(item)), 0.0)
 
 
 @cache
-def _costs() -> dict[str, float]:
-    found: defaultdict[str, float] = defaultdict(float)
+def _costs() -> dict[tuple[str, str], float]:
+    found: defaultdict[tuple[str, str], float] = defaultdict(float)
     with open(Path(__file__).with_name("suite") / "costs.csv", newline="") as file:
         for row in csv.DictReader(file):
             path = row["test"].partition("::")[0]
-            found[path] += float(row["setup"]) + float(row["call"])
+            found[path, row[RUNS_IN]] += float(row["setup"]) + float(row["call"])
     return found

@@ -3,7 +3,9 @@
     make demo && python docs/pictures/readme.py
 
 Both halves are what they show: cells of a hand-in of the sample class, executed, and the report
-that `make demo` wrote. Chromium (CHROME names another browser of its kind) photographs them.
+that `make demo` wrote. Chromium (CHROME names another browser of its kind) photographs them. The
+picture keeps the words of both pages, by which tests/build/test_readme.py sees that it is of
+today's lesson and class.
 """
 
 from __future__ import annotations
@@ -16,63 +18,96 @@ import tempfile
 from pathlib import Path
 
 import nbformat
+from bs4 import BeautifulSoup
 from nbclient import NotebookClient
 from nbconvert import HTMLExporter
-from PIL import Image
+from PIL import Image, PngImagePlugin
 
 ROOT = Path(__file__).resolve().parents[2]
 LESSON = "01_parameters"
 HAND_IN = ROOT / "submitted" / "complete" / LESSON
-# From the section's heading to its last picture; what the student wrote is not shown.
-HEADING, LEFT_OUT, LAST = "## 3 ", "attention_parameters", "demo_attention"
-SIZE = (780, 985)
+# Of a section its heading, question, guess, a test and the picture, not what the student wrote.
+HEADING, TESTED, DRAWN = "## 3 ", "test_attention_parameters_2", "demo_attention"
+GUESS = "guess_feed_forward = 1"  # what stands there in place of None
+SIZE = (900, 1080)  # of a half, in pixels
+LESSON_WIDTH, REPORT_WIDTH = 600, 720  # in points: letters that can be read in a README
+# Long lines go on below; a tick has its colour where no font has its picture.
+STYLE = "<style>pre { white-space: pre-wrap !important; }</style>"
+TICK = '<b style="color: #0a7d33">✔</b>'
+WORDS = "Words"  # the name under which the picture keeps them
 TARGET = ROOT / "docs" / "pictures" / "readme.png"
 
 
 def notebook_page() -> str:
-    """Write the section as JupyterLab draws it, with the outputs of an execution."""
+    """Return the section as JupyterLab draws it, with the outputs of an execution."""
     notebook = nbformat.read(HAND_IN / f"{LESSON}.ipynb", as_version=4)
-    where = {"metadata": {"path": str(ROOT / "release" / LESSON)}}
-    NotebookClient(notebook, allow_errors=True, resources=where).execute()
-    names = [cell.metadata.get("nbgrader", {}).get("grade_id") for cell in notebook.cells]
+    for cell in notebook.cells:
+        cell.source = cell.source.replace(GUESS.replace("1", "None"), GUESS)
+    with tempfile.TemporaryDirectory() as folder:  # where no earlier guess is noted
+        release = ROOT / "release" / LESSON
+        shutil.copytree(release, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".*"))
+        where = {"metadata": {"path": folder}}
+        NotebookClient(notebook, allow_errors=True, resources=where).execute()
+    cells = {cell.metadata.get("nbgrader", {}).get("grade_id"): cell for cell in notebook.cells}
     first = next(i for i, cell in enumerate(notebook.cells) if HEADING in cell.source)
-    section = notebook.cells[first : names.index(LAST) + 2]
-    section[0].source = section[0].source[section[0].source.index(HEADING) :]
-    section[-1].source = section[-1].source.split("\n## ")[0]
-    notebook.cells = [cell for cell in section if cell.id != LEFT_OUT]
+    text, guess = notebook.cells[first : first + 2]
+    heading, *_, question = text.source[text.source.index(HEADING) :].split("\n\n")
+    text.source = f"{heading}\n\n{question}"
+    cells[DRAWN].source = cells[DRAWN].source.split("\n")[0]
+    notebook.cells = [text, guess, cells[TESTED], cells[DRAWN]]
     exporter = HTMLExporter(template_name="lab", mathjax_url="", require_js_url="")
-    return exporter.from_notebook_node(notebook)[0]
+    page = exporter.from_notebook_node(notebook)[0]
+    return page.replace("</head>", f"{STYLE}</head>").replace("✅", TICK)
 
 
-def photograph(page: Path, picture: Path) -> Image.Image:
-    """Take a picture of the top of a page, at one and a half times its points."""
+def words_of(page: str) -> str:
+    """Return what stands on a page, and what its pictures say of themselves, in one line."""
+    body = BeautifulSoup(page, "html.parser").body
+    for unseen in body.select("script, style"):
+        unseen.decompose()
+    told = [image.get("alt", "") for image in body.select("img")]
+    return " ".join(" ".join([body.get_text(" "), *told]).split())
+
+
+def photograph(page: Path, picture: Path, width: int) -> Image.Image:
+    """Take a picture of SIZE of the top of a page that is laid out in so many points."""
     names = (os.environ.get("CHROME", ""), "chromium", "chromium-browser", "google-chrome")
     browser = next(filter(None, map(shutil.which, names)), None)
     if browser is None:
         sys.exit("no Chromium: install it, or name a browser of its kind in CHROME")
     flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-    flags += ["--hide-scrollbars", "--virtual-time-budget=5000", "--force-device-scale-factor=1.5"]
+    flags += ["--hide-scrollbars", "--virtual-time-budget=5000"]
     flags += [f"--user-data-dir={page.parent / 'profile'}", f"--screenshot={picture}"]
-    flags += [f"--window-size={SIZE[0]},{SIZE[1]}", page.as_uri()]
+    scale = SIZE[0] / width
+    flags += [f"--force-device-scale-factor={scale}"]
+    flags += [f"--window-size={width},{round(SIZE[1] / scale)}", page.as_uri()]
     subprocess.run([browser, *flags], check=True, timeout=60, capture_output=True)
     return Image.open(picture)
 
 
-def main() -> None:
-    """Photograph both pages and put them side by side."""
-    report = ROOT / "reports" / f"{LESSON}.html"
-    if not report.exists():
-        sys.exit(f"{report} is not there: run `make demo` first")
+def draw(report: Path, target: Path) -> None:
+    """Photograph the notebook and this report, and put them side by side into `target`."""
+    lesson, results = notebook_page(), report.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder, "notebook.html")
-        page.write_text(notebook_page(), encoding="utf-8")
-        left = photograph(page, Path(folder, "left.png"))
-        right = photograph(report, Path(folder, "right.png"))
+        page.write_text(lesson, encoding="utf-8")
+        left = photograph(page, Path(folder, "left.png"), LESSON_WIDTH)
+        right = photograph(report, Path(folder, "right.png"), REPORT_WIDTH)
         both = Image.new("RGB", (left.width + right.width + 20, left.height), "white")
         both.paste("#c8ccd0", (left.width + 9, 0, left.width + 11, left.height))
         both.paste(left, (0, 0))
         both.paste(right, (left.width + 20, 0))
-        both.quantize(160).save(TARGET, optimize=True)
+    kept = PngImagePlugin.PngInfo()
+    kept.add_itxt(WORDS, f"{words_of(lesson)}\n{words_of(results)}", zip=True)
+    both.quantize(160).save(target, optimize=True, pnginfo=kept)
+
+
+def main() -> None:
+    """Draw the picture of the report that `make demo` wrote."""
+    report = ROOT / "reports" / f"{LESSON}.html"
+    if not report.exists():
+        sys.exit(f"{report} is not there: run `make demo` first")
+    draw(report, TARGET)
 
 
 if __name__ == "__main__":

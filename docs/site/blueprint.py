@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from taken import Lessons, read_lessons
 
 from proflab_course.build.concepts import for_track
-from proflab_course.build.objectives import LEAST_CASES, Objective, essay_items, objectives
 from proflab_course.course.concepts import Concept, read_concepts
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import Lesson
-from proflab_course.course.tracks import Track
+from proflab_course.tracks.objectives import LEAST_CASES, Objective, essay_items, objectives
+from proflab_course.tracks.read import Track
 
 _PAGE = """\
 # Blueprint

@@ -37,9 +37,10 @@ from tqdm import tqdm
 from tracks import PICTURE, overview, tracks_page
 
 from proflab_course.build.leaks import leaks
-from proflab_course.build.make import Plan, support_files
-from proflab_course.build.stamp import Address
-from proflab_course.course.inventory import without_halves
+from proflab_course.build.make import support_files
+from proflab_course.build.prepare import prepare
+from proflab_course.course.address import Address
+from proflab_course.course.features import counted
 from proflab_course.course.layout import Course, CourseError
 
 HERE = Path(__file__).resolve().parent
@@ -95,7 +96,7 @@ def stage(course: Course, output: Path, demos: list[str] | None, size: str, pdf:
     for folder in (pages, extra, output / "html"):
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-    lessons = without_halves(course.lessons("release"))
+    lessons = counted(course.lessons("release"))
     for path in documents(course.root):
         copy(path, pages / path.relative_to(course.root))
     for picture in support_files(course.root / "docs" / "pictures"):
@@ -212,7 +213,8 @@ _TEACH = tuple(
     f"docs/{name}"
     for name in (
         *("teaching", "first-evening", "tracks", "blueprint", "lectures", "slides", "exam"),
-        *("instructors", "assistants", "ai", "inventory", "write-a-lesson"),
+        *("cost", "without-a-hub", "instructors", "assistants", "ai", "inventory"),
+        "write-a-lesson",
     )
 )
 _WORKS = ("docs/engine", "docs/architecture", "docs/security", "docs/figures")
@@ -233,7 +235,7 @@ def run_sphinx(output: Path, jobs: str) -> int:
 
 def audit(course: Course, html: Path) -> list[str]:
     """Return a sentence for each solution and hidden case that the site shows."""
-    plan = Plan.read(course)  # an instructor's private cases included
+    plan = prepare(course)  # an instructor's private cases included
     given = [name for taken in plan.taken.values() for name in taken.given]
     # On the site every solution is secret, as it is for those who are at the first lesson; in the
     # browser each lesson has its built.py beside it. Wheels and programs are not the course's text.

@@ -12,7 +12,7 @@ ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE))
 
 from proflab import __version__  # noqa: E402
-from proflab_course.build.stamp import Address  # noqa: E402
+from proflab_course.course.address import Address  # noqa: E402
 
 project = "ProfLab"
 author = "The ProfLab contributors"

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from taken import read_lessons
 
 from proflab_course.build.map_cell import purpose_of
-from proflab_course.build.sections import Section, sections, split_at_headings
 from proflab_course.build.stamp import LAST_CELL
 from proflab_course.course.concepts import Concept, read_concepts
 from proflab_course.course.layout import Course
-from proflab_course.course.lesson_times import LessonTimes
 from proflab_course.course.notebook import Lesson
 from proflab_course.course.prose import paragraphs
-from proflab_course.course.tracks import Tracks
+from proflab_course.course.sections import Section, sections, split_at_headings
+from proflab_course.tracks.read import Tracks
+from proflab_course.tracks.times import LessonTimes
 
 _PREDICT = re.compile(r"^\*\*(?:Predict|Guess)[^*]*\*\*,?\s*")
 _PAGE = """\

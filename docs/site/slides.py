@@ -22,16 +22,15 @@ from markupsafe import Markup
 from proflab.lesson.names import used_names
 from proflab_classroom.questions.guesses import asking, guesses_in
 from proflab_classroom.questions.pages import render_page
-from proflab_course.build.audit_demos import GUESS_TAG
 from proflab_course.build.concepts import HEADING as CONCEPTS
 from proflab_course.build.concepts import question_texts
-from proflab_course.build.objectives import stated_objectives
-from proflab_course.build.sections import heading_lines
 from proflab_course.build.stamp import LAST_CELL
 from proflab_course.course.layout import Course
-from proflab_course.course.notebook import Cell, read_notebook
+from proflab_course.course.notebook import GUESS_TAG, Cell, read_notebook
 from proflab_course.course.prose import paragraphs, split_sentences
+from proflab_course.course.sections import heading_lines
 from proflab_course.grading.pages.markup import Piece, to_html
+from proflab_course.tracks.objectives import stated_objectives
 
 HERE = Path(__file__).parent
 MOST = 20

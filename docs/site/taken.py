@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from proflab_course.build.tracks import Taken, apply_track, read_tracks
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import Lesson, read_module
-from proflab_course.course.tracks import Track, Tracks
+from proflab_course.tracks.apply import Taken, apply_track, read_tracks
+from proflab_course.tracks.read import Track, Tracks
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,11 @@ from statistics import mean
 
 from taken import Lessons, read_lessons
 
-from proflab_course.build.measures import prose_words
-from proflab_course.build.sections import sections
-from proflab_course.build.tracks import track_points
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import Lesson
-from proflab_course.course.tracks import Track, Tracks
+from proflab_course.course.sections import prose_words, sections
+from proflab_course.tracks.apply import track_points
+from proflab_course.tracks.read import Track, Tracks
 
 ROOT = Path(__file__).resolve().parents[2]
 

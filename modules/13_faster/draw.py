@@ -1,12 +1,13 @@
 """Draw the capstone's program: a small language model, five of eight faults in it, and its sizes.
 
 The model's design is drawn as well, so that one program's answer is wrong for another: where the
-norms stand and of which kind they are, whether a block's two parts follow each other, how many
-heads share keys and values, how scores are scaled. What a class shares (`OF_THE_CLASS`) may change
+norms stand and of which kind they are, whether a block's two parts follow each other, which heads
+share keys and values, how scores are scaled. What a class shares (`OF_THE_CLASS`) may change
 what the best program costs; what each student has alone does not.
 
-This file stays with the instructor, as does draw_solutions.py beside it, which writes what solves
-the drawn program: the build runs both (build/draw.py) and copies them nowhere. Without a seed the
+This file stays with the instructor, as do two beside it: draw_solutions.py writes what solves the
+drawn program, and draw_floor.py says what none goes below. The build runs them (build/draw.py) and
+copies them nowhere. Without a seed the
 program is the one that lies beside this file, `program.py`.
 """
 
@@ -22,7 +23,11 @@ FAULTS = LARGE + SMALL
 CHOSEN = ("samples", "attention", "gelu", "last", "lowrank")  # without a seed
 SIZES = {"WORDS": 256, "WIDTH": 64, "HEADS": 4, "BLOCKS": 3}
 # Each choice of the design; the first value is the one without a seed.
-OF_THE_CLASS = {"norm": ("layer", "rms"), "groups": (4, 2), "memory": (False, True)}
+OF_THE_CLASS = {
+    "norm": ("layer", "rms"),
+    "share": ("neighbours", "in turn"),
+    "memory": (False, True),
+}
 OF_A_STUDENT = {
     "place": ("before", "after", "inside"),
     "parts": ("in turn", "side by side"),
@@ -32,6 +37,9 @@ OF_A_STUDENT = {
     "shrunk": (False, True),
 }
 DESIGN = {name: values[0] for name, values in {**OF_THE_CLASS, **OF_A_STUDENT}.items()}
+# How many keys and values there are. A file for shared ones solves a program where none are shared,
+# so all that are drawn share them, and only the one without a seed has as many as heads.
+DESIGN["groups"], GROUPS = SIZES["HEADS"], 2
 # What the functions of the program may be called; the first name is the one without a seed.
 NAMES = {
     "embed": ("embed", "vectors_of", "look_up"),
@@ -46,7 +54,7 @@ NAMES = {
 
 
 def drawn(number: Callable, shuffled: Callable, student: str = "") -> dict:
-    """Return the files and solutions that are drawn, and by a hidden case's label its shapes.
+    """Return the files and solutions that are drawn, and by a case's label its shapes and floor.
 
     number(low, high, *words) and shuffled(items, *words) are decided by the course's secret and the
     words. student: who gets a program of their own; what a class shares is the class's in any case.
@@ -62,6 +70,7 @@ def drawn(number: Callable, shuffled: Callable, student: str = "") -> dict:
     faults = [*shuffled(LARGE, "large", student)[:2], first, *others]
     design = {name: shuffled(values, name)[0] for name, values in OF_THE_CLASS.items()}
     design |= {name: shuffled(values, name, student)[0] for name, values in OF_A_STUDENT.items()}
+    design["groups"] = GROUPS
     if design["parts"] == "side by side" and design["place"] == "after":
         design["place"] = "inside"  # there is one sum, and two norms
     names = {name: shuffled(values, name, student)[0] for name, values in NAMES.items()}
@@ -74,7 +83,17 @@ def drawn(number: Callable, shuffled: Callable, student: str = "") -> dict:
             "many short texts": {"tokens": ("int64", many)},
             "a few long texts": {"tokens": ("int64", few)},
         },
+        "floors": {
+            "8 texts of 64 tokens": floor_ms(sizes, design, 8, 64),
+            "many short texts": floor_ms(sizes, design, *many),
+            "a few long texts": floor_ms(sizes, design, *few),
+        },
     }
+
+
+def floor_ms(sizes: Mapping[str, int], design: Mapping, texts: int, length: int) -> float:
+    """Return the ms on DESK below which no program goes for texts of a length."""
+    return _beside("draw_floor.py")["floor_ms"](sizes, design, texts, length)
 
 
 def program(
@@ -101,9 +120,13 @@ def solutions(
     faults: Collection[str], design: Mapping = DESIGN, names: Mapping[str, str] | None = None
 ) -> dict[str, str]:
     """Return the bodies of `faster` and `work_log` for the program that `program` writes."""
-    beside = runpy.run_path(str(Path(__file__).with_name("draw_solutions.py")))
+    beside = _beside("draw_solutions.py")
     log = beside["work_log"](faults, _parts((), design), _called(names))
     return {"faster": beside["faster"](design, SIZES["HEADS"]), "work_log": log}
+
+
+def _beside(name: str) -> dict:
+    return runpy.run_path(str(Path(__file__).with_name(name)))
 
 
 def _called(names: Mapping[str, str] | None) -> dict[str, str]:
@@ -284,12 +307,12 @@ def <attend>(query, key, value):
 
 
 def _heads_of(faulty: bool, design: Mapping) -> str:
-    shared = SIZES["HEADS"] // design["groups"]
-    if faulty and shared == 1:
-        return _HEADS_OF
-    if faulty:
-        return _HEADS_SHARED.replace("{shared}", str(shared))
-    return _HEADS_AT_ONCE if shared == 1 else _GROUPS_AT_ONCE
+    if design["groups"] == SIZES["HEADS"]:
+        return _HEADS_OF if faulty else _HEADS_AT_ONCE
+    text, in_turn = _HEADS_SHARED if faulty else _GROUPS_AT_ONCE, design["share"] == "in turn"
+    for name, (neighbours, turn) in _SHARED_BY.items():
+        text = text.replace(f"{{{name}}}", turn if in_turn else neighbours)
+    return text
 
 
 _HEADS_OF = '''\
@@ -305,7 +328,7 @@ def <heads_of>(x, block):
     """Return what all heads found, side by side, (texts, tokens, WIDTH)."""
     found = []
     for head, query in enumerate(block.query):
-        key, value = block.key[head // {shared}], block.value[head // {shared}]
+        key, value = block.key[head {by}], block.value[head {by}]
         found.append(<attend>(query(x), key(x), value(x)))
     return proflab.cat(found, -1)
 '''
@@ -325,11 +348,20 @@ def <heads_of>(x, block):
     texts, tokens, _ = x.shape
     found = F.linear(x, proflab.cat(weights)).reshape(texts, tokens, -1, WIDTH // HEADS)
     found, groups = found.transpose(1, 2), len(block.key)
-    query = found[:, :HEADS].reshape(texts, groups, HEADS // groups, tokens, WIDTH // HEADS)
-    key, value = found[:, HEADS:-groups, None], found[:, -groups:, None]
+    query = found[:, :HEADS].reshape(texts, {parts}, tokens, WIDTH // HEADS)
+    key, value = found[:, {keys}], found[:, {values}]
     found = <attend>(query, key, value).reshape(texts, HEADS, tokens, WIDTH // HEADS)
     return found.transpose(1, 2).reshape(texts, tokens, WIDTH)
 '''
+
+
+# What the texts above leave open: first where neighbours share, then where heads do in turn.
+_SHARED_BY = {
+    "by": ("// 2", "% 2"),
+    "parts": ("groups, HEADS // groups", "HEADS // groups, groups"),
+    "keys": ("HEADS:-groups, None", "None, HEADS:-groups"),
+    "values": ("-groups:, None", "None, -groups:"),
+}
 
 
 def _attention(faulty: bool, design: Mapping) -> str:

@@ -69,11 +69,14 @@ def _all_heads(design: Mapping, heads: int) -> list[str]:
             f"found = F.scaled_dot_product_attention(*parts.unbind(0), is_causal=True{more})",
             "found = found.transpose(1, 2).reshape(texts, length, heads * width)",
         ]
+    shared = ("groups, heads // groups", "heads:-groups, None", "-groups:, None")
+    if design["share"] == "in turn":
+        shared = ("heads // groups, groups", "None, heads:-groups", "None, -groups:")
     return [
         "groups = len(block.key)",
         "parts = found.reshape(texts, length, heads + 2 * groups, width).transpose(1, 2)",
-        "query = parts[:, :heads].reshape(texts, groups, heads // groups, length, width)",
-        "key, value = parts[:, heads:-groups, None], parts[:, -groups:, None]",
+        f"query = parts[:, :heads].reshape(texts, {shared[0]}, length, width)",
+        f"key, value = parts[:, {shared[1]}], parts[:, {shared[2]}]",
         f"found = F.scaled_dot_product_attention(query, key, value, is_causal=True{more})",
         "found = found.reshape(texts, heads, length, width).transpose(1, 2)",
         "found = found.reshape(texts, length, heads * width)",
@@ -162,7 +165,6 @@ log.step(
     because=f"smaller operands of {largest} might stay in a cache",
     rejected="DESK has no cache, and twice as many ops cost twice the overhead",
 )
-floor = floor_of(log.given, race.MACHINES["DESK"])
-times = counting.counted_ms(faster, make_model) / floor
+times = counting.counted_ms(faster, make_model) / log.floor
 log.stop(f"{largest} is the largest; the cost is {times:.2f} times the floor")
 """

@@ -296,7 +296,7 @@ _PASSED_TEXT, _MOST_ITEMS = 80, 8
 _SHOWN_PARTS, _SHOWN_TEXT, _SHOWN_CELLS = 400, 400, 1000
 
 
-class _Left:
+class _Unseen:
     """Stands for the parts of a value that nobody would see."""
 
     def __repr__(self) -> str:
@@ -322,8 +322,8 @@ def _start(value: Any, parts: list[int]) -> Any:
         kept.append(_start(item, parts))
     left_out = len(kept) < len(value)
     if type(value) is dict:
-        return dict(kept) | ({_Left(): _Left()} if left_out else {})
-    return type(value)([*kept, _Left()] if left_out else kept)
+        return dict(kept) | ({_Unseen(): _Unseen()} if left_out else {})
+    return type(value)([*kept, _Unseen()] if left_out else kept)
 
 
 class _Shaped:

@@ -1,7 +1,7 @@
 """Provide the seven calls of a test cell: a line for what passes, an explanation for what fails.
 
 In a notebook they compare where they stand. The grader never runs them: it reads them, evaluates
-only what is to be tested in the student's process, and compares outside (`course/test_cells.py`).
+only what is to be tested in the student's process, and compares outside (`cases/reader.py`).
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ def expect_log(
     log: plain data, as `log.data()` of a race's WorkLog returns it. handed: `traced(program, …)` of
     the program that is handed in. rule: a key of `proflab.lesson.race.check_log.RULES`, which says
     what it asks. like: the given, slow program. machine: the declared machine's name.
-    options: within, draws and state, as for expect_faster; one_by_one, as for `check_log`.
+    options: within, draws, state and floor, as for expect_faster; one_by_one, as for `check_log`.
     Raises AssertionError with a sentence on what is not consistent.
     """
     from proflab.lesson.race import show

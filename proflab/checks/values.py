@@ -125,7 +125,7 @@ def loads(data: bytes) -> Any:
     if len(data) > 4 * MAX_BYTES:
         raise NotPlainData("the reply is too large")
     try:
-        return _untag(_decode(data.decode()), 0, _Left())
+        return _untag(_decode(data.decode()), 0, _Remaining())
     except NotPlainData:
         raise
     except _MALFORMED as error:
@@ -187,14 +187,14 @@ def _tag_plain(value: Any) -> Any:
             return ["a", little.dtype.str, list(value.shape), data]
 
 
-class _Left:
+class _Remaining:
     """What a reply may still hold: `budget`, as `_spend` has it, and `keys` that are no text."""
 
     def __init__(self) -> None:
         self.budget, self.keys = [MAX_BYTES], _MAX_KEYS
 
 
-def _untag(data: Any, depth: int, left: _Left) -> Any:
+def _untag(data: Any, depth: int, left: _Remaining) -> Any:
     """Return a tagged value, read and limited in one walk, as `to_plain_data` limits it.
 
     The commonest come first: a tape is tens of thousands of small lists of text and integers.
@@ -227,7 +227,7 @@ def _untag(data: Any, depth: int, left: _Left) -> Any:
     raise NotPlainData("the reply holds something that is not in the reply format")
 
 
-def _untag_container(tag: str, items: list, depth: int, left: _Left) -> Any:
+def _untag_container(tag: str, items: list, depth: int, left: _Remaining) -> Any:
     if depth > MAX_DEPTH:
         raise NotPlainData(f"the reply is nested more than {MAX_DEPTH} levels deep")
     _spend(left.budget, 8 + ITEM_BYTES * len(items))  # before it is walked through

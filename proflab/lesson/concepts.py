@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 
-from proflab.lesson.kernel_record import Record, kernel_shell
+from proflab.lesson.kernel_record import KernelRecord, kernel_shell
 from proflab.lesson.outline import CONCEPT_TEST, Outline
 
 LETTERS = "ABCD"
@@ -36,7 +36,7 @@ def is_question(test: str) -> bool:
     return test.startswith(CONCEPT_TEST)
 
 
-def answered_line(record: Record) -> str:
+def answered_line(record: KernelRecord) -> str:
     """Return how many of a lesson's concept questions are answered; empty where it has none.
 
     Below it stand the right answers for those who learn alone, once all are answered.

@@ -26,7 +26,12 @@ from numbers import Real
 from pathlib import Path
 from typing import TypeGuard
 
-from proflab.lesson.kernel_record import Record, current_record, kernel_shell, saved_output_data
+from proflab.lesson.kernel_record import (
+    KernelRecord,
+    current_record,
+    kernel_shell,
+    saved_output_data,
+)
 from proflab.lesson.mine import is_instructors
 
 MIME = "application/vnd.proflab.guess+json"
@@ -143,7 +148,7 @@ def _is_number(value: object) -> TypeGuard[float]:
 # ── the two places ───────────────────────────────────────────────────────────────────────────
 
 
-def _lookup(record: Record, name: str) -> Kept | None:
+def _lookup(record: KernelRecord, name: str) -> Kept | None:
     """Return what is known of a guess: by the file, else by this kernel, else by saved outputs."""
     entries, edited = _read(record)
     known = record.guesses.get(name)
@@ -164,12 +169,12 @@ def _lookup(record: Record, name: str) -> Kept | None:
     return found
 
 
-def _tried(record: Record, name: str) -> list[float | str]:
+def _tried(record: KernelRecord, name: str) -> list[float | str]:
     tried = [entry["guess"] for entry in _read(record)[0] if entry["what"] == name]
     return [*tried, *record.tried.get(name, ()), record.guesses[name].first]
 
 
-def _append(record: Record, kept: Kept, value: float | str | None) -> None:
+def _append(record: KernelRecord, kept: Kept, value: float | str | None) -> None:
     """Keep what is known, and add a line to the file where there may be one."""
     record.guesses[kept.name] = kept
     record.tried.setdefault(kept.name, []).append(value)
@@ -191,7 +196,7 @@ def _append(record: Record, kept: Kept, value: float | str | None) -> None:
                 file.write(f"{lines[-1]}\n")
 
 
-def _read(record: Record) -> tuple[list[dict], bool]:
+def _read(record: KernelRecord) -> tuple[list[dict], bool]:
     """Return the file's lines as they are to be read, and whether one was changed."""
     path = _place(record)
     lines = _lines(path) if path is not None else []
@@ -226,12 +231,12 @@ def _digest(line: str) -> str:
     return hashlib.sha256(line.encode("utf-8", "replace")).hexdigest()
 
 
-def _place(record: Record) -> Path | None:
+def _place(record: KernelRecord) -> Path | None:
     """Return the file; None in the folders in which instructors work."""
     return None if is_instructors(record.folder) else record.folder / FILE
 
 
-def _saved(record: Record) -> dict[str, Kept]:
+def _saved(record: KernelRecord) -> dict[str, Kept]:
     """Return the first guesses in the outputs of the folder's notebooks, as they are saved.
 
     Each folder is read once, because what is saved later is this kernel's own.

@@ -40,7 +40,7 @@ class TestRun:
 
 
 @dataclass
-class Record:
+class KernelRecord:
     """Cells and tests that have been run in this kernel.
 
     cells: the text of each cell that ran without an error, and the same as plain Python, in the
@@ -160,7 +160,7 @@ def output_data(cells: Any, mime: str, most: int | None = None) -> Iterator[dict
                 yield found
 
 
-def current_record() -> Record | None:
+def current_record() -> KernelRecord | None:
     """Return this kernel's record; None outside of a notebook's kernel."""
     return getattr(kernel_shell(), ATTRIBUTE, None)
 

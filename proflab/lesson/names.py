@@ -1,13 +1,15 @@
 """Names that a piece of Python binds at its top level, and names that it uses from there.
 
 Written on `ast`, because `symtable` tells comprehensions' variables apart on some of the
-supported Pythons only.
+supported Pythons only. What a statement binds and uses is kept: a build asks dozens of times for
+the same ones (course/notebook.py keeps them), and whoever changes a statement changes a copy.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -15,7 +17,12 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 def bound_names(nodes: Iterable[ast.AST]) -> set[str]:
     """Return the names that statements bind in their own scope."""
-    return {name for node in nodes for name in _bound(node)}
+    return set[str]().union(*map(_bound_by, nodes))
+
+
+@lru_cache(maxsize=8192)
+def _bound_by(node: ast.AST) -> frozenset[str]:
+    return frozenset(_bound(node))
 
 
 def _bound(node: ast.AST) -> Iterator[str]:
@@ -50,10 +57,14 @@ def _foreign(node: ast.AST) -> Iterator[str]:
 
 def used_names(nodes: Iterable[ast.AST]) -> set[str]:
     """Return the names that are read from module scope, also inside functions and classes."""
+    return set[str]().union(*map(_used_by, nodes))
+
+
+@lru_cache(maxsize=8192)
+def _used_by(node: ast.AST) -> frozenset[str]:
     reader = _Reader()
-    for node in nodes:
-        reader.visit(node)
-    return reader.used
+    reader.visit(node)
+    return frozenset(reader.used)
 
 
 class _Reader(ast.NodeVisitor):

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from proflab.lesson import guesses, mine
 from proflab.lesson.concepts import answered_line
 from proflab.lesson.imports import imports_sentence
-from proflab.lesson.kernel_record import Record, current_record
+from proflab.lesson.kernel_record import KernelRecord, current_record
 from proflab.lesson.outline import Exercise, Outline, place_of
 
 MIME = "application/vnd.proflab.progress+json"
@@ -25,7 +25,7 @@ class Row:
     """One exercise in the table.
 
     state: as in `run_all.TestRun`, or "not run"; earned, points: of its test cells.
-    is_wrong: as `Record.is_wrong`, so that no guess is judged by it.
+    is_wrong: as `KernelRecord.is_wrong`, so that no guess is judged by it.
     """
 
     name: str
@@ -97,7 +97,7 @@ def show() -> None:
     display({"text/plain": progress.text(), MIME: asdict(progress)}, raw=True)
 
 
-def measure(record: Record) -> Progress:
+def measure(record: KernelRecord) -> Progress:
     """Return the table of what has been run."""
     outline = record.outline
     rows = []

@@ -20,7 +20,7 @@ from proflab.checks.expect import CaseFailed
 from proflab.lesson import mine
 from proflab.lesson.errors import label_of_race, not_written, tell, unwritten
 from proflab.lesson.guess_lock import GuessCells
-from proflab.lesson.kernel_record import ATTRIBUTE, Record, TestRun, kernel_shell
+from proflab.lesson.kernel_record import ATTRIBUTE, KernelRecord, TestRun, kernel_shell
 from proflab.lesson.machine import NotHere
 from proflab.lesson.outline import LessonCell, Outline
 
@@ -30,7 +30,7 @@ def install() -> None:
     shell = kernel_shell()
     if shell is None or hasattr(shell, ATTRIBUTE):
         return
-    record = Record(Outline.read(Path.cwd()))
+    record = KernelRecord(Outline.read(Path.cwd()))
     setattr(shell, ATTRIBUTE, record)
     expect.running_cell = lambda: record.current.name if record.current else ""
     shell.ast_transformers.append(GuessCells())
@@ -45,7 +45,7 @@ def install() -> None:
 class _Hooks:
     """Hooks that IPython calls: before a cell, when it shows an exception, after the cell."""
 
-    def __init__(self, shell: Any, record: Record) -> None:
+    def __init__(self, shell: Any, record: KernelRecord) -> None:
         self.shell, self.record = shell, record
         self.show_normally: Any = None
         self.unwritten: tuple[BaseException | None, str] = (None, "")

@@ -32,7 +32,7 @@ _OF_ITEMS = re.compile(r"\s*\((?:[^()]*\b[Ii]tems?\b[^()]*)\)$")
 
 
 @dataclass
-class Sheet:
+class Entered:
     """Hold what a table has: complete marks by hand-in, and what was not taken, with the reason.
 
     typed: each row's cells as they are, by hand-in. lost: of what was not taken, the rows that a
@@ -55,7 +55,7 @@ def sheet_path(course: Course, lesson: str, name: str) -> Path:
     return folder(course, lesson) / f"{name}.csv"
 
 
-def read_sheet(path: Path, rubric: Rubric, known: Collection[str], calibrated: bool) -> Sheet:
+def read_sheet(path: Path, rubric: Rubric, known: Collection[str], calibrated: bool) -> Entered:
     """Return what stands in a table; known: the hand-ins that it may have.
 
     calibrated: the two answers must be marked before any essay counts.
@@ -64,7 +64,7 @@ def read_sheet(path: Path, rubric: Rubric, known: Collection[str], calibrated: b
     """
     table = HandTable(path.name, read_csv(path, _MOST_BYTES))
     columns = _item_columns(path, table, len(rubric.items))
-    found, anchors = Sheet(), set(rubric.anchor_marks)
+    found, anchors = Entered(), set(rubric.anchor_marks)
     for row in table.rows((WHO,), found.lost):
         who = row[WHO]
         if who not in known and who not in anchors:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from proflab_classroom.items.figures import Figures, figures_of
 from proflab_classroom.questions.concepts import Asked, Option, asked_concepts
 from proflab_course.course.csv_table import csv_text
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.words import figure
 from proflab_course.grading.records.concepts import read_answers
-from proflab_course.report.item_statistics import Item, item_of
 from proflab_course.report.lesson_page import environment
 
 Answers = Mapping[str, Mapping[str, str]]
@@ -21,7 +21,7 @@ class ConceptItem:
     """Hold a question with its figures; counts are by the letters of concepts.toml."""
 
     asked: Asked
-    item: Item
+    item: Figures
 
     def percent(self, option: Option) -> float:
         """Return the share of answers with an option, in percent."""
@@ -49,7 +49,7 @@ def concept_items(
     return [
         ConceptItem(
             each,
-            item_of(
+            figures_of(
                 [
                     (theirs[each.id], points[student])
                     for student, theirs in answers.items()

@@ -6,7 +6,16 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from proflab_course.course.features import Column, Command, Feature, Panel, Results
+from proflab_course.course.features import (
+    Building,
+    Column,
+    Command,
+    Feature,
+    Panel,
+    Results,
+    survey_named,
+    survey_of,
+)
 from proflab_course.course.layout import Course, CourseError
 
 _SUMMARY = "write the points of the concept questions (concept_points = 1 in your settings)"
@@ -20,6 +29,12 @@ class Questions(Feature):
             "proflab_classroom.questions.command", "make a lecture's pages of questions"
         )
     }
+
+    def building(self) -> Building:
+        """Return the block of concept questions in a lesson, and the search for its answers."""
+        from proflab_course.build.concepts import BUILDING
+
+        return BUILDING
 
     def columns(self) -> Sequence[Column]:
         """Return the column of concept points."""
@@ -72,15 +87,14 @@ class Questions(Feature):
 
 
 def _refuse_what_has_none(lesson: str | None, arguments: argparse.Namespace) -> None:
-    """Raise CourseError for the term and the inventory."""
-    from proflab_course.course.inventory import HALVES, NAME
-
+    """Raise CourseError for the term and for a survey."""
     if lesson is None:
         if arguments.votes:
             raise CourseError("votes are about a lesson: proflab report LESSON --votes …")
         raise CourseError("answers are those of a lesson: proflab report LESSON --csv")
-    if lesson in (NAME, *HALVES):
-        raise CourseError("the inventory has neither votes nor a table of concept questions")
+    if survey := survey_named(lesson) or survey_of(lesson):
+        what = f"the {survey.name} has neither votes nor a table of concept questions"
+        raise CourseError(what)
 
 
 def _page_of_votes(course: Course, lesson: str, arguments: argparse.Namespace) -> str:

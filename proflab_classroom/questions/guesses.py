@@ -13,9 +13,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from proflab_classroom.questions.pages import Question
-from proflab_course.build.audit_demos import GUESS_TAG
-from proflab_course.course.notebook import Cell, read_notebook
+from proflab_classroom.questions.pages import GuessQuestion
+from proflab_course.course.notebook import GUESS_TAG, Cell, read_notebook
 
 T = TypeVar("T")
 
@@ -24,13 +23,13 @@ _COMMENT = re.compile(r"#\s*your guess(?: for [^,\n]*)?[,:]?\s*(.*)")
 _HEADING = re.compile(r"^#{2,3} +(?:\d+ · )?(.*?)(?: · \d+ min.*)?$", re.MULTILINE)
 
 
-def asked_guesses(notebook: Path) -> list[Question]:
+def asked_guesses(notebook: Path) -> list[GuessQuestion]:
     """Return the questions of a lesson's guesses, in its order; `notebook` is its source."""
     cells = read_notebook(notebook, notebook.stem).cells
     return list(_questions(cells))
 
 
-def _questions(cells: list[Cell]) -> Iterator[Question]:
+def _questions(cells: list[Cell]) -> Iterator[GuessQuestion]:
     heading, stems = "", [""]
     for cell in cells:
         if cell.node.cell_type == "markdown":
@@ -41,7 +40,7 @@ def _questions(cells: list[Cell]) -> Iterator[Question]:
         elif GUESS_TAG in cell.tags:
             guesses = list(guesses_in(cell.source))
             for (name, comment), stem in zip(guesses, asking(stems, guesses), strict=True):
-                yield Question(name, stem or heading, heading, comment)
+                yield GuessQuestion(name, stem or heading, heading, comment)
 
 
 def asking(questions: Sequence[T], guesses: Sequence) -> Sequence[T]:

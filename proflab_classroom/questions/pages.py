@@ -33,7 +33,7 @@ COLUMNS = ("question", "guess", "count")  # of the table, and of what a phone sa
 
 
 @dataclass(frozen=True)
-class Question:
+class GuessQuestion:
     """Hold one question: its name in the lesson, its text as markdown, and where it stands there.
 
     hint: how to answer, such as "in percent".
@@ -54,7 +54,7 @@ class Question:
 Files = Iterator[tuple[str, str, bytes]]  # for each file its name, what it is, and its bytes
 
 
-def guess_pages(lesson: str, questions: Sequence[Question]) -> Files:
+def guess_pages(lesson: str, questions: Sequence[GuessQuestion]) -> Files:
     """Yield the files about a lesson's guesses: for phones, for paper, and a table to fill in."""
     start = f"{lesson[:2]}-guesses"
     values = {"lesson": lesson, "title": page_title(lesson), "questions": questions}

@@ -9,21 +9,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from proflab_classroom.items.figures import Figures, normalized_gain
 from proflab_classroom.questions.concepts import Asked, asked_concepts
 from proflab_classroom.questions.peer import advice
 from proflab_classroom.questions.votes import ROUNDS, read_rounds
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.words import figure
-from proflab_course.report.item_statistics import Item, normalized_gain
 from proflab_course.report.lesson_page import environment
 
 
 @dataclass(frozen=True)
-class Voted:
+class VotedRounds:
     """Hold a question with its rounds, by number; counts are by the class's letters."""
 
     asked: Asked
-    rounds: dict[int, Item]
+    rounds: dict[int, Figures]
 
     @property
     def gain(self) -> str:
@@ -49,7 +49,7 @@ class Votes:
     """Hold all of the page."""
 
     lesson: str
-    voted: list[Voted]
+    voted: list[VotedRounds]
 
 
 def read_rounds_page(course: Course, lesson: str, tables: Sequence[Path]) -> Votes:
@@ -64,7 +64,9 @@ def read_rounds_page(course: Course, lesson: str, tables: Sequence[Path]) -> Vot
     if not rounds:
         raise CourseError(f"{tables[0]} holds no vote: fill in the columns A, B, C and D")
     voted = [
-        Voted(each, {n: Item(rounds[each.id][n], each.key) for n in sorted(rounds[each.id])})
+        VotedRounds(
+            each, {n: Figures(rounds[each.id][n], each.key) for n in sorted(rounds[each.id])}
+        )
         for each in asked
         if each.id in rounds
     ]

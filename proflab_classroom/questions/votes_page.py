@@ -14,7 +14,7 @@ from pathlib import Path
 
 from proflab.lesson.guess_lock import as_meant
 from proflab_classroom.questions.guesses import asked_guesses
-from proflab_classroom.questions.pages import Question
+from proflab_classroom.questions.pages import GuessQuestion
 from proflab_classroom.questions.votes import Vote, read_votes
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import read_notebook
@@ -30,7 +30,7 @@ _MOST_TICKS = 120
 class Voted:
     """Hold a question with its votes; unread: those that are no number where one is asked for."""
 
-    question: Question
+    question: GuessQuestion
     prediction: Prediction
     unread: int = 0
     right: str = ""
@@ -90,7 +90,7 @@ def _predicted(notebook: Path) -> dict[str, Prediction]:
 
 
 def _counted(
-    question: Question, prediction: Prediction, votes: list[Vote], known: list[Guess]
+    question: GuessQuestion, prediction: Prediction, votes: list[Vote], known: list[Guess]
 ) -> Voted:
     """Return a question with its votes counted."""
     voted = Voted(question, prediction)

@@ -14,7 +14,7 @@ from typing import Literal
 
 from proflab_classroom.viva.inputs import Input
 from proflab_classroom.viva.seen import Outcome, agree
-from proflab_course.course.test_cells import Step
+from proflab_course.cases.case import Step
 from proflab_course.grading.answer_key import Key
 from proflab_course.grading.grade_notebook import is_executed
 from proflab_course.grading.grader_errors import GraderFailed

@@ -22,7 +22,7 @@ PASS_SHARE = 0.75  # 3 of 4
 
 
 @dataclass(frozen=True)
-class Mark:
+class VivaMarks:
     """Hold a student's marks, question by question; None: not asked."""
 
     student: str
@@ -44,7 +44,7 @@ class Mark:
         return self.points >= PASS_SHARE * self.asked
 
 
-def read_marks(path: Path, known: Collection[str]) -> dict[str, Mark]:
+def read_marks(path: Path, known: Collection[str]) -> dict[str, VivaMarks]:
     """Return the marks in a file; known: the students that the course has.
 
     Raises CourseError, with the line, for an unknown student, one who is there twice, or a mark
@@ -52,7 +52,7 @@ def read_marks(path: Path, known: Collection[str]) -> dict[str, Mark]:
     """
     table = HandTable.read(path, ("student", "q1"))
     questions = [name for name in table.header if re.fullmatch(r"q\d+", name)]
-    found: dict[str, Mark] = {}
+    found: dict[str, VivaMarks] = {}
     for row in table.rows(key=("student",)):
         student = row["student"]
         if student not in known:
@@ -61,7 +61,7 @@ def read_marks(path: Path, known: Collection[str]) -> dict[str, Mark]:
         if wrong := [mark for mark in marks if mark not in ("0", "1", "")]:
             raise CourseError(f"{row.where}: a mark is 0, 1 or empty, not {wrong[0]!r}")
         if any(marks):
-            found[student] = Mark(student, tuple(int(m) if m else None for m in marks))
+            found[student] = VivaMarks(student, tuple(int(m) if m else None for m in marks))
     return found
 
 
@@ -70,7 +70,7 @@ def kept_path(course: Course, lesson: str) -> Path:
     return course.root / "private" / "viva" / f"{lesson}.csv"
 
 
-def kept_marks(course: Course, lesson: str) -> dict[str, Mark]:
+def kept_marks(course: Course, lesson: str) -> dict[str, VivaMarks]:
     """Return a lesson's marks; none if no viva was marked."""
     path = kept_path(course, lesson)
     if not path.exists():
@@ -79,7 +79,7 @@ def kept_marks(course: Course, lesson: str) -> dict[str, Mark]:
     return read_marks(path, names)
 
 
-def keep_marks(course: Course, lesson: str, marks: dict[str, Mark]) -> int:
+def keep_marks(course: Course, lesson: str, marks: dict[str, VivaMarks]) -> int:
     """Add marks to those that are kept, and return the number of students who have some."""
     together = kept_marks(course, lesson) | marks
     most = max((len(mark.marks) for mark in together.values()), default=0)
@@ -92,7 +92,7 @@ def keep_marks(course: Course, lesson: str, marks: dict[str, Mark]) -> int:
     return len(together)
 
 
-def told(marks: dict[str, Mark], named: bool = True) -> str:
+def told(marks: dict[str, VivaMarks], named: bool = True) -> str:
     """Return a sentence on a class's marks; named: with the students who need another sheet."""
     below = sorted(mark.student for mark in marks.values() if not mark.passed)
     sentence = f"{len(marks) - len(below)} of {len(marks)} have three questions of four or more"

@@ -15,7 +15,9 @@ from dataclasses import replace
 from typing import Any
 
 from proflab_classroom.viva.rows import Row
-from proflab_course.course.test_cells import LogCase, Race, Step
+from proflab_course.cases.case import Step
+from proflab_course.cases.log import LogCase
+from proflab_course.cases.race import Race
 from proflab_course.grading.answer_key import Key
 from proflab_course.grading.apart import run_apart
 from proflab_course.grading.grade_notebook import make_plan, solved_slots
@@ -103,11 +105,13 @@ def _asked(key: Key) -> tuple[Name, Race, str, str] | None:
     for test in key.tests.values():
         for block in test.blocks:
             for step, answer in zip(block.steps, block.answers, strict=True):
-                if answer is not None and answer.race is not None and not block.hidden:
-                    place = (test.name, answer.label)
-                    races.append((test.points, place, answer.race, step.code))
-                if answer is not None and answer.log is not None:
-                    logs.append((answer.log, step.code))
+                if answer is None:
+                    continue
+                held = answer.held
+                if isinstance(held, Race) and not block.hidden:
+                    races.append((test.points, (test.name, answer.label), held, step.code))
+                if isinstance(held, LogCase):
+                    logs.append((held, step.code))
     if not races:
         return None
     _, name, race, code = max(races, key=lambda each: each[0])

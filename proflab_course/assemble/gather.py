@@ -14,9 +14,9 @@ from functools import cached_property
 
 from proflab.lesson.names import bound_names, used_names
 from proflab.lesson.statements import DEFINITIONS, IMPORTS, KNOWN, is_stub, written_statements
+from proflab_course.cases.reader import KINDS
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import Cell, Lesson
-from proflab_course.course.test_cells import CALLS
 
 NOWHERE = "is used but defined nowhere"
 
@@ -117,7 +117,7 @@ def _cell_statements(
         text = f"# The cell {cell.name} cannot be parsed as Python.\n"
         text += f"def {cell.name}(*args, **kwargs):\n    raise NotImplementedError()"
         return [Statement(lesson, cell.where, ast.parse(text).body[0], text, True)]
-    wanted = cell.role != "free" or (metadata_lost and not {*CALLS} & used_names(nodes))
+    wanted = cell.role != "free" or (metadata_lost and not {*KINDS} & used_names(nodes))
     return [
         Statement(lesson, cell.where, node, text, wanted and _is_definition(node))
         for node, text in written_statements(cell.code.splitlines(), nodes)

@@ -1,14 +1,11 @@
 """`proflab build`: modules/ becomes source/ and release/. The steps, in order:
 
 command.py     the command: make, check, put in place
-make.py        all lessons are read and made in a folder of their own
-sections.py    a lesson's sections: their minutes and points
+passes.py      the order of all that follows: passes, audits and notes, stage by stage
+facts.py       what each of them is called with
+prepare.py     all lessons are read, and the first stages made
+make.py        the lessons are audited and written in a folder of their own
 overlay.py     private cases and mark schemes take the place of the public ones
-minutes.py     how many minutes a section takes, in its heading
-tracks.py      what a track leaves out becomes given code, or goes
-marked_text.py lines that rest on what a track leaves out go with it
-objectives.py  what serves each objective of a lesson, and whether it is enough
-mentions.py    a link for what a track's text mentions and its class never saw
 vary.py        --seed N: other inputs in the hidden cases that may vary
 draw.py        a lesson's own draws: files and races; by_student.py one for each student
 redrawn.py     what is drawn otherwise than in source/, by which hand-ins are graded
@@ -16,7 +13,6 @@ concepts.py    the block of concept questions, and what must not tell of them
 stamp.py       links, points, Colab's first cell, and the last one
 map_cell.py    the map below the title: what is built, how long it takes
 policy.py      what students may ask AI assistants: said below the title, and to the assistants
-fold.py        demo cells and long given cells are folded
 durations.py   about how long a slow demo cell takes, in its first line
 audit.py       what can be read off a lesson: its cells, its release
 edition.py     no short track promises what it leaves out
@@ -26,7 +22,6 @@ limits.py      how much of it may be
 evidence.py    what hidden cases prove that visible ones do not tell
 notes.py       what an instructor should know and nothing refuses
 release.py     the students' notebook, by nbgrader
-inventory.py   the notebooks of the inventory, when they are asked for
 leaks.py       no solution or hidden value in it
 claims.py      examples in docstrings, and the milestone of the last cell
 trial.py       both notebooks are executed

@@ -10,18 +10,17 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from proflab.lesson.names import bound_names, used_names
 from proflab.lesson.statements import BUILT, is_stub
-from proflab_course.build.audit_demos import (
-    demos_imports,
-    demos_mistakes,
-    guess_mistakes,
-    shared_guesses,
-)
+from proflab_course.assemble.gather import gather
+from proflab_course.build.audit_demos import demos_mistakes, guess_mistakes, shared_guesses
 from proflab_course.build.evidence import evidence_mistakes
 from proflab_course.build.stamp import LAST_CELL
+from proflab_course.cases.case import GrammarError
+from proflab_course.cases.reader import split_cell
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import (
     COLAB_SETUP,
@@ -31,9 +30,15 @@ from proflab_course.course.notebook import (
     Cell,
     Lesson,
     Role,
+    demos_imports,
+    read_notebook,
     regions,
 )
-from proflab_course.course.test_cells import GrammarError, split_cell
+from proflab_course.course.wrong import FOLDER as WRONG
+from proflab_course.course.wrong import known_solutions
+
+if TYPE_CHECKING:
+    from proflab_course.build.facts import Facts
 
 _PLACES: dict[tuple[str, str], tuple[Role, ...]] = {
     SOLUTION: ("exercise", "answer", "manual"),
@@ -41,6 +46,35 @@ _PLACES: dict[tuple[str, str], tuple[Role, ...]] = {
     MARK_SCHEME: ("manual",),
 }
 _PICTURE = re.compile(r"!\[[^]]*\]\(\s*<?([^)\s>]+)|<img[^>]*?\ssrc=[\"']([^\"']+)")
+
+
+def form_mistakes(lesson: Lesson, facts: Facts) -> Iterator[str]:
+    """Yield a sentence for each mistake that can be read off a lesson of the track."""
+    built = facts.built(lesson.name).names
+    yield from lesson_mistakes(lesson, facts.place(lesson.name), built)
+
+
+def unclear_wrong(lesson: Lesson, facts: Facts) -> Iterator[str]:
+    """Yield a sentence if the lesson's known wrong solutions are not as they have to be."""
+    folder = facts.place(lesson.name) / WRONG
+    if not folder.is_dir():
+        return
+    exercises = facts.as_written(lesson.name).named("exercise")
+    try:
+        known_solutions(folder, {cell.name: cell.source for cell in exercises})
+    except CourseError as error:
+        yield str(error)
+
+
+def defined_again(lesson: Lesson, facts: Facts) -> Iterator[str]:
+    """Yield a sentence for each name that a lesson and one before it define for built.py."""
+    yield from gather([*facts.before(lesson.name), lesson]).notes
+
+
+def lost_in_release(lesson: Lesson, facts: Facts) -> Iterator[str]:
+    """Yield a sentence for what students get of a lesson and lacks something."""
+    path = facts.release(lesson.name) / f"{lesson.name}.ipynb"
+    yield from release_mistakes(lesson, read_notebook(path, lesson.name))
 
 
 def lesson_mistakes(lesson: Lesson, folder: Path, built: Iterable[str] = ()) -> list[str]:

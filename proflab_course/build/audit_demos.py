@@ -11,10 +11,8 @@ from pathlib import Path
 
 from proflab.lesson.names import bound_names, used_names
 from proflab_course.course.layout import CourseError
-from proflab_course.course.notebook import Cell, Lesson
+from proflab_course.course.notebook import DEMOS, GUESS_TAG, Cell, Lesson, demos_imports
 
-DEMOS = "demos"
-GUESS_TAG = "guess"
 _PREFIX = "guess_"
 
 
@@ -41,15 +39,6 @@ def demos_mistakes(lesson: Lesson, folder: Path) -> Iterator[str]:
         for name in sorted(used_names(nodes) & taken):
             yield f"{cell.where}: {name} is of {DEMOS}.py, which only demo cells may use"
         taken -= own
-
-
-def demos_imports(nodes: Iterable[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
-    """Yield the statements that import demos.py: one demo cell may do so for those below it."""
-    for node in nodes:
-        if isinstance(node, ast.Import) and any(alias.name == DEMOS for alias in node.names):
-            yield node
-        elif isinstance(node, ast.ImportFrom) and node.module == DEMOS:
-            yield node
 
 
 def _import_mistakes(

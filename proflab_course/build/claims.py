@@ -10,14 +10,18 @@ import ast
 import doctest
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from proflab.lesson.names import bound_names, used_names
 from proflab.lesson.statements import KNOWN, parsed
 from proflab_course.build.measures import docstrings
+from proflab_course.cases.case import Step
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import Cell, Lesson
-from proflab_course.course.test_cells import Step
 from proflab_course.grading.plan import Reply, RunBlock
+
+if TYPE_CHECKING:
+    from proflab_course.build.facts import Facts
 
 MILESTONE_SECONDS = 2.0  # of CPU time
 _TRY = """
@@ -39,6 +43,18 @@ class Milestone:
     sentence: str = ""
     expression: str = ""
     where: str = ""
+
+
+def keep_milestone(lesson: Lesson, facts: Facts) -> Lesson:
+    """Take a lesson's milestone out of it: the build puts it into lesson.json, and tries it."""
+    facts.milestones[lesson.name] = take_milestone(lesson)
+    return lesson
+
+
+def drop_milestone(lesson: Lesson, facts: Facts) -> Lesson:
+    """Forget the milestone of a lesson whose track leaves out what it takes."""
+    facts.milestones[lesson.name] = milestone_in(lesson, facts.milestones[lesson.name])
+    return lesson
 
 
 def take_milestone(lesson: Lesson) -> Milestone:

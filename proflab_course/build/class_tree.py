@@ -24,14 +24,16 @@ import proflab_course
 from proflab_course.assemble.command import MADE_BY, is_upto, render
 from proflab_course.assemble.fill import GIVEN
 from proflab_course.assemble.gather import gather
+from proflab_course.build.facts import Facts
 from proflab_course.build.leaks import leaks
-from proflab_course.build.make import Audit, Plan, make, workplace
+from proflab_course.build.make import Depth, make, workplace
+from proflab_course.build.prepare import prepare
 from proflab_course.build.redrawn import program_notes, refuse_other_orders
-from proflab_course.build.sections import sections
 from proflab_course.course import passages
 from proflab_course.course.dates import Dates, Extension
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import COLAB_SETUP
+from proflab_course.course.sections import sections
 from proflab_course.course.words import few
 
 _COPIED = ("pyproject.toml", "LICENSE", "binder", "docs/students.md")
@@ -48,7 +50,7 @@ def class_tree(
     course: Course,
     through: str | None,
     output: Path,
-    audit: Audit = "full",
+    audit: Depth = "full",
     track: str | None = None,
     notes: list[str] | None = None,
     seed: int | None = None,
@@ -63,51 +65,51 @@ def class_tree(
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise CourseError(f"{output} is not empty: give -o a new folder, nothing is overwritten")
     _refuse_unknown(course, through)
-    plan = Plan.read(course, seed=seed, track=track)
-    names = [name for name in plan.wanted if through is None or is_upto(name, through)]
+    facts = prepare(course, seed=seed, track=track)
+    names = [name for name in facts.wanted if through is None or is_upto(name, through)]
     if not names:
-        raise CourseError(f"--through {through}: the track begins with {plan.wanted[0]}")
-    refuse_other_orders(plan, names)
-    plan.wanted = names
+        raise CourseError(f"--through {through}: the track begins with {facts.wanted[0]}")
+    refuse_other_orders(facts, names)
+    facts.wanted = names
     output = output.resolve()
     output.parent.mkdir(parents=True, exist_ok=True)
     with workplace(output.parent) as work:
-        if failed := make(plan, work, audit):
+        if failed := make(facts, work, audit):
             raise CourseError("\n".join(failed.values()))
         tree = work / "tree"
         tree.mkdir()
         (work / "release").rename(tree / "release")
-        plan.notes += program_notes(course, names, tree / "release")
-        if any(taken.title for taken in plan.taken.values()):
-            _write_given(plan, tree / "release")
+        facts.notes += program_notes(course, names, tree / "release")
+        if any(taken.title for taken in facts.taken.values()):
+            _write_given(facts, tree / "release")
         _copy_course_files(course.root, tree)
-        write_pages(plan, names, tree)
+        write_pages(facts, names, tree)
         if output.exists():
             output.rmdir()
         tree.rename(output)
     if notes is not None:
-        notes += plan.notes
+        notes += facts.notes
     return names
 
 
-def _write_given(plan: Plan, release: Path) -> None:
+def _write_given(facts: Facts, release: Path) -> None:
     """Write the course's own code of what the track does not have students write.
 
     `proflab assemble --standalone` makes a profiler that runs of it and of what they wrote.
     """
-    written = {name for names in plan.track.exercises.values() for name in names}
+    written = {name for names in facts.track.exercises.values() for name in names}
     asked = {
         cell.where
-        for lesson in plan.whole
+        for lesson in facts.whole
         for cell in lesson.named("exercise")
         if cell.name in written
     }
-    code = gather(plan.whole)
+    code = gather(facts.whole)
     code.statements = [s for s in code.statements if s.is_import or s.where not in asked]
     (release / GIVEN).write_text(render(code, _GIVEN_TITLE), encoding="utf-8")
-    others = {c.name for lesson in plan.whole for c in lesson.named("exercise")} - written
-    first = plan.whole[0]
-    told = leaks(release, first, plan.whole, "release", others, only=GIVEN)
+    others = {c.name for lesson in facts.whole for c in lesson.named("exercise")} - written
+    first = facts.whole[0]
+    told = leaks(release, first, facts.whole, "release", others, only=GIVEN)
     if told:
         raise CourseError("\n".join(told))
 
@@ -122,19 +124,19 @@ def _refuse_unknown(course: Course, through: str | None) -> None:
         raise CourseError(f"--through {through}: modules/ holds no lesson {through}{there}")
 
 
-def write_pages(plan: Plan, names: list[str], tree: Path) -> None:
+def write_pages(facts: Facts, names: list[str], tree: Path) -> None:
     """Make the pages of a tree that has these lessons: what its track is, and what it allows."""
     for page in README:
-        _made_for(plan, names, tree / page)
-    if plan.policy:
-        plan.policy.write(tree)
+        _made_for(facts, names, tree / page)
+    if facts.policy:
+        facts.policy.write(tree)
         for page in README:
-            _put_below_title(tree / page, plan.policy.paragraph)
-    if any(taken.title for taken in plan.taken.values()):
-        _put_above(tree / "README.md", track_page(plan, names))
+            _put_below_title(tree / page, facts.policy.paragraph)
+    if any(taken.title for taken in facts.taken.values()):
+        _put_above(tree / "README.md", track_page(facts, names))
 
 
-def _made_for(plan: Plan, names: list[str], page: Path) -> None:
+def _made_for(facts: Facts, names: list[str], page: Path) -> None:
     """Leave out of a page what rests on lessons or links that a tree does not have.
 
     Raises CourseError for a line that rests on anything else.
@@ -143,10 +145,10 @@ def _made_for(plan: Plan, names: list[str], page: Path) -> None:
         return
     text = page.read_text(encoding="utf-8")
     there = {f"lesson {name[:2]}" for name in names}
-    lessons = [taken.lesson for taken in plan.taken.values()]
+    lessons = [taken.lesson for taken in facts.taken.values()]
     if any(cell.name == COLAB_SETUP for lesson in lessons for cell in lesson.cells):
         there.add("links")
-    if not any(taken.title for taken in plan.taken.values()):
+    if not any(taken.title for taken in facts.taken.values()):
         there.add("whole")
     for name in passages.names(text):
         if name not in ("links", "whole") and not re.fullmatch(r"lesson \d\d", name):
@@ -155,22 +157,22 @@ def _made_for(plan: Plan, names: list[str], page: Path) -> None:
     page.write_text(passages.resolve(text, there.__contains__) + "\n", encoding="utf-8")
 
 
-def track_page(plan: Plan, names: list[str]) -> str:
+def track_page(facts: Facts, names: list[str]) -> str:
     """Return what a class's README says of its track: sentence, time, and a table of lessons."""
     rows = []
     for name in names:
-        lesson = plan.taken[name].lesson
+        lesson = facts.taken[name].lesson
         title = lesson.cells[0].source.splitlines()[0].removeprefix("# ")
         minutes = sum(section.minutes or 0 for section in sections(lesson))
         exercises = [f"`{cell.name}`" for cell in lesson.named("exercise")]
         link = f"release/{name}/{name}.ipynb"
         rows.append(f"| [{title}]({link}) | {', '.join(exercises)} | {minutes} min |")
     table = ["| lesson | what you write | about (estimated) |", "|---|---|--:|", *rows]
-    track = plan.track
+    track = facts.track
     hours = "1 hour" if track.hours == 1 else f"{track.hours:g} hours"
     head = f"# {track.title}: {hours}\n\n{track.text} What is not in the table"
     head += " is given, as code that you may read."
-    if plan.tracks is not None and track.name != plan.tracks.use:
+    if facts.tracks is not None and track.name != facts.tracks.use:
         head += " No links open these lessons, for they would open the course's own, longer ones."
     return "\n\n".join([head, "\n".join(table)]) + "\n"
 

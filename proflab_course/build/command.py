@@ -15,18 +15,18 @@ from pathlib import Path
 from proflab.lesson.mine import FILE as MINE
 from proflab_course.build.by_student import students_of, write_students
 from proflab_course.build.class_tree import class_tree, extension_notes
-from proflab_course.build.inventory import build_inventory, write_list
 from proflab_course.build.limits import excess_lines, sizes_table
-from proflab_course.build.make import IGNORED, STEPS, USE, Audit, Plan, make, workplace
+from proflab_course.build.make import IGNORED, STEPS, Depth, make, workplace
 from proflab_course.build.policy import policy_notes
+from proflab_course.build.prepare import USE, prepare
 from proflab_course.build.redrawn import redrawn_note
-from proflab_course.build.tracks import read_tracks, track_points
-from proflab_course.course.inventory import HALVES, NAME
+from proflab_course.course.features import survey_named, survey_of
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import read_module
 from proflab_course.course.secret import PLACE, course_secret, seeded_key
-from proflab_course.course.tracks import PUBLIC, Tracks
 from proflab_course.course.words import few
+from proflab_course.tracks.apply import read_tracks, track_points
+from proflab_course.tracks.read import PUBLIC, Tracks
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "lessons",
         nargs="*",
         metavar="LESSON",
-        help="the lessons to build (default: all), or `inventory`",
+        help="the lessons to build (default: all), or a survey, such as `inventory`",
     )
     parser.add_argument(
         "--check",
@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="ROSTER",
         help="draw a program for each student of a class list, for a lesson with a draw.py; "
-        "with `inventory`: list the form that each takes",
+        "with a survey: list the form that each takes",
     )
     parser.add_argument(
         "--remove-former",
@@ -106,8 +106,9 @@ def run(arguments: argparse.Namespace) -> int:
     if bool(arguments.through or arguments.track) != bool(arguments.output):
         what = "--through N or --track NAME and -o FOLDER go together"
         raise CourseError(f"{what}; --check --track NAME tries a track without it")
-    if NAME in arguments.lessons:
-        return _inventory(course, arguments)
+    if asked := list(filter(None, map(survey_named, arguments.lessons))):
+        asked[0].build(course, arguments)
+        return 0
     if arguments.output and arguments.lessons:
         what = "--track NAME takes the track's lessons"
         what = "--through N takes all lessons up to N" if arguments.through else what
@@ -141,24 +142,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check_track(course: Course, arguments: argparse.Namespace) -> int:
     """Make and audit a track's lessons, all or those that are named, and keep nothing of them."""
-    plan = Plan.read(course, arguments.lessons, arguments.seed, arguments.track)
+    facts = prepare(course, arguments.lessons, arguments.seed, arguments.track)
     with workplace(course.root) as work:
-        if failed := make(plan, work, arguments.audit):
+        if failed := make(facts, work, arguments.audit):
             raise CourseError("\n".join(failed.values()))
-    print(f"track {arguments.track}: {', '.join(plan.wanted)} can be built")
-    return 0
-
-
-def _inventory(course: Course, arguments: argparse.Namespace) -> int:
-    """Build the inventory's notebooks, and for a class list the forms that students take."""
-    others = arguments.output or arguments.check or arguments.seed is not None
-    if others or len(arguments.lessons) > 1:
-        raise CourseError(f"`proflab build {NAME}` takes --per-student ROSTER and nothing else")
-    for path in build_inventory(course):
-        print(f"{path} is made from modules/{NAME}.toml")
-    if arguments.per_student is not None:
-        listed, count = write_list(course, arguments.per_student)
-        print(f"{listed.relative_to(course.root)}: the forms of {count} students")
+    print(f"track {arguments.track}: {', '.join(facts.wanted)} can be built")
     return 0
 
 
@@ -201,7 +189,7 @@ def sizes(course: Course, lessons: Iterable[str] = (), track: str | None = None)
     is above the limits, too.
     """
     named = list(lessons)
-    figures = Plan.read(course, named, track=track).figures
+    figures = prepare(course, named, track=track).figures
     shown = figures if named else {}
     told = [line for name, found in shown.items() for line in excess_lines(name, found)]
     return "\n".join([sizes_table(figures), *told])
@@ -220,7 +208,7 @@ def _report_check(differences: list[str]) -> int:
 def build(
     course: Course,
     lessons: Iterable[str] = (),
-    audit: Audit = "full",
+    audit: Depth = "full",
     seed: int | None = None,
     notes: list[str] | None = None,
     secret: bytes | None = None,
@@ -231,14 +219,14 @@ def build(
     secret: what a lesson's draw.py draws from; by default it follows from the seed.
     notes: gets sentences for the instructor that stop nothing.
     """
-    plan = Plan.read(course, lessons, seed, secret=secret, public=secret is None)
+    facts = prepare(course, lessons, seed, secret=secret, public=secret is None)
     with workplace(course.root) as work:
-        failed = make(plan, work, audit)
+        failed = make(facts, work, audit)
         if notes is not None:
-            notes += plan.notes
-        made = [name for name in plan.wanted if name not in failed]
+            notes += facts.notes
+        made = [name for name in facts.wanted if name not in failed]
         if notes is not None:
-            notes += redrawn_note(plan, made, work / "source")
+            notes += redrawn_note(facts, made, work / "source")
         _swap(course.root, work, [f"{step}/{name}" for name in made for step in STEPS])
     if failed:
         made_too = f"\nmade: {', '.join(made)}" if made else ""
@@ -249,17 +237,17 @@ def build(
 def check(
     course: Course,
     lessons: Iterable[str] = (),
-    audit: Audit = "full",
+    audit: Depth = "full",
     seed: int | None = None,
 ) -> list[str]:
     """Return a sentence for each file in source/ and release/ that a build would change."""
     named = list(lessons)
-    plan = Plan.read(course, named, seed, public=True)
+    facts = prepare(course, named, seed, public=True)
     with workplace(course.root) as work:
-        failed = make(plan, work, audit)
+        failed = make(facts, work, audit)
         differences = list(failed.values()) + [
             sentence
-            for name in plan.wanted
+            for name in facts.wanted
             if name not in failed
             for step in STEPS
             for sentence in _differences(course.root, work, f"{step}/{name}")
@@ -270,10 +258,11 @@ def check(
 
 def strangers(course: Course) -> list[str]:
     """Return what in source/ and release/ is of no lesson, READMEs and one's own mine.py apart."""
-    known = {*course.lessons(), *HALVES, "README.md", MINE, *IGNORED}
+    known = {*course.lessons(), "README.md", MINE, *IGNORED}
     places = [course.root / step for step in STEPS if (course.root / step).is_dir()]
     found = (path for place in places for path in place.iterdir() if path.name not in known)
-    return sorted(str(path.relative_to(course.root)) for path in found)
+    strange = (path for path in found if survey_of(path.name) is None)
+    return sorted(str(path.relative_to(course.root)) for path in strange)
 
 
 def former_lessons(course: Course) -> list[str]:

@@ -11,27 +11,35 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import nbformat
 from nbformat import NotebookNode
 
 from proflab.lesson import outline
-from proflab_course.build.measures import prose_words
-from proflab_course.build.minutes import WORDS_A_MINUTE
-from proflab_course.build.sections import heading_lines, sections
-from proflab_course.build.tracks import Taken
 from proflab_course.course.concepts import (
     FILE,
     LETTERS,
+    ORDERS,
     Concept,
     answers_form,
     open_answers,
+    read_concepts,
 )
+from proflab_course.course.features import Building
 from proflab_course.course.notebook import HIDDEN, SOLUTION, Lesson, nbgrader_marks, set_cell_ids
+from proflab_course.course.sections import heading_lines, prose_words, sections
+from proflab_course.course.settings import read_settings
+from proflab_course.tracks.apply import Taken
+from proflab_course.tracks.minutes import WORDS_A_MINUTE
+
+if TYPE_CHECKING:
+    from proflab_course.build.facts import Facts
 
 HEADING = "Concept questions"
 # Audits go where the block would be more than this part of a short track's other minutes.
 _MOST_TIME = 0.15
+PRIVATE = "private"  # the folder of a class's settings
 _MINUTES_EACH = 1  # to think, besides reading
 _LEAST_WORDS = 6  # of a sentence that is looked for in a release
 _LABEL = {"concept": "Question", "audit": "Audit", "end": "Question"}
@@ -59,6 +67,67 @@ def concept_mistakes(concepts: Iterable[Concept], whole: Lesson, place: str) -> 
         if concept.after not in names:
             told = f"after names {concept.after}, and the lesson has no such exercise or demo"
             yield f"{place}, question {concept.id}: {told}; name one"
+
+
+def put_concepts(lesson: Lesson, facts: Facts) -> Lesson:
+    """Put the block of concept questions into a lesson that has some."""
+    concepts, whole = _written(facts, lesson.name), facts.as_written(lesson.name)
+    if not concepts:
+        return lesson
+    kept = for_track(concepts, whole, facts.taken[lesson.name])
+    points = read_settings(facts.course.root).concept_points == 1
+    return add_concepts(lesson, kept, facts.key, points, _is_self_study(facts))
+
+
+def _written(facts: Facts, name: str) -> list[Concept]:
+    """Return the questions of a lesson, all that are written."""
+    read = facts.kept.setdefault(FILE, {})
+    if name not in read:
+        read[name] = read_concepts(facts.course, name)
+    return read[name]
+
+
+def _is_self_study(facts: Facts) -> bool:
+    """Return True if the last cell tells the answers once all are given: in no class's build."""
+    told = facts.public and facts.tracks is not None and facts.tracks.self_study
+    return told and not (facts.course.root / PRIVATE).exists()
+
+
+def _written_mistakes(whole: Lesson, facts: Facts) -> Iterator[str]:
+    place = f"modules/{whole.name}/{FILE}"
+    yield from concept_mistakes(_written(facts, whole.name), whole, place)
+
+
+def _told(lesson: Lesson, facts: Facts) -> Iterator[str]:
+    """Yield a sentence for each thing in a lesson's release that tells of concept questions."""
+    answers = _answers_told(lesson, facts)
+    concepts = [each for whole in facts.whole for each in _written(facts, whole.name)]
+    hidden = [each for each in concepts if each.name not in answers]
+    folder, place = facts.release(lesson.name), f"release/{lesson.name}"
+    yield from told_concepts(folder, hidden, place, _is_self_study(facts))
+
+
+def _answers_told(lesson: Lesson, facts: Facts) -> dict[str, tuple[str, str]]:
+    return answers_to(_written(facts, lesson.name), lesson) if _is_self_study(facts) else {}
+
+
+def _outline(lesson: Lesson, facts: Facts) -> dict[str, object]:
+    return {"questions": tuple(asked_in(lesson)), "answers": _answers_told(lesson, facts)}
+
+
+def _metadata(lesson: Lesson, facts: Facts) -> dict[str, dict[str, str]]:
+    found = orders(lesson, facts)
+    return {ORDERS: found} if found else {}
+
+
+def orders(lesson: Lesson, facts: Facts) -> dict[str, str]:
+    """Return the letters of each question of a lesson in the order that the class sees."""
+    there = asked_in(lesson)
+    concepts = _written(facts, lesson.name)
+    return {each.id: each.order(facts.key) for each in concepts if each.name in there}
+
+
+BUILDING = Building((put_concepts,), (_written_mistakes,), (_told,), _outline, _metadata)
 
 
 def for_track(concepts: Iterable[Concept], whole: Lesson, taken: Taken) -> list[Concept]:

@@ -3,8 +3,9 @@
 A lesson's folder may hold `draw.py`, which the build runs and copies nowhere. Nor does it copy
 files `draw_*.py`, which draw.py may run (`runpy.run_path`, by their place beside its `__file__`).
 Its function `drawn(number, shuffled, student)` returns the files to write beside the notebook, as
-text by name, by a hidden race's label the shapes of its inputs, and by an exercise's name the body
-that solves it, where the lesson's own does not solve what is drawn. number(low, high, *words) and
+text by name, by a hidden race's label the shapes of its inputs, by a race's label the floor that it
+says, and by an exercise's name the body that solves it, where the lesson's own does not solve what
+is drawn. number(low, high, *words) and
 shuffled(items, *words) are decided by the course's secret, the seed where there is one, and the
 words. What full marks cost follows from the solution.
 """
@@ -18,12 +19,15 @@ import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from proflab_course.build.trial import execute, solved_run
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import Cell, Lesson
 from proflab_course.course.secret import draw, shuffled
+
+if TYPE_CHECKING:
+    from proflab_course.build.facts import Facts
 
 FILE = "draw.py"
 BESIDE = "draw_*.py"  # what draw.py runs, and students see no more than that file
@@ -42,12 +46,14 @@ _BEST = re.compile(r"best=[\d._]+,\s*")
 class Drawn:
     """Hold what is drawn: files by name, by a race's label the shape of each input, and solutions.
 
-    solutions: by the exercise's name the body of its function
+    solutions: by the exercise's name the body of its function. floors: by a race's label the cost
+    that no program goes below, for races that say `floor=`
     """
 
     files: Mapping[str, str]
     shapes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     solutions: Mapping[str, str] = field(default_factory=dict)
+    floors: Mapping[str, float] = field(default_factory=dict)
 
 
 def drawn(folder: Path, secret: bytes, student: str = "") -> Drawn:
@@ -60,27 +66,32 @@ def drawn(folder: Path, secret: bytes, student: str = "") -> Drawn:
     mixed = lambda items, *words: shuffled(secret, lesson, *words, items=items)  # noqa: E731
     try:
         found = runpy.run_path(str(folder / FILE))["drawn"](number, mixed, student)
-        return Drawn(*(dict(found.get(part, {})) for part in ("files", "shapes", "solutions")))
+        parts = ("files", "shapes", "solutions", "floors")
+        return Drawn(*(dict(found.get(part, {})) for part in parts))
     except Exception as error:
         where = f"modules/{lesson}/{FILE}"
         raise CourseError(f"{where} draws nothing: {type(error).__name__}: {error}") from None
 
 
-def draw_lesson(lesson: Lesson, folder: Path, target: Path, secret: bytes) -> int:
-    """Write a class's drawn files into `target` and change the lesson's races; return how many.
+def draw_program(lesson: Lesson, facts: Facts) -> Lesson:
+    """Draw a class's files, and the shapes of its hidden races, of a lesson that has a draw.py.
 
-    folder: of the lesson in modules/, which has a draw.py. Raises CourseError where the solution
-    does not win a race that is drawn.
+    Raises CourseError where the solution does not win a race that is drawn.
     """
-    found = drawn(folder, secret)
+    folder, target = facts.place(lesson.name), facts.source(lesson.name)
+    if facts.secret is None or not (folder / FILE).exists():
+        return lesson
+    found = drawn(folder, facts.secret)
     write(found, target)
     put_solutions(lesson, found)
-    changed = 0
+    shapes = found.shapes.items()
+    changed = sum(_reshape(cell, *each) for cell in lesson.named("test") for each in shapes)
     for cell in lesson.named("test"):
-        for label, shapes in found.shapes.items():
-            changed += _reshape(cell, label, shapes)
+        for label, floor in found.floors.items():
+            set_floor(lesson, cell, label, floor)
     set_full_marks(lesson, target)
-    return changed
+    facts.notes.append(f"{lesson.name}: its program and {changed} of its cases drawn")
+    return lesson
 
 
 def write(found: Drawn, target: Path) -> None:
@@ -120,6 +131,24 @@ def set_full_marks(lesson: Lesson, folder: Path) -> None:
             for node in demos:
                 if old in node.source:
                     node.source = _BEST.sub("", node.source.replace(old, new))
+
+
+def set_floor(lesson: Lesson, cell: Cell, label: str, floor: float) -> None:
+    """Put a floor into the race of a cell that has this label, if it has one.
+
+    Other cells that say the same `floor=`, those of a log and of pictures, are changed with it.
+    Raises CourseError for a race that says none.
+    """
+    if (call := _races(cell).get(label)) is None:
+        return
+    old = next((_text(cell, k) for k in call.keywords if k.arg == "floor"), "")
+    if not old:
+        raise CourseError(f"{cell.where}, {label!r}: a floor is drawn: the race says floor=, too")
+    new, case = f"floor={floor:.4g}", _text(cell, call)
+    cell.node.source = cell.source.replace(case, case.replace(old, new))
+    for other in lesson.cells:
+        if other.node is not cell.node:
+            other.node.source = other.source.replace(old, new)
 
 
 def _reshape(cell: Cell, label: str, shapes: Mapping[str, Any]) -> bool:

@@ -10,9 +10,13 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import Lesson
+
+if TYPE_CHECKING:
+    from proflab_course.build.facts import Facts
 
 RECORD = Path("docs/figures/demos.json")
 SAID, WITH_PROGRESS = 5.0, 30.0  # seconds above which a cell says its time, and shows progress
@@ -34,6 +38,12 @@ def read_durations(root: Path) -> dict[tuple[str, str], float]:
     except (ValueError, KeyError, TypeError):
         raise CourseError(f"{path} is no record of a benchmark: record it again") from None
     return {(lesson, cell): float(seconds) for lesson, cell, seconds in rows}
+
+
+def tell_durations(lesson: Lesson, facts: Facts) -> Lesson:
+    """Have each slow demo cell of a lesson say about how long it takes."""
+    stamp_durations(lesson, facts.durations)
+    return lesson
 
 
 def stamp_durations(lesson: Lesson, durations: Durations) -> None:

@@ -13,15 +13,15 @@ from collections.abc import Container, Iterator
 from proflab.lesson.names import bound_names, used_names
 from proflab.lesson.statements import parsed
 from proflab_course.build.claims import milestone_in, take_milestone
-from proflab_course.build.mentions import Tree
-from proflab_course.build.sections import Section, reached, sections, split_at_headings
-from proflab_course.build.stamp import Address
-from proflab_course.build.tracks import GIVEN_HERE, SUMMARY, Taken, apply_track, read_tracks
 from proflab_course.course import passages
+from proflab_course.course.address import Address
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import Cell, Lesson, read_module
 from proflab_course.course.prose import paragraphs, split_sentences
-from proflab_course.course.tracks import PUBLIC, Track, Tracks
+from proflab_course.course.sections import Section, reached, sections, split_at_headings
+from proflab_course.tracks.apply import GIVEN_HERE, SUMMARY, Taken, apply_track, read_tracks
+from proflab_course.tracks.mentions import Tree
+from proflab_course.tracks.read import PUBLIC, Track, Tracks
 
 NEXT = "**Next.**"
 _DOES = "write|draw|build|compute|measure|count|find|put|use|judge|simulate|predict|audit"

@@ -12,15 +12,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from proflab.lesson.names import bound_names, used_names
+from proflab_course.cases.case import Answer
+from proflab_course.cases.reader import TestCell, split_cell
+from proflab_course.cases.value import judge_value
 from proflab_course.course.notebook import Lesson
-from proflab_course.course.test_cells import Answer, TestCell, split_cell
-from proflab_course.grading.verdict import judge_value
 
 LEAST = 2  # hidden cases of a cell with a value that no visible case shows
 
 
 @dataclass(frozen=True)
-class _Case:
+class _AskedCase:
     """A case with what it asks: its code, and the set-up that this rests on."""
 
     hidden: bool
@@ -74,7 +75,7 @@ def copied(lesson: Lesson) -> dict[str, list[tuple[bool, Answer, bool]]]:
     }
 
 
-def _tested(lesson: Lesson) -> Iterator[tuple[str, str, list[_Case], list[_Case]]]:
+def _tested(lesson: Lesson) -> Iterator[tuple[str, str, list[_AskedCase], list[_AskedCase]]]:
     """Yield for each test cell: place, name, its cases, and the visible ones of its exercise."""
     cells = {cell.name: list(_cases(split_cell(cell))) for cell in lesson.named("test")}
     for name, cases in cells.items():
@@ -89,7 +90,7 @@ def _tested(lesson: Lesson) -> Iterator[tuple[str, str, list[_Case], list[_Case]
         yield lesson.place, name, cases, shown
 
 
-def _cases(test: TestCell) -> Iterator[_Case]:
+def _cases(test: TestCell) -> Iterator[_AskedCase]:
     known: dict[str, tuple[str, ...]] = {}  # what each name comes from; "": what binds none
     for block in test.blocks:
         bound = dict(known)
@@ -99,7 +100,7 @@ def _cases(test: TestCell) -> Iterator[_Case]:
             origin = [code for name in names for code in bound.get(name, ())]
             question = tuple(dict.fromkeys((step.code, *origin)))
             if answer is not None:
-                yield _Case(block.hidden, answer, question)
+                yield _AskedCase(block.hidden, answer, question)
             elif binds := bound_names(nodes):
                 bound |= dict.fromkeys(binds, question)
             else:
@@ -110,7 +111,7 @@ def _cases(test: TestCell) -> Iterator[_Case]:
 
 def _answers(shown: Answer, hidden: Answer) -> bool:
     """Return True if the value that a visible case shows passes a hidden one."""
-    if any((a.race or a.plan or a.log) for a in (shown, hidden)):
+    if shown.held is not None or hidden.held is not None:
         return False  # a tape of other shapes answers nothing, nor does a plan of other numbers
     if "expect_raises" in (shown.call, hidden.call):
         return shown.call == hidden.call and shown.exception == hidden.exception

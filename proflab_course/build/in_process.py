@@ -15,10 +15,13 @@ from proflab.checks.values import NotPlainData, dumps, loads
 from proflab.lesson.doubles import HELD
 from proflab.lesson.race.check_log import check_log, once
 from proflab.lesson.race.judge import judge as race_judge
-from proflab.lesson.race.plans import judge_plan
-from proflab_course.course.hidden_doubles import DoubleSpec
-from proflab_course.course.test_cells import Answer, LogCase, Race, Step, TestCell
-from proflab_course.grading.verdict import judge_log, judge_race, judge_raised, judge_value
+from proflab_course.cases.case import Answer, Held, Step
+from proflab_course.cases.hidden_doubles import DoubleSpec
+from proflab_course.cases.log import LogCase
+from proflab_course.cases.race import Race
+from proflab_course.cases.raises import judge_raised
+from proflab_course.cases.reader import TestCell
+from proflab_course.cases.value import judge_value
 
 WHOLE = 0.98  # the share of the way from which a race counts as passed here
 
@@ -66,16 +69,18 @@ def ask(step: Step, answer: Answer, scope: dict[str, Any]) -> Verdict:
         return judge_raised(answer, [kind.__name__ for kind in type(error).__mro__], str(error))
     try:
         plain = loads(dumps(value))
-        if answer.race is not None:
-            return judge_race(answer.race, _raced(answer.race, plain, scope))
-        if (plan := answer.plan) is not None:
-            found = judge_plan(plain, plan.rule, plan.parameters, plan.given)
-            return judge_race(plan, found)
-        if (log := answer.log) is not None:
-            return judge_log(log, _checked(log, plain, scope))
-        return judge_value(answer, plain)
+        if answer.held is None:
+            return judge_value(answer, plain)
+        return answer.held.judge(_worked_out(answer.held, plain, scope))
     except NotPlainData as error:
         return judge_raised(answer, ["NotPlainData"], str(error))
+
+
+def _worked_out(held: Held, plain: Any, scope: dict[str, Any]) -> dict[str, Any]:
+    """Return what a tape, a plan or a work log is worth."""
+    if isinstance(held, Race):
+        return _raced(held, plain, scope)
+    return _checked(held, plain, scope) if isinstance(held, LogCase) else held.worked_out(plain)
 
 
 def _raced(race: Race, tape: Any, scope: dict[str, Any]) -> dict[str, Any]:

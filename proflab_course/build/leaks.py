@@ -16,6 +16,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from proflab_course.course.notebook import (
     HIDDEN,
@@ -29,6 +30,9 @@ from proflab_course.course.notebook import (
 from proflab_course.course.secret import PLACE, course_secret
 from proflab_course.course.wrong import ENTRY
 from proflab_course.course.wrong import FOLDER as WRONG
+
+if TYPE_CHECKING:
+    from proflab_course.build.facts import Facts
 
 _LEAST_LENGTH = 16
 _COMMONPLACE = re.compile(
@@ -86,26 +90,25 @@ def leaks(
     return [sentence for sentence in found if sentence]
 
 
-def told_secret(folder: Path, root: Path, place: str) -> list[str]:
-    """Return a line for each file in a folder that holds the course's secret, as bytes or text."""
+def tells_secrets(lesson: Lesson, facts: Facts) -> Iterator[str]:
+    """Yield a sentence for each secret of the course in what students get of a lesson."""
+    folder, place = facts.release(lesson.name), f"release/{lesson.name}"
+    yield from leaks(folder, lesson, facts.whole, place, facts.taken[lesson.name].given)
+    forms = _forms_of_secret(facts.course.root)
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        name, content = path.relative_to(folder), path.read_bytes()
+        if any(form in content for form in forms):
+            yield f"{place}/{name} shows students {PLACE}"
+        if WRONG in name.parts or ENTRY.search(content):
+            yield f"{place}/{name} shows students known wrong solutions: leave it out"
+
+
+def _forms_of_secret(root: Path) -> tuple[bytes, ...]:
+    """Return the course's secret as bytes and as texts; nothing where there is none."""
     if not (root / PLACE).exists():
-        return []
+        return ()
     secret = course_secret(root)
-    forms = secret, secret.hex().encode(), base64.b64encode(secret), repr(secret)[2:-1].encode()
-    return [
-        f"{place}/{path.relative_to(folder)} shows students {PLACE}"
-        for path in sorted(path for path in folder.rglob("*") if path.is_file())
-        if any(form in path.read_bytes() for form in forms)
-    ]
-
-
-def told_wrong(folder: Path, place: str) -> list[str]:
-    """Return a line for each file in a folder that shows known wrong solutions."""
-    return [
-        f"{place}/{path.relative_to(folder)} shows students known wrong solutions: leave it out"
-        for path in sorted(path for path in folder.rglob("*") if path.is_file())
-        if WRONG in path.relative_to(folder).parts or ENTRY.search(path.read_bytes())
-    ]
+    return secret, secret.hex().encode(), base64.b64encode(secret), repr(secret)[2:-1].encode()
 
 
 def _sentence(name: str, secret: _Secret, text: str, disclosed: set[str]) -> str:

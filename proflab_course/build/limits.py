@@ -9,10 +9,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from proflab_course.build.measures import Measured
-from proflab_course.build.sections import sections
+from proflab_course.build.measures import Measured, measured
 from proflab_course.course.notebook import Lesson
+from proflab_course.course.sections import sections
+from proflab_course.tracks.read import DEFAULT
+
+if TYPE_CHECKING:
+    from proflab_course.build.facts import Facts
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,20 @@ ALLOWED: Mapping[str, Mapping[str, int]] = {
 }
 
 
+def asks_too_much(lesson: Lesson, facts: Facts) -> Iterator[str]:
+    """Measure a lesson; yield what is too much, if it is limited and in the default track.
+
+    A lesson that is not held to the limits has a note for its author.
+    """
+    figures = facts.figures[lesson.name] = measured(lesson, facts.place(lesson.name))
+    yield from untimed_sections(lesson)
+    limited = facts.tracks is not None and facts.tracks.times[lesson.name].limited
+    if limited and facts.track is not None and facts.track.name == DEFAULT:
+        yield from limit_mistakes(lesson, figures)
+    else:
+        facts.notes += limit_notes(lesson, figures)
+
+
 def limit_mistakes(lesson: Lesson, figures: Iterable[Measured]) -> Iterator[str]:
     """Yield a sentence for each place at which a lesson, not yet stamped, is above a rule.
 
@@ -89,8 +108,8 @@ def limit_mistakes(lesson: Lesson, figures: Iterable[Measured]) -> Iterator[str]
                 yield _sentence(lesson.name, each) + more
 
 
-def limit_note(lesson: Lesson, figures: Iterable[Measured]) -> str:
-    """Return one sentence on the rules that a lesson is above and not held to; empty for none."""
+def limit_notes(lesson: Lesson, figures: Iterable[Measured]) -> Iterator[str]:
+    """Yield one sentence on the rules that a lesson is above and not held to, if there are any."""
     figures = list(figures)
     allowed = ALLOWED.get(lesson.name, {})
     found = [r for r, n in excesses(lesson.name, figures).items() if n > allowed.get(r, 0)]
@@ -99,12 +118,8 @@ def limit_note(lesson: Lesson, figures: Iterable[Measured]) -> str:
         rule: f"{most[rule]:,} {RULES[rule].what} ({_limit(lesson.name, rule):,})" for rule in found
     }
     told |= {rule: RULES[rule].what for rule in found if not RULES[rule].limit}
-    listed = ", ".join(told.values())
-    return (
-        f"{lesson.place} goes beyond the limits of this course's lessons: {listed}"
-        if listed
-        else ""
-    )
+    if listed := ", ".join(told.values()):
+        yield f"{lesson.place} goes beyond the limits of this course's lessons: {listed}"
 
 
 def untimed_sections(lesson: Lesson) -> Iterator[str]:

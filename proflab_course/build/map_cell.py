@@ -10,16 +10,20 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import nbformat
 from nbformat import NotebookNode
 
-from proflab.lesson.names import bound_names, used_names
+from proflab.lesson.names import used_names
 from proflab.lesson.outline import place_of
 from proflab.lesson.statements import BUILT
 from proflab_course.build.measures import docstrings
-from proflab_course.build.sections import (
+from proflab_course.course.exercises import exercise_of
+from proflab_course.course.notebook import GIVEN_TAG, Cell, Lesson, set_cell_ids
+from proflab_course.course.prose import paragraphs
+from proflab_course.course.sections import (
     BREAK,
     Section,
     heading_lines,
@@ -27,10 +31,11 @@ from proflab_course.build.sections import (
     split_at_headings,
     total_line,
 )
-from proflab_course.course.exercises import exercise_of
-from proflab_course.course.lesson_times import LessonTimes
-from proflab_course.course.notebook import GIVEN_TAG, Cell, Lesson
-from proflab_course.course.prose import paragraphs
+from proflab_course.tracks.mentions import track_line
+from proflab_course.tracks.times import LessonTimes
+
+if TYPE_CHECKING:
+    from proflab_course.build.facts import Facts
 
 MAP_TAG = "map"
 LINES = 18  # at most, blank ones apart
@@ -45,22 +50,6 @@ _ERRORS = (
 
 
 @dataclass(frozen=True)
-class Place:
-    """Hold where a lesson stands in its course.
-
-    names: the lessons of the class, in order; builders: what earlier lessons built, with the number
-    of the lesson. times: None for a lesson without a table in tracks.toml. gone: sections that the
-    track leaves out. track: a line on a track that is not the default; "" for that one.
-    """
-
-    names: tuple[str, ...] = ()
-    builders: Mapping[str, str] = field(default_factory=dict)
-    times: LessonTimes | None = None
-    gone: tuple[str, ...] = ()
-    track: str = ""
-
-
-@dataclass(frozen=True)
 class _Row:
     """A line of the table. names: each linked to its section; section: where the first one is."""
 
@@ -69,16 +58,6 @@ class _Row:
     purpose: str
     minutes: int
     points: float
-
-
-def builders(lessons: Iterable[Lesson]) -> dict[str, str]:
-    """Return what lessons build, each name with its lesson."""
-    found: dict[str, str] = {}
-    for lesson in lessons:
-        for cell in lesson.named("exercise", "given"):
-            for name in bound_names(cell.statements()):
-                found.setdefault(name, lesson.name)  # a later lesson only imports it
-    return found
 
 
 def take_paragraphs(lesson: Lesson) -> dict[str, str]:
@@ -90,21 +69,34 @@ def take_paragraphs(lesson: Lesson) -> dict[str, str]:
     return taken
 
 
-def map_cell(lesson: Lesson, place: Place, written: Mapping[str, str]) -> NotebookNode:
-    """Return the map of a lesson whose headings are stamped and whose cells have their ids.
+def put_map(lesson: Lesson, facts: Facts) -> Lesson:
+    """Put the map below the first cell of a lesson whose headings say their points."""
+    written = take_paragraphs(lesson)
+    set_cell_ids(lesson.notebook)  # the map links to them
+    lesson.notebook.cells.insert(1, map_cell(lesson, facts, written))
+    return lesson
+
+
+def map_cell(lesson: Lesson, facts: Facts, written: Mapping[str, str]) -> NotebookNode:
+    """Return the map of a lesson whose cells have their ids.
 
     written: the author's own paragraphs, by `take_paragraphs`.
     """
-    above = [place.track, _where(lesson.name, place.names), _have(lesson, place.builders)]
+    taken, times = facts.taken[lesson.name], None
+    if facts.tracks is not None and facts.tracks.times[lesson.name].listed:
+        times = facts.tracks.times[lesson.name]
+    track = track_line(taken, facts)
+    earlier = {each: home[:2] for each, home in facts.builders.items() if home < lesson.name}
+    above = [track, _where(lesson.name, tuple(facts.taken)), _have(lesson, earlier)]
     above.append(written.get(NEED, ""))
-    not_built = "" if place.track else written.get(NOT_BUILT, "")
-    below = [not_built or _given_line(lesson, place.gone), _time(lesson)]
+    not_built = "" if track else written.get(NOT_BUILT, "")
+    below = [not_built or _given_line(lesson, taken.gone), _time(lesson)]
     below.append(_ERRORS if _checks_arguments(lesson) else "")
     above, below = list(filter(None, above)), list(filter(None, below))
-    rows = list(_rows(lesson, place.times))
+    rows = list(_rows(lesson, times))
     if len(above) + 2 + len(rows) + len(below) > LINES:
         rows = list(_by_section(rows))
-    table = [_table(rows, place.times is not None)] if rows else []
+    table = [_table(rows, times is not None)] if rows else []
     text = "\n\n".join([*above, *table, *below])
     return nbformat.v4.new_markdown_cell(text, metadata={"tags": [MAP_TAG]})
 

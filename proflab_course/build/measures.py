@@ -17,28 +17,20 @@ from pathlib import Path
 
 from proflab import lesson as helpers
 from proflab.lesson.statements import parsed
+from proflab_course.cases.raises import exception_name
+from proflab_course.cases.reader import KINDS, hidden_source_removed, split_cell
 from proflab_course.course.exercises import exercise_of
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import (
     GIVEN_TAG,
-    MARK_SCHEME,
     SOLUTION,
     Cell,
     Lesson,
-    replace_regions,
 )
-from proflab_course.course.test_cells import (
-    CALLS,
-    exception_name,
-    hidden_source_removed,
-    split_cell,
-)
+from proflab_course.course.sections import prose_words
 
 ERRORS_APART_FROM, ERRORS_EARN = 8, (0.5, 2)  # points of an exercise, and of its cell for errors
 _HELPERS = "proflab.lesson"
-_ANSWER = "YOUR ANSWER HERE"
-_LINK = re.compile(r"!?\[([^]]*)\]\([^)]*\)")
-_WORD = re.compile(r"[A-Za-zÀ-ÿ0-9][\w’'.,-]*")
 _SOLUTION = re.compile(
     rf"^([ \t]*){re.escape(SOLUTION[0])}.*?^[ \t]*{re.escape(SOLUTION[1])}[^\n]*",
     re.DOTALL | re.MULTILINE,
@@ -70,17 +62,6 @@ def measured(lesson: Lesson, folder: Path) -> list[Measured]:
         if cell.node.cell_type == "code":
             found += _of_code(cell)
     return found
-
-
-def prose_words(lesson: Lesson) -> int:
-    """Return how many words of prose a student meets."""
-    words = 0
-    for cell in lesson.cells:
-        if cell.node.cell_type == "markdown":
-            text = replace_regions(cell.source, MARK_SCHEME, ())
-            text = replace_regions(text, SOLUTION, (_ANSWER,))
-            words += len(_WORD.findall(_LINK.sub(r"\1", text)))
-    return words
 
 
 def _of_lesson(lesson: Lesson, folder: Path) -> Iterator[Measured]:
@@ -183,7 +164,7 @@ def _cases(test: Cell) -> list[bool]:
         if call.func.id == "expect_table":
             rows = (row for row in call.args[1:] if isinstance(row, ast.Tuple))
             found += [bool(exception_name(row.elts[2])) for row in rows]
-        elif call.func.id in CALLS:
+        elif call.func.id in KINDS:
             found.append(call.func.id == "expect_raises")
     return found
 

@@ -7,26 +7,25 @@ may still be needed by older hand-ins, or be named by text that stayed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from proflab.lesson.names import bound_names
-from proflab_course.build.evidence import evidence_notes
-from proflab_course.build.sections import Section, sections
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import Cell, Lesson, Role, read_notebook
+from proflab_course.course.sections import Section, sections
 from proflab_course.course.words import few
+
+if TYPE_CHECKING:
+    from proflab_course.build.facts import Facts
 
 _NAMED = re.compile(r"`(\w+)(?:\([^`]*\))?`")
 _WORDS_A_MINUTE = 15  # of text that is only read
 
 
-def lesson_notes(course: Course, lesson: Lesson, lessons: Iterable[Lesson]) -> Iterator[str]:
-    """Yield a sentence for what an instructor should know of a lesson that is to be built.
-
-    lessons: all of the course, since text may name what another one defines.
-    """
-    yield from evidence_notes(lesson)
-    yield from _empty_sections(lesson)
+def changed_since(lesson: Lesson, facts: Facts) -> Iterator[str]:
+    """Yield a sentence for what hand-ins of the last release need, and for names that are gone."""
+    course = facts.course
     try:
         former = read_notebook(course.source(lesson.name), lesson.name)
         given = _bound(former, "given")
@@ -41,7 +40,7 @@ def lesson_notes(course: Course, lesson: Lesson, lessons: Iterable[Lesson]) -> I
         what = f"the release before this one gave {few(gone)}, which its hand-ins may use"
         them = "it" if len(gone) == 1 else "them"
         yield f"{lesson.place}: {what}: keep giving {them} while you grade these hand-ins"
-    everywhere = now.union(*(_bound(other, "given", "exercise") for other in lessons))
+    everywhere = now.union(*(_bound(other, "given", "exercise") for other in facts.whole))
     for cell in lesson.named("text"):
         for name in sorted({*_NAMED.findall(cell.source)} & written - everywhere):
             yield f"{cell.where}: it names `{name}`, which no cell defines any more"
@@ -65,7 +64,8 @@ def _bound(lesson: Lesson, *roles: Role) -> set[str]:
     return found
 
 
-def _empty_sections(lesson: Lesson) -> Iterator[str]:
+def empty_sections(lesson: Lesson, facts: Facts) -> Iterator[str]:
+    """Yield a sentence for each section with nothing to do and little to read."""
     for section in sections(lesson):
         place, minutes = section.place, section.minutes
         if place is None or minutes is None or any(c.role != "text" for c in section.cells):

@@ -14,7 +14,10 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from proflab_course.cases.case import GrammarError
+from proflab_course.cases.reader import split, split_cell
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import (
     HIDDEN,
@@ -24,7 +27,9 @@ from proflab_course.course.notebook import (
     regions,
     replace_regions,
 )
-from proflab_course.course.test_cells import GrammarError, split, split_cell
+
+if TYPE_CHECKING:
+    from proflab_course.build.facts import Facts
 
 EXTEND = "extend"
 _REGION = {"test": HIDDEN, "manual": MARK_SCHEME}
@@ -33,6 +38,12 @@ _REGION = {"test": HIDDEN, "manual": MARK_SCHEME}
 def overlay_path(root: Path, lesson: str) -> Path:
     """Return where the private cells of a lesson lie, if there are any."""
     return root / "private" / f"{lesson}.py"
+
+
+def put_private_cases(lesson: Lesson, facts: Facts) -> Lesson:
+    """Put an instructor's private cases into a lesson, where there are any."""
+    apply_overlay(lesson, overlay_path(facts.course.root, lesson.name))
+    return lesson
 
 
 def apply_overlay(lesson: Lesson, path: Path) -> None:

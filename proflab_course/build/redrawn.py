@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from proflab_course.build import draw
-from proflab_course.build.make import Plan
+from proflab_course.build.concepts import orders
+from proflab_course.build.facts import Facts
 from proflab_course.course.concepts import LETTERS, ORDERS
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import read_notebook
@@ -18,10 +19,10 @@ from proflab_course.course.notebook import read_notebook
 _SAME = "give both builds the same --seed"
 
 
-def refuse_other_orders(plan: Plan, names: Iterable[str]) -> None:
+def refuse_other_orders(facts: Facts, names: Iterable[str]) -> None:
     """Raise CourseError for a lesson whose options stand in another order in source/."""
     for name in names:
-        if _other_orders(_orders(plan.course, name), plan.orders(plan.taken[name].lesson)):
+        if _other_orders(_orders(facts.course, name), orders(facts.taken[name].lesson, facts)):
             raise CourseError(
                 f"{name}: options of its questions stand in another order than in source/, by "
                 f"which hand-ins are graded: {_SAME}"
@@ -41,21 +42,21 @@ def program_notes(course: Course, names: Iterable[str], made: Path) -> list[str]
     ]
 
 
-def redrawn_note(plan: Plan, names: Iterable[str], made: Path) -> list[str]:
+def redrawn_note(facts: Facts, names: Iterable[str], made: Path) -> list[str]:
     """Return a sentence on the lessons that were drawn before, and otherwise; none as a rule."""
-    found = [name for name in names if _is_redrawn(plan, name, made)]
+    found = [name for name in names if _is_redrawn(facts, name, made)]
     if not found:
         return []
     what = "options or a program are drawn anew, by another seed or secret than before"
     return [f"{', '.join(found)}: {what}: grade hand-ins of the former release by its own source/"]
 
 
-def _is_redrawn(plan: Plan, name: str, made: Path) -> bool:
-    before, now = _orders(plan.course, name), plan.orders(plan.taken[name].lesson)
+def _is_redrawn(facts: Facts, name: str, made: Path) -> bool:
+    before, now = _orders(facts.course, name), orders(facts.taken[name].lesson, facts)
     was_drawn = any(order != LETTERS for order in before.values())
     if was_drawn and _other_orders(before, now):
         return True
-    course = plan.course
+    course = facts.course
     return _other_program(course, name, course.root / "modules") and _other_program(
         course, name, made
     )

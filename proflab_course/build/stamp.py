@@ -1,25 +1,22 @@
-"""Stamp what the build adds into a lesson: links, points, the map, Colab's and the last cell.
-
-The course's address stands in pyproject.toml, under [project.urls], and nowhere else.
-"""
+"""Stamp what the build adds into a lesson: links, points, the map, Colab's and the last cell."""
 
 from __future__ import annotations
 
-import tomllib
-from dataclasses import dataclass
-from pathlib import Path
 from string import Template
+from typing import TYPE_CHECKING
 
 import nbformat
 from nbformat import NotebookNode
 
 from proflab.checks.expect import RACES
-from proflab_course.build.fold import fold
-from proflab_course.build.map_cell import Place, map_cell, take_paragraphs
-from proflab_course.build.policy import Policy
-from proflab_course.build.sections import stamp_headings
+from proflab_course.build.measures import filled_lines
+from proflab_course.course.address import Address
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import COLAB_SETUP, Lesson, nbgrader_marks, set_cell_ids
+from proflab_course.course.sections import stamp_headings
+
+if TYPE_CHECKING:
+    from proflab_course.build.facts import Facts
 
 _COLAB_CELL = Template("""\
 # @title Set-up on Google Colab (does nothing elsewhere)
@@ -56,7 +53,7 @@ _ASKED_ALIAS = """
 # it can show a name that you choose.
 race_alias = None  # such as "Ada"\
 """
-IN_BROWSER = "lite/index.html"  # of the site: the page that leads to the lessons in the browser
+OPEN_LINES = 8  # of a given cell that stays open, blank ones apart
 LAST_CELL = "where_am_i"
 _LAST_CELL = """\
 # Where am I? Each exercise, the points so far, and what comes next.
@@ -66,99 +63,57 @@ progress.show()\
 """
 
 
-@dataclass(frozen=True)
-class Address:
-    """Address of the published course: its repository, the notebooks' tag there, and its site."""
+def put_links(lesson: Lesson, facts: Facts) -> Lesson:
+    """Put links under a lesson's title, and below its first cell what the class has decided on AI.
 
-    repository: str
-    tag: str
-    documentation: str = ""
-
-    @classmethod
-    def read(cls, root: Path) -> Address:
-        """Read the address from the pyproject.toml of the course's root."""
-        try:
-            project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))[
-                "project"
-            ]
-            repository, version = project["urls"]["Repository"], project["version"]
-            documentation = str(project["urls"].get("Documentation", ""))
-        except (OSError, KeyError, tomllib.TOMLDecodeError):
-            problem = "pyproject.toml must give [project] version and, under [project.urls],"
-            raise CourseError(f'{problem} Repository = "https://github.com/OWNER/NAME"') from None
-        return cls(repository.rstrip("/"), f"v{version}", documentation.rstrip("/"))
-
-    @property
-    def owner_and_name(self) -> str:
-        """Return OWNER/NAME, as GitHub, Binder and Colab name the repository."""
-        return "/".join(self.repository.split("/")[-2:])
-
-    @property
-    def archive(self) -> str:
-        """The packed files of the tag."""
-        return f"{self.repository}/archive/refs/tags/{self.tag}.zip"
-
-    @property
-    def glossary(self) -> str:
-        """The page that explains the lessons' words."""
-        return f"{self.repository}/blob/{self.tag}/docs/glossary.md"
-
-    def whole_lesson(self, lesson: str) -> str:
-        """Return the page of a lesson as the course publishes it."""
-        if self.documentation:
-            return f"{self.documentation}/release/{lesson}/{lesson}.html"
-        return f"{self.repository}/blob/{self.tag}/release/{lesson}/{lesson}.ipynb"
-
-    def links(self, lesson: str) -> str:
-        """Return Markdown: links that open the lesson in the browser, on Binder and in Colab.
-
-        They are words, for a picture of another server would tell it who opens the lesson. A course
-        without a site has no lessons in the browser.
-        """
-        notebook = f"release/{lesson}/{lesson}.ipynb"
-        binder = f"https://mybinder.org/v2/gh/{self.owner_and_name}/{self.tag}"
-        colab = "https://colab.research.google.com/github"
-        places = {
-            "in the browser": self.documentation and f"{self.documentation}/{IN_BROWSER}#{lesson}",
-            "on Binder": f"{binder}?urlpath=lab/tree/{notebook}",
-            "in Colab": f"{colab}/{self.owner_and_name}/blob/{self.tag}/{notebook}",
-        }
-        return " · ".join(f"[Open {where}]({to})" for where, to in places.items() if to)
-
-
-def stamp(
-    lesson: Lesson,
-    address: Address,
-    place: Place | None = None,
-    published: bool = True,
-    policy: Policy | None = None,
-) -> None:
-    """Put links and glossary under the title, points into headings; fold code; add four cells.
-
-    The second cell is the map, the third one sets up Colab, the last but one asks for minutes,
-    the last one says where the student is.
-    place: the lesson's in its course. published: whether the lesson is what the address has; else
-    there are neither links nor Colab's cell, which would open another one.
-    policy: on AI assistants, said below the title.
+    Raises CourseError for a lesson that does not begin with its title.
     """
     cells = lesson.notebook.cells
     if not cells or cells[0].cell_type != "markdown" or not cells[0].source.startswith("# "):
         raise CourseError(f"{lesson.place} must begin with a markdown cell: `# ` and the title")
-    written = take_paragraphs(lesson)
     title, _, rest = cells[0].source.partition("\n")
-    words = f"A word is new to you? Look into the [glossary]({address.glossary})."
-    links = address.links(lesson.name) if published else ""
-    below = [links, rest.strip(), policy.paragraph if policy else "", words]
+    links = facts.address.links(lesson.name) if facts.is_published(lesson.name) else ""
+    policy = facts.policy.paragraph if facts.policy else ""
+    words = f"A word is new to you? Look into the [glossary]({facts.address.glossary})."
+    cells[0].source = "\n\n".join(filter(None, [title, links, rest.strip(), policy, words]))
+    return lesson
+
+
+def put_points(lesson: Lesson, facts: Facts) -> Lesson:
+    """Write each section's points into its heading."""
     stamp_headings(lesson)
-    cells[0].source = "\n\n".join(filter(None, [title, *below]))
-    set_cell_ids(lesson.notebook)
-    cells.insert(1, map_cell(lesson, place or Place(), written))
-    if published:
-        cells.insert(2, _colab_cell(lesson.name, address))
-    fold(lesson)
+    return lesson
+
+
+def set_up_colab(lesson: Lesson, facts: Facts) -> Lesson:
+    """Put the cell that sets up Colab below the map, where the address has this lesson.
+
+    Elsewhere it would open another one.
+    """
+    if facts.is_published(lesson.name):
+        lesson.notebook.cells.insert(2, _colab_cell(lesson.name, facts.address))
+    return lesson
+
+
+def fold_code(lesson: Lesson, facts: Facts) -> Lesson:
+    """Fold a lesson's demo cells, and its given cells of more lines than OPEN_LINES.
+
+    JupyterLab shows a folded cell's first line and its outputs; Colab shows a form.
+    """
+    for cell in lesson.named("demo", "given"):
+        if cell.role == "demo" or len(filled_lines(cell.source)) > OPEN_LINES:
+            metadata = cell.node.metadata
+            metadata["jupyter"] = {**metadata.get("jupyter", {}), "source_hidden": True}
+            metadata["cellView"] = "form"
+    return lesson
+
+
+def put_last_cells(lesson: Lesson, facts: Facts) -> Lesson:
+    """Put two cells at a lesson's end: one asks for minutes, one says where the student is."""
     races = any(call in cell.source for cell in lesson.named("test") for call in RACES)
-    cells += [_minutes_cell(lesson.name, races), _last_cell()]
+    lesson.notebook.cells += [_minutes_cell(lesson.name, races), _last_cell()]
     set_cell_ids(lesson.notebook)
+    return lesson
 
 
 def _minutes_cell(lesson: str, races: bool) -> NotebookNode:

@@ -31,10 +31,12 @@ from typing import Any
 
 from proflab.lesson.names import bound_names, used_names
 from proflab_course.build.in_process import ask, made, run_cell
-from proflab_course.course.hidden_doubles import DoubleSpec
+from proflab_course.cases.case import Step
+from proflab_course.cases.hidden_doubles import DoubleSpec
+from proflab_course.cases.race import Race
+from proflab_course.cases.reader import TestCell, split_cell
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import Lesson, read_notebook
-from proflab_course.course.test_cells import Step, TestCell, split_cell
 
 _PACKAGE = "proflab.lesson"
 _CPU_SECONDS = 0.1  # of a stand-in in the first case, at least, or
@@ -171,7 +173,7 @@ class _Trial:
             self.ahead = whole
         begin = time.process_time()
         self._first_passes()
-        raced = self.case is not None and self.case[1].race is not None
+        raced = self.case is not None and isinstance(self.case[1].held, Race)
         times = 2 if raced else _TIMES  # a trace can take seconds, and nothing like it is a helper
         self.seconds = max(_CPU_SECONDS, times * (time.process_time() - begin))
 
@@ -202,7 +204,9 @@ class _Trial:
         if self.case is None:
             return True
         step, answer = self.case
-        if answer.race is not None:  # what can be traced has the whole cell: data take seconds
+        if isinstance(
+            answer.held, Race
+        ):  # what can be traced has the whole cell: data take seconds
             eval(step.code, self.scope)
             return True
         return ask(step, answer, self.scope).passed

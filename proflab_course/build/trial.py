@@ -18,12 +18,15 @@ import nbformat
 from nbformat import NotebookNode
 
 from proflab.lesson import guesses
+from proflab.lesson.race.cost import MACHINES
+from proflab.lesson.race.known import floor_of
 from proflab.lesson.race.plans import given_cost
 from proflab_course.build.claims import Claims, Milestone
+from proflab_course.cases.plan import PlanRace
+from proflab_course.cases.race import Race
 from proflab_course.course.concepts import is_concept_cell
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import Lesson, set_cell_ids
-from proflab_course.course.test_cells import PlanRace
 from proflab_course.grading.answer_key import Key, make_key
 from proflab_course.grading.grade_notebook import Graded, conclude, make_plan
 from proflab_course.grading.limits import Limits
@@ -188,6 +191,11 @@ class Trial:
                 yield f"{where}: the given program costs {given:.4g}, no more than full marks"
             if found["floor"] > paid:
                 yield f"{where}: the floor, {found['floor']:.4g}, is above the solution: say floor="
+            if isinstance(each, Race) and "floor" in each.options:
+                least = floor_of(self.graded.given[name], MACHINES[each.machine])
+                if found["floor"] < least <= paid:
+                    said = f"floor={found['floor']:.4g} is below {least:.4g}, what bytes alone take"
+                    yield f"{where}: {said}: leave it out"
 
     def _released_mistakes(self, solved: Graded) -> Iterator[str]:
         """Yield errors that a student with right solutions would meet and the grader does not."""

@@ -1,22 +1,33 @@
 """`proflab build --seed N`: other inputs in the hidden cases that a lesson lets vary.
 
-With a seed, each number that a `# vary:` names (`course/variants.py`) is another one, the same for
+With a seed, each number that a `# vary:` names (`cases/vary.py`) is another one, the same for
 the same seed and course's secret, and the solution says what to expect. Without one, the comments
 are only read.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from proflab_course.cases.reader import split_cell
+from proflab_course.cases.vary import Edits, VaryError, Varying, varying
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import Cell, Lesson
-from proflab_course.course.test_cells import split_cell
-from proflab_course.course.variants import Edits, VaryError, Varying, varying
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.solved_values import solved_values
 
+if TYPE_CHECKING:
+    from proflab_course.build.facts import Facts
+
 _CLASS = "class"
+
+
+def draw_cases(lesson: Lesson, facts: Facts) -> Lesson:
+    """Draw the lesson's hidden cases that may vary, where a seed or an instructor asks for it."""
+    vary_cases(lesson, facts.key, facts.source(lesson.name))
+    return lesson
 
 
 def vary_cases(lesson: Lesson, key: bytes | None, folder: Path) -> None:
@@ -75,15 +86,14 @@ def count_varying(lesson: Lesson) -> tuple[int, int, int]:
     return vary, values, len(answers) - values
 
 
-def vary_sentence(lesson: Lesson, drawn: bool) -> str:
-    """Return how many of the lesson's hidden cases may vary, or have been drawn."""
+def count_drawn(lesson: Lesson, facts: Facts) -> Iterator[str]:
+    """Yield how many of the lesson's hidden cases may vary, or have been drawn, where any do."""
     vary, values, others = count_varying(lesson)
-    if not values:
-        return ""
-    how = "drawn" if drawn else "vary"
+    if not (facts.varies and values):
+        return
+    how = "vary" if facts.key is None else "drawn"
     told = f"{lesson.name}: {vary} of {values} hidden cases {how}"
-    if others:
-        told += f", and {others} of errors, bounds or races stay"
-    if not drawn or vary:
-        return told
-    return f"{told}: write cases of your own into private/{lesson.name}.py"
+    told += f", and {others} of errors, bounds or races stay" if others else ""
+    if facts.key is not None and not vary:
+        told += f": write cases of your own into private/{lesson.name}.py"
+    yield told

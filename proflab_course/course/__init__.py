@@ -7,20 +7,14 @@ iso_time.py        times in ISO order, and by the clocks of a zone
 toml_table.py      a TOML file, each of whose keys has a type
 database.py        the one gradebook that a course may have
 notebook.py        a lesson's cells and their marks
+address.py         where the course is published
+sections.py        the sections of a lesson: their minutes, points and words
 passages.py        what a line of text rests on
 prose.py           the sentences of a paragraph, one a line in a lesson's source
 exercises.py       the exercise that a test cell belongs to
-asserts.py         an assertion of a test cell
-test_cells.py      a test cell, split into steps and expected values
-explanations.py    explanations of hidden cases, for after the deadline
 features.py        which features there are, and what each may offer to the commands
-variants.py        inputs of hidden cases that may vary, and what is drawn for them
-hidden_doubles.py  doubles in hidden tests, held by the grader
 concepts.py        a lesson's concept questions, in a file that no release contains
 wrong.py           known wrong and unusual right solutions, which no release contains
-inventory.py       the items asked before a course and after it, and who takes which form
-lesson_times.py    a lesson's minutes and needs, and what serves each of its objectives
-tracks.py          the exercises that a class writes in the time that it has
 release_stamp.py   the release that a notebook comes from
 harness.py         a fingerprint of the code that can change a verdict
 files.py           files written whole or not at all

@@ -75,7 +75,7 @@ class Penalty:
 
 
 @dataclass(frozen=True)
-class _Entry:
+class _ExtensionEntry:
     student: str
     lesson: str
     due: _Written | None = None
@@ -83,15 +83,15 @@ class _Entry:
 
 
 @dataclass(frozen=True)
-class _File:
+class _DatesFile:
     zone: str
     due: dict[str, _Written] = field(default_factory=dict)
     penalty: dict[str, Penalty] = field(default_factory=dict)
-    extension: list[_Entry] | None = None
+    extension: list[_ExtensionEntry] | None = None
 
 
 @dataclass(frozen=True)
-class Line:
+class ExtensionLine:
     """Hold one extension: `lesson` is a lesson's name, or * for all; where: its file and line."""
 
     student: str
@@ -111,7 +111,7 @@ class Dates:
     zone: zoneinfo.ZoneInfo | None = None
     due: Mapping[str, datetime.datetime | None] = field(default_factory=dict)
     penalties: Mapping[str, Penalty] = field(default_factory=dict)
-    extensions: tuple[Line, ...] | None = None
+    extensions: tuple[ExtensionLine, ...] | None = None
 
     @classmethod
     def read(cls, course: Course) -> Dates:
@@ -122,7 +122,7 @@ class Dates:
         table = read_toml(course.root, FILE)
         if table is None:
             return cls(extensions=_each_once(_listed(course, None)))
-        said = read_table(_File, table, FILE)
+        said = read_table(_DatesFile, table, FILE)
         zone = read_zone(said.zone, f"{FILE}: zone")
         due = {name: _due(text, zone, where) for name, text, where in _by_lesson(course, said.due)}
         penalties = {name: each for name, each, _ in _by_lesson(course, said.penalty, "penalty")}
@@ -208,7 +208,9 @@ def _moment(
     return moment
 
 
-def _of_entry(course: Course, entry: _Entry, zone: zoneinfo.ZoneInfo, number: int) -> Line:
+def _of_entry(
+    course: Course, entry: _ExtensionEntry, zone: zoneinfo.ZoneInfo, number: int
+) -> ExtensionLine:
     """Return an extension that stands in private/dates.toml."""
     where = f"{FILE}: extension, number {number}"
     lesson = ALL if entry.lesson == ALL else _lesson(course, entry.lesson, where)
@@ -218,10 +220,10 @@ def _of_entry(course: Course, entry: _Entry, zone: zoneinfo.ZoneInfo, number: in
         extension: Extension = _moment(entry.due, zone, f"{where}: due")
     else:
         extension = _days(entry.days or 0.0, where)
-    return Line(_student(entry.student, where), lesson, extension, where)
+    return ExtensionLine(_student(entry.student, where), lesson, extension, where)
 
 
-def _listed(course: Course, zone: zoneinfo.ZoneInfo | None) -> list[Line] | None:
+def _listed(course: Course, zone: zoneinfo.ZoneInfo | None) -> list[ExtensionLine] | None:
     """Return the lines of extensions.csv; None where there is no such file.
 
     zone: of times that name none; None: UTC.
@@ -246,7 +248,9 @@ def _listed(course: Course, zone: zoneinfo.ZoneInfo | None) -> list[Line] | None
             extension: Extension = _moment(due, zone, where, whole_days=True)
         else:
             extension = _days(days, row.where)
-        lines.append(Line(_student(row["student"], row.where), lesson, extension, row.where))
+        lines.append(
+            ExtensionLine(_student(row["student"], row.where), lesson, extension, row.where)
+        )
     return lines
 
 
@@ -270,7 +274,7 @@ def _days(given: float | str, where: str) -> datetime.timedelta:
 
 
 def _refuse_early(
-    line: Line, due: datetime.datetime | None, zone: zoneinfo.ZoneInfo | None
+    line: ExtensionLine, due: datetime.datetime | None, zone: zoneinfo.ZoneInfo | None
 ) -> None:
     """Raise CourseError for an extension that ends before its lesson is due for all."""
     end = line.extension
@@ -279,7 +283,7 @@ def _refuse_early(
         raise CourseError(f"{line.where}: {early}, {shown_time(due, zone)}: give a later time")
 
 
-def _each_once(lines: list[Line] | None) -> tuple[Line, ...] | None:
+def _each_once(lines: list[ExtensionLine] | None) -> tuple[ExtensionLine, ...] | None:
     """Return the extensions; CourseError where a student has two for one lesson."""
     seen: dict[tuple[str, str], str] = {}
     for line in lines or ():

@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -46,6 +46,22 @@ class Column:
     word: str
     summary: str
     points: Callable[[Course, str, bool], Mapping[str, float]]
+
+
+@dataclass(frozen=True)
+class Survey:
+    """Describe what is asked beside the lessons; `build`, `report` and `export` take its name.
+
+    lessons: those that are graded for it; they earn nothing, and no term counts them. build and
+    export: are called with the course and the command's arguments, and say what they have written.
+    page: returns the report as HTML.
+    """
+
+    name: str
+    lessons: Sequence[str]
+    build: Callable[[Course, argparse.Namespace], None]
+    page: Callable[[Course], str]
+    export: Callable[[Course, argparse.Namespace], None]
 
 
 @dataclass(frozen=True)
@@ -94,13 +110,42 @@ class Said:
     beside: str = ""
 
 
+def _nothing(lesson: Any, facts: Any) -> Mapping[str, Any]:
+    return {}
+
+
+@dataclass(frozen=True)
+class Building:
+    """Hold what a feature adds to `proflab build`.
+
+    All are called with a lesson and the build's facts (`build/facts.py`); `build/passes.py` says
+    when. passes: return the lesson with what the feature adds. written and released: audits, of
+    each lesson as it is written and of what students get of it. outline: fields of its lesson.json;
+    metadata: of its notebook in source/.
+    """
+
+    passes: Sequence[Callable[[Any, Any], Any]] = ()
+    written: Sequence[Callable[[Any, Any], Iterable[str]]] = ()
+    released: Sequence[Callable[[Any, Any], Iterable[str]]] = ()
+    outline: Callable[[Any, Any], Mapping[str, Any]] = _nothing
+    metadata: Callable[[Any, Any], Mapping[str, Any]] = _nothing
+
+
 class Feature:
     """Offer nothing; a feature overrides what it has."""
 
     commands: Mapping[str, Command] = {}
 
+    def building(self) -> Building | None:
+        """Return what is added to each lesson that is built."""
+        return None
+
     def columns(self) -> Sequence[Column]:
         """Return what can be exported of a lesson beside its grades."""
+        return ()
+
+    def surveys(self) -> Sequence[Survey]:
+        """Return what is asked beside the lessons."""
         return ()
 
     def panel(self, results: Results) -> Panel | None:
@@ -144,6 +189,32 @@ def features() -> tuple[Feature, ...]:
 def commands() -> dict[str, Command]:
     """Return the commands of all features by name."""
     return {name: each for feature in features() for name, each in feature.commands.items()}
+
+
+def buildings() -> list[Building]:
+    """Return what features add to the build."""
+    found = (feature.building() for feature in features())
+    return [each for each in found if each is not None]
+
+
+def surveys() -> list[Survey]:
+    """Return what features ask beside the lessons."""
+    return [each for feature in features() for each in feature.surveys()]
+
+
+def survey_named(name: str | None) -> Survey | None:
+    """Return the survey of this name; None if there is none."""
+    return next((each for each in surveys() if each.name == name), None)
+
+
+def survey_of(lesson: str) -> Survey | None:
+    """Return the survey that a lesson is graded for; None for others."""
+    return next((each for each in surveys() if lesson in each.lessons), None)
+
+
+def counted(lessons: Iterable[str]) -> list[str]:
+    """Return the lessons that count in a term: all but those of surveys."""
+    return [lesson for lesson in lessons if survey_of(lesson) is None]
 
 
 def panels(results: Results) -> list[Panel]:

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
-COUNTED = ("proflab", "proflab_course/course", "proflab_course/grading")
+COUNTED = ("proflab", "proflab_course/course", "proflab_course/cases", "proflab_course/grading")
 # Only demo cells use these; tests/course/test_harness.py checks it in all lessons.
 NOT_COUNTED = (
     "proflab/lesson/demo.py",

@@ -11,6 +11,7 @@ import functools
 import hashlib
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -43,6 +44,8 @@ HIDDEN = ("### BEGIN HIDDEN TESTS", "### END HIDDEN TESTS")
 MARK_SCHEME = ("=== BEGIN MARK SCHEME ===", "=== END MARK SCHEME ===")
 
 COLAB_SETUP = "colab_setup"
+DEMOS = "demos"  # the module beside a lesson that only its demo cells may import
+GUESS_TAG = "guess"
 GIVEN_TAG = "given"  # of a locked cell with the code of an exercise that a track leaves out
 # The first line of such a cell, and of every other that a track has kept for its definitions.
 GIVEN_LINE = re.compile(r"^# Given: lesson \d\d, ", re.MULTILINE)
@@ -99,7 +102,8 @@ class Cell:
 
         "answer" and "answer test" belong to a concept question, which is no exercise.
         """
-        flags = {key for key in ("grade", "solution", "task") if self.nbgrader.get(key)}
+        marks = self.nbgrader
+        flags = {key for key in ("grade", "solution", "task") if marks.get(key)}
         if flags >= {"grade", "solution"} or "task" in flags:
             return "manual"
         if self.node.cell_type != "code":
@@ -108,10 +112,11 @@ class Cell:
             return "answer test" if "grade" in flags else "answer"
         if flags:
             return "test" if "grade" in flags else "exercise"
+        tags = self.tags
         for tag in ("demo", "setup", "milestone"):
-            if tag in self.tags:
+            if tag in tags:
                 return tag
-        return "given" if self.nbgrader.get("locked") else "free"
+        return "given" if marks.get("locked") else "free"
 
     @property
     def code(self) -> str:
@@ -166,7 +171,7 @@ def read_module(path: Path, lesson: str, place: str = "") -> Lesson:
     """Read a lesson's text (jupytext percent format, with its header) as cells with stable ids.
 
     Text cells are those of the whole lesson; one whose lines say what they rest on keeps its text
-    with that in its metadata, under `passages.KEY`, for `build/tracks.py`.
+    with that in its metadata, under `passages.KEY`, for `tracks/apply.py`.
     """
     place = place or str(path)
     text = path.read_text(encoding="utf-8")
@@ -236,6 +241,15 @@ def nbgrader_marks(name: str, **flags: Any) -> dict[str, Any]:
     """Return nbgrader's metadata of a cell; flags: those of grade, locked, solution that hold."""
     known = {"grade": False, "locked": False, "solution": False, "task": False}
     return {"grade_id": name, "schema_version": 3, **known, **flags}
+
+
+def demos_imports(nodes: Iterable[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Yield the statements that import demos.py: one demo cell may do so for those below it."""
+    for node in nodes:
+        if isinstance(node, ast.Import) and any(alias.name == DEMOS for alias in node.names):
+            yield node
+        elif isinstance(node, ast.ImportFrom) and node.module == DEMOS:
+            yield node
 
 
 def set_cell_ids(notebook: NotebookNode) -> None:

@@ -54,7 +54,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class _File:
+class _SettingsFile:
     course: Settings = Settings()
 
 
@@ -63,7 +63,7 @@ def read_settings(root: Path) -> Settings:
 
     Raises CourseError, one sentence, for a file with a mistake.
     """
-    settings = read_table(_File, read_toml(root, SETTINGS) or {}, SETTINGS).course
+    settings = read_table(_SettingsFile, read_toml(root, SETTINGS) or {}, SETTINGS).course
     course = Course(root)
     known = {name[:2]: name for name in (*course.lessons(), *course.lessons("source"))}
     for number in settings.lessons or ():

@@ -3,6 +3,5 @@
 command.py         the command
 columns.py         which column of such a file takes what is exported
 platform_files.py  the grade files that Canvas, Moodle and Brightspace export, filled in
-inventory.py       the inventory's answers of those who agreed, without names
 student_code.py    each student's own code, as one Python file
 """

@@ -9,13 +9,11 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from proflab_course.course.features import Column
+from proflab_course.course.features import Column, survey_named, survey_of, surveys
 from proflab_course.course.files import replace_file
-from proflab_course.course.inventory import HALVES, NAME
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.words import few
 from proflab_course.export.columns import TERM, Wanted, parts
-from proflab_course.export.inventory import anonymised
 from proflab_course.export.platform_files import Points, fill
 from proflab_course.export.student_code import write_code
 
@@ -27,7 +25,9 @@ PLATFORMS = ("canvas", "moodle", "brightspace")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    help_ = f"01_parameters, or 01; {TERM}: all lessons together; {NAME}: who agreed"
+    names = [survey.name for survey in surveys()]
+    more = "".join(f"; {name}: its answers" for name in names)
+    help_ = f"01_parameters, or 01; {TERM}: all lessons together{more}"
     parser.add_argument("lesson", metavar="LESSON", help=help_)
     what = parser.add_mutually_exclusive_group()
     for platform in PLATFORMS:
@@ -63,28 +63,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         metavar="FILE",
         type=Path,
-        help=f"the file to write (default: FILE_filled.csv, FILE_01_viva_filled.csv, {NAME}.csv)",
+        help="the file to write (default: FILE_filled.csv, FILE_01_viva_filled.csv"
+        f"{''.join(f', {name}.csv' for name in names)})",
     )
-    parser.add_argument(
-        "--label", default="", metavar="TEXT", help=f"with {NAME}: what the class is called there"
-    )
+    if names:
+        help_ = f"with {' or '.join(names)}: what the class is called there"
+        parser.add_argument("--label", default="", metavar="TEXT", help=help_)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Export; return 0, even if there are students without a grade."""
     course = Course.find()
     chosen = [name for name in PLATFORMS if getattr(arguments, name)]
-    if arguments.lesson == NAME:
+    if survey := survey_named(arguments.lesson):
         if chosen or arguments.code or arguments.csv:
-            raise CourseError("the inventory has no marks: no platform's file takes its answers")
-        return _export_inventory(course, arguments)
+            what = f"the {survey.name} has no marks"
+            raise CourseError(f"{what}: no platform's file takes its answers")
+        survey.export(course, arguments)
+        return 0
     if not (chosen or arguments.code or arguments.csv):
         choices = ", ".join(f"--{name} FILE" for name in PLATFORMS)
         raise CourseError(f"say what to write: {choices}, --csv FILE or --code DIR")
     term = arguments.lesson == TERM
     lesson = TERM if term else course.lesson(arguments.lesson, "source")
-    if lesson in HALVES:
-        raise CourseError(f"the inventory has no marks: `proflab export {NAME}` writes its answers")
+    if survey := survey_of(lesson):
+        what = f"the {survey.name} has no marks"
+        raise CourseError(f"{what}: `proflab export {survey.name}` writes its answers")
     _refuse_what_does_not_apply(arguments, term)
     if arguments.code:
         return _export_code(course, lesson, arguments.code)
@@ -156,15 +160,6 @@ def _export_table(course: Course, lesson: str, arguments: argparse.Namespace) ->
     output = arguments.csv
     replace_file(output, b"\xef\xbb\xbf" + term_csv(term).encode("utf-8", "replace"))
     print(f"{output}: {len(term.students)} students, {len(term.lessons)} lessons")
-    return 0
-
-
-def _export_inventory(course: Course, arguments: argparse.Namespace) -> int:
-    """Write the answers of students who agreed."""
-    text, count = anonymised(course, arguments.label)
-    output = arguments.output or Path(f"{NAME}.csv")
-    replace_file(output, text.encode())
-    print(f"{output}: the answers of {count} students who agreed")
     return 0
 
 

@@ -13,7 +13,7 @@
     one_execution.py    run: what counts where a plan is executed again
     second_look.py      run: a hidden block once more, by itself, if sharing may be the reason
     limits.py           every limit of time and memory, and where it is enforced
-    limit_options.py    options that set limits of time; solved_times.py: the solved notebook's
+    limit_options.py    options that set limits of time
     run/                run: a plan goes in, replies come out, or those that were kept
     inside/             what runs in the student's process
     grade_notebook.py   judge: points from the verdicts, the outcome, the graded notebook

@@ -17,6 +17,8 @@ import nbformat
 from nbformat import NotebookNode
 
 from proflab.lesson.outline import squeezed
+from proflab_course.cases.case import GrammarError
+from proflab_course.cases.reader import TestCell, split
 from proflab_course.course.concepts import (
     answers_form,
     is_concept_cell,
@@ -25,8 +27,7 @@ from proflab_course.course.concepts import (
 )
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import GIVEN_TAG
-from proflab_course.course.test_cells import GrammarError, TestCell, split
-from proflab_course.grading.solved_times import SolvedTimes
+from proflab_course.grading.limits import SolvedTimes
 
 Kind = Literal["test", "solution", "manual", "locked", "free"]
 

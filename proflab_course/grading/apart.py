@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from proflab_course.cases.case import Step
 from proflab_course.course.layout import CourseError
-from proflab_course.course.test_cells import Step
 from proflab_course.grading.grader_errors import GraderFailed
 from proflab_course.grading.plan import Plan, Reply, RunBlock, RunCell, Runner, Submission
 from proflab_course.grading.run.student_files import compiled, gather_files

@@ -52,10 +52,10 @@ from proflab_course.grading.submissions.find import Work, find_work
 from proflab_course.grading.submissions.read_guesses import Guess
 from proflab_course.grading.submissions.read_notebook import HandIn
 from proflab_course.grading.submissions.timestamp import Handed, read_timestamp
-from proflab_course.grading.table import Row, make_rows, print_table, progress_bar
+from proflab_course.grading.table import ResultRow, make_rows, print_table, progress_bar
 from proflab_course.grading.variants import NEW, Variants, chosen_variants, refuse_others
 
-__all__ = ["Row", "grade_class"]
+__all__ = ["ResultRow", "grade_class"]
 
 _EARLIER_STANDS = "until then the points of the earlier grading stand"
 # Submissions in progress for each job: enough to keep it busy, few enough to limit memory.
@@ -218,7 +218,7 @@ def grade_class(
     progress: bool = True,
     notes: list[str] | None = None,
     new_variants: bool = False,
-) -> list[Row]:
+) -> list[ResultRow]:
     """Grade the submissions of `lesson`; return a row for each student, in order of their names.
 
     notes: gets sentences on what has changed in the lesson since its last grading, and on its due

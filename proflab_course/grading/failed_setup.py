@@ -12,7 +12,7 @@ import builtins
 from collections.abc import Iterable
 
 from proflab.lesson.names import bound_names, used_names
-from proflab_course.course.test_cells import TestCell
+from proflab_course.cases.reader import TestCell
 from proflab_course.grading.answer_key import Key
 from proflab_course.grading.plan import Reply
 

@@ -13,8 +13,9 @@ from nbformat import NotebookNode
 
 from proflab.checks.compare import Verdict
 from proflab.lesson.race.judge import BELOW_FLOOR
+from proflab_course.cases.case import Answer
+from proflab_course.cases.reader import TestCell
 from proflab_course.course.concepts import is_concept_cell
-from proflab_course.course.test_cells import Answer, TestCell
 from proflab_course.grading.answer_key import Key, make_key
 from proflab_course.grading.broken_cells import BrokenCells
 from proflab_course.grading.concepts import Answered, answered

@@ -25,6 +25,8 @@ and of pages (`pages/`).
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from proflab.checks.values import MAX_BYTES
@@ -177,3 +179,26 @@ PIECE_SECONDS, PAGE_SECONDS = 1.0, 5.0
 RENDER_START_SECONDS = 1.0  # that a page is charged for a process that it ended
 RENDER_MEMORY = 3 * 1024 * MB
 RENDER_WALL_FACTOR = 10
+
+
+class SolvedTimes:
+    """The CPU seconds of solved cells and of test cells' blocks; None until they are measured.
+
+    They are measured at most once in a grading, when a hand-in has run out of time, and on the
+    machine that executed it. A build records none, since its result is the same on every machine.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._seconds: dict[tuple[str, int], float] | None = None
+
+    def of(self, grade_id: str, block: int = 0) -> float | None:
+        """Return the seconds of a cell, or of the slowest statement of a test cell's block."""
+        return None if self._seconds is None else self._seconds.get((grade_id, block), 0.0)
+
+    def ensure(self, measure: Callable[[], dict[tuple[str, int], float]]) -> None:
+        """Call `measure` unless its result is known; of several threads, only one calls it."""
+        with self._lock:
+            if self._seconds is None:
+                measured = measure()
+                self._seconds = {k: s for k, s in measured.items() if s >= LEAST_SOLVED_SECONDS}

@@ -10,7 +10,7 @@ from nbformat import NotebookNode
 
 from proflab.checks.compare import Verdict, show_passed
 from proflab.checks.expect import failed_text, passed_line
-from proflab_course.course.test_cells import Answer
+from proflab_course.cases.case import Answer
 from proflab_course.grading.plan import Reply
 
 HIDDEN = "hidden"
@@ -50,7 +50,7 @@ class OutputWriter:
             self._hidden(text, {"label": answer.label, "passed": verdict.passed} | about)
             self.hidden_failures += not verdict.passed
         elif verdict.passed:
-            if verdict.share is not None or answer.log is not None:
+            if answer.held is not None:
                 shown = "\n   ".join(filter(None, (verdict.reason, verdict.diagnosis)))
             elif answer.call == "expect_raises":
                 shown = answer.exception

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from proflab_course.course.hidden_doubles import DoubleSpec
-from proflab_course.course.test_cells import Step
+from proflab_course.cases.case import Step
+from proflab_course.cases.hidden_doubles import DoubleSpec
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import fsum
 
+from proflab_course.cases.case import Answer
+from proflab_course.cases.reader import TestCell
 from proflab_course.course.layout import Course, CourseError
-from proflab_course.course.test_cells import Answer, TestCell
 from proflab_course.grading.plan import Reply
 
 

@@ -24,9 +24,11 @@ from functools import cached_property
 from typing import Any
 
 from proflab.checks.values import dumps, loads
-from proflab.lesson.race.plans import judge_plan
+from proflab_course.cases.case import Answer, Step
+from proflab_course.cases.log import LogCase
+from proflab_course.cases.plan import PlanRace
+from proflab_course.cases.race import Race
 from proflab_course.course.layout import CourseError
-from proflab_course.course.test_cells import Answer, LogCase, PlanRace, Race, Step
 from proflab_course.grading import work_limit
 from proflab_course.grading.answer_key import Key
 from proflab_course.grading.apart import run_apart
@@ -62,15 +64,15 @@ class NotTraced(CourseError):
 
 
 def simulated(aligned: Aligned, key: Key, result: Result, places: list[int]) -> Raced:
-    """Return what each plan that a notebook's replies hold is worth, as `judge_plan` says it.
+    """Return what each plan, or other value that is no tape, of a notebook's replies is worth.
 
     Raises TooMuchWork where the grader's time for this hand-in is used up.
     """
     found = {}
     for name, answer, value in _raced(aligned, key, result, places):
-        if (plan := answer.plan) is not None:
+        if answer.held is not None and not answer.held.traced:
             work_limit.check()
-            found[name] = judge_plan(value, plan.rule, plan.parameters, plan.given)
+            found[name] = answer.held.worked_out(value)
     return found
 
 
@@ -86,19 +88,18 @@ def _raced(
         block = key.tests[cell.grade_id].blocks[seen[place]]
         seen[place] += 1
         for answer, reply in zip(block.answers, replies, strict=True):
-            known = answer is not None and (answer.race or answer.plan or answer.log)
-            if known and reply.state == "value":
+            if answer is not None and answer.held is not None and reply.state == "value":
                 yield (cell.grade_id, answer.label), answer, reply.value
 
 
 def races_of(key: Key) -> dict[Name, Race]:
     """Return the lesson's races by test cell and label."""
-    return {name: each.race for name, each in _cases(key) if each.race is not None}
+    return {name: each.held for name, each in _cases(key) if isinstance(each.held, Race)}
 
 
 def plans_of(key: Key) -> dict[Name, PlanRace]:
     """Return the lesson's races of plans by test cell and label."""
-    return {name: each.plan for name, each in _cases(key) if each.plan is not None}
+    return {name: each.held for name, each in _cases(key) if isinstance(each.held, PlanRace)}
 
 
 def _cases(key: Key) -> Iterator[tuple[Name, Answer]]:
@@ -226,9 +227,9 @@ def _judged(
 def _jobs(aligned: Aligned, key: Key, result: Result, places: list[int]) -> Iterator[Job]:
     races, salt = races_of(key), key.derived.setdefault(SALT, secrets.token_hex(16))
     for name, answer, value in _raced(aligned, key, result, places):
-        if (race := answer.race) is not None:
+        if isinstance(race := answer.held, Race):
             yield Job(name, race, value, name, salt)
-        elif (log := answer.log) is not None:
+        elif isinstance(log := answer.held, LogCase):
             known = next((other for other, each in races.items() if each.given == log.given), None)
             if known is None:
                 raise CourseError(f"{name[1]!r}: no race of this lesson is against {log.given}")

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from proflab_course.course.test_cells import Step
+from proflab_course.cases.case import Step
 from proflab_course.grading.answer_key import Key
 from proflab_course.grading.grade_notebook import is_executed, solved_slots
 from proflab_course.grading.grader_errors import GraderFailed

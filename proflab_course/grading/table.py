@@ -15,7 +15,7 @@ from proflab_course.grading.submissions.find import Work
 
 
 @dataclass(frozen=True)
-class Row:
+class ResultRow:
     """One line of the table that `proflab grade` prints; `penalty` is what lateness takes off."""
 
     student: str
@@ -56,7 +56,7 @@ def progress_bar(items: Iterable[T], total: int, show: bool) -> Iterator[T]:
 
 def make_rows(
     book, key: Key, works: list[Work], fresh: set[str], nowhere: Mapping[str, str]
-) -> list[Row]:
+) -> list[ResultRow]:
     """Return the table's rows from the gradebook.
 
     nowhere: the reason for each student whose result could not be written; an earlier result of
@@ -72,11 +72,13 @@ def make_rows(
             outcome = outcomes[student]
             score, status, sentence = scores.get(student, 0.0), outcome.status, outcome.sentence
         late = penalties.get(student, 0.0)
-        rows.append(Row(student, score, key.max_score, status, sentence, student in fresh, late))
+        rows.append(
+            ResultRow(student, score, key.max_score, status, sentence, student in fresh, late)
+        )
     return rows
 
 
-def print_table(rows: list[Row]) -> None:
+def print_table(rows: list[ResultRow]) -> None:
     """Print scores and outcomes, one line a student."""
     if not rows:
         print("Nothing was handed in for this lesson: put hand-ins into submitted/STUDENT/LESSON/.")
@@ -95,7 +97,7 @@ def print_table(rows: list[Row]) -> None:
         )
 
 
-def _written_score(row: Row) -> str:
+def _written_score(row: ResultRow) -> str:
     """Return the points for code as they were earned, and what lateness takes off."""
     late = f", late: −{row.penalty:g}" if row.penalty else ""
     return f"{row.score:5g} / {row.max_score:g}{late}"

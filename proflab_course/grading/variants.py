@@ -16,12 +16,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from proflab_course.cases.reader import TestCell, split
+from proflab_course.cases.vary import OWN, Edits, VaryError, Varying, varying
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import HIDDEN
 from proflab_course.course.secret import PLACE, course_secret, digest
 from proflab_course.course.settings import SETTINGS, read_settings
-from proflab_course.course.test_cells import TestCell, split
-from proflab_course.course.variants import OWN, Edits, VaryError, Varying, varying
 from proflab_course.grading.answer_key import Key
 from proflab_course.grading.grader_errors import GraderFailed
 from proflab_course.grading.match_cells import Aligned

@@ -5,9 +5,6 @@ lesson_page.py    the page about one lesson
 term_page.py      the page about all lessons
 failed_cases.py   a student's failed cases, those with one cause as one
 class_guesses.py  the guesses of the class, beside the answers
-item_statistics.py  difficulty, interval and discrimination of a question, from numbers alone
-inventory_page.py  the page about the inventory: items before and after, and the gain
-inventory_statistics.py  gain with its interval, and tests by pair, from numbers alone
 minutes.py        the minutes that a lesson took, and a patch of the estimates by them
 templates/        the HTML of the pages
 """

@@ -6,9 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from proflab_course.course.features import features
+from proflab_course.course.features import features, survey_named, survey_of
 from proflab_course.course.files import replace_file
-from proflab_course.course.inventory import HALVES, NAME
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.report.lesson_page import read_summary, render
 from proflab_course.report.minutes import minutes_patch
@@ -60,7 +59,7 @@ def _make_page(course: Course, arguments: argparse.Namespace) -> tuple[str, str]
     """Return the file's name and the page: of the given lesson, or of the term."""
     public, ids = arguments.public, arguments.ids
     lesson = arguments.lesson
-    if lesson not in (None, NAME):
+    if lesson is not None and not survey_named(lesson):
         lesson = course.lesson(lesson, "source")
     for feature in features():
         if page := feature.page(course, lesson, arguments):
@@ -69,10 +68,8 @@ def _make_page(course: Course, arguments: argparse.Namespace) -> tuple[str, str]
         if public:
             raise CourseError("the page about the term names students: --public needs a lesson")
         return "term.html", render_term(read_term(course, ids))
-    if lesson in (NAME, *HALVES):
-        from proflab_course.report.inventory_page import read_report, render_inventory
-
-        return f"{NAME}.html", render_inventory(read_report(course))
+    if survey := survey_named(lesson) or survey_of(lesson):
+        return f"{survey.name}.html", survey.page(course)
     name = f"{lesson}{'.public' if public else ''}"
     return f"{name}.html", render(read_summary(course, lesson, public, ids))
 

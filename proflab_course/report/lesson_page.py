@@ -68,7 +68,7 @@ class Exercise:
 
 
 @dataclass
-class Student:
+class StudentLine:
     """One submission's line."""
 
     name: str
@@ -156,7 +156,7 @@ class Summary:
     lesson: str
     public: bool
     max_score: float
-    students: list[Student]
+    students: list[StudentLine]
     exercises: list[Exercise]
     misconceptions: list[Misconception]
     absent: list[str]
@@ -200,23 +200,23 @@ class Summary:
         return len(self.students) > _LARGE
 
     @property
-    def unusual(self) -> list[Student]:
+    def unusual(self) -> list[StudentLine]:
         """Unusual submissions, the most urgent first, then those that lost most points."""
         found = (s for s in self.students if s.is_unusual)
         return sorted(found, key=lambda s: (s.urgency, s.score, s.name))
 
     @property
-    def to_decide(self) -> list[Student]:
+    def to_decide(self) -> list[StudentLine]:
         """Submissions that have no points until a person decides."""
         return [s for s in self.unusual if s.urgency == 0]
 
     @property
-    def unmarked(self) -> list[Student]:
+    def unmarked(self) -> list[StudentLine]:
         """Submissions with an answer that needs a mark by hand."""
         return [s for s in self.students if s.needs_manual]
 
     @property
-    def to_look_at(self) -> list[Student]:
+    def to_look_at(self) -> list[StudentLine]:
         """Submissions that a person has to look at."""
         return [s for s in self.students if s.is_unusual or s.needs_manual]
 
@@ -315,7 +315,7 @@ def _make_exercises(key: Key) -> list[Exercise]:
 
 def _make_student(
     name: str, outcome, score: dict, exercises: list[Exercise], public: bool
-) -> Student:
+) -> StudentLine:
     """Return one submission's line; count its marks into the exercises."""
     by_cell: dict[str, list[CaseResult]] = defaultdict(list)
     for case in outcome.cases:
@@ -334,7 +334,7 @@ def _make_student(
         for case in outcome.cases
         if not case.passed and not _is_unwritten(case) and not (public and case.hidden)
     ]
-    return Student(
+    return StudentLine(
         name,
         score["auto"],
         score["manual"],

@@ -12,12 +12,12 @@ import statistics
 from collections.abc import Iterable
 from pathlib import Path
 
-from proflab_course.build.sections import sections
-from proflab_course.course.inventory import without_halves
+from proflab_course.course.features import counted
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import read_notebook
-from proflab_course.course.tracks import PUBLIC, Track, Tracks
+from proflab_course.course.sections import sections
 from proflab_course.grading.submissions.read_guesses import TOOK, Guess
+from proflab_course.tracks.read import PUBLIC, Track, Tracks
 
 LEAST = 5  # answers without which a lesson keeps its estimates
 
@@ -55,7 +55,7 @@ def minutes_patch(course: Course) -> tuple[str, list[str]]:
     before = (course.root / PUBLIC).read_text(encoding="utf-8")
     after, told = before, []
     with Book(course.gradebook) as book:
-        for name in without_halves(course.lessons("source")):
+        for name in counted(course.lessons("source")):
             outcomes = book.outcomes(name).values()
             taken = minutes_taken(outcome.guesses for outcome in outcomes)
             estimate = estimated(tracks, tracks.track(), name, course.source(name))

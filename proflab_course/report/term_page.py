@@ -13,18 +13,18 @@ from dataclasses import dataclass, field
 
 from proflab_course.course.csv_table import csv_text
 from proflab_course.course.dates import Dates
-from proflab_course.course.inventory import without_halves
+from proflab_course.course.features import counted
 from proflab_course.course.layout import Course, CourseError
-from proflab_course.course.tracks import PUBLIC, WEIGHTS, Track, Tracks
 from proflab_course.grading.answer_key import read_key
 from proflab_course.report.class_guesses import Prediction
 from proflab_course.report.lesson_page import (
     Exercise,
-    Student,
+    StudentLine,
     environment,
     full_label,
     summarise,
 )
+from proflab_course.tracks.read import PUBLIC, WEIGHTS, Track, Tracks
 
 _MOST_EXERCISES = 12
 _NEAR = 1.2
@@ -151,10 +151,10 @@ def read_term(course: Course, ids: bool = False, essay: bool = True) -> Term:
     track = tracks.track() if tracks else None
     term.weight = track.weight if track else term.weight
     exercises: list[TermExercise] = []
-    unusual: list[tuple[int, float, str, Student]] = []
+    unusual: list[tuple[int, float, str, StudentLine]] = []
     with Book(course.gradebook) as book:
         known = book.people()
-        for name in without_halves(course.lessons("source")):
+        for name in counted(course.lessons("source")):
             outcomes, scores = book.outcomes(name), book.scores(name)
             if not outcomes:
                 continue

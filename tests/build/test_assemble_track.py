@@ -11,7 +11,7 @@ from cohort.run import ROOT
 from handed_in import filled
 from shop_course import make_shop
 
-from proflab_course.build.make import Plan
+from proflab_course.build.prepare import prepare
 from proflab_course.cli import main
 from proflab_course.course.notebook import read_module, read_notebook
 
@@ -24,7 +24,7 @@ def hour(tmp_path, monkeypatch):
     words = ["build", "--track", "hour", "-o", str(tmp_path / "tree"), "--audit", "static"]
     assert main(words) == 0
     monkeypatch.chdir(tmp_path / "tree")
-    whole = Plan.read(course).whole[0]
+    whole = prepare(course).whole[0]
     return tmp_path / "tree", whole
 
 

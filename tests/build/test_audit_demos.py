@@ -9,7 +9,7 @@ from mini_course import read_lesson as read
 
 from proflab_course.build.audit import course_mistakes, lesson_mistakes
 from proflab_course.build.command import build, check
-from proflab_course.build.make import Plan
+from proflab_course.build.prepare import prepare
 from proflab_course.cli import main
 from proflab_course.course.layout import CourseError
 
@@ -155,7 +155,7 @@ def test_an_assembled_profiler_has_nothing_of_them(course, tmp_path, monkeypatch
         assert main(["assemble", str(course.root / folder), "-o", str(output)]) == 0
         text = output.read_text()
         assert "demos" not in text and "rows" not in text and "guess" not in text
-    assert Plan.read(course).lessons  # modules/ still has two lessons, demos.py is none
+    assert prepare(course).lessons  # modules/ still has two lessons, demos.py is none
     command = [sys.executable, "-c", "import my_profiler; print(my_profiler.area(3, 4))"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout == "12\n"

@@ -18,14 +18,15 @@ from clones import clone
 
 from proflab.lesson.cuda.sheets import MULTIPROCESSORS
 from proflab_course.build.leaks import leaks
-from proflab_course.build.make import Plan, support_files
+from proflab_course.build.make import support_files
+from proflab_course.build.prepare import prepare
 from proflab_course.course.concepts import is_concept_cell
-from proflab_course.course.inventory import without_halves
+from proflab_course.course.features import counted
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import HIDDEN, SOLUTION, Lesson, read_module, regions
 
 ROOT = Path(__file__).resolve().parents[2]
-LESSONS = without_halves(Course(ROOT).lessons("release"))
+LESSONS = counted(Course(ROOT).lessons("release"))
 # What the instructor's environment has and Binder's has not.
 NOT_ON_BINDER = ("nbgrader", "jupytext", "sqlalchemy", "nbval", "pytest", "pyseccomp")
 
@@ -92,12 +93,12 @@ def test_only_what_students_work_with_is_left(binder):
     left = {path.name for path in binder.tree.iterdir()}
     assert left == {"release", "binder", "README.md", "LICENSE"}
     released = sorted(path.name for path in (binder.tree / "release").iterdir())
-    assert without_halves(released) == LESSONS
+    assert counted(released) == LESSONS
 
 
 @pytest.mark.whole
 def test_no_lesson_shows_a_hidden_case_a_mark_scheme_or_a_solution(binder, lessons):
-    taken = Plan.read(Course(ROOT)).taken
+    taken = prepare(Course(ROOT)).taken
     for lesson in lessons:
         folder = binder.tree / "release" / lesson.name
         assert leaks(folder, lesson, lessons, lesson.name, taken[lesson.name].given) == []
@@ -221,7 +222,7 @@ ENDS = {LESSONS[0], LESSONS[-1]}
 def test_a_release_notebook_runs_with_what_is_left(binder, name):
     answer = binder.python(RUN_NOTEBOOK, f"{name}.ipynb", cwd=f"release/{name}")
     assert answer.returncode == 0, answer.stderr
-    tests = {cell.name for cell in Plan.read(Course(ROOT)).taken[name].lesson.named("test")}
+    tests = {cell.name for cell in prepare(Course(ROOT)).taken[name].lesson.named("test")}
     assert any(map(is_concept_cell, answer.stdout.split()))
     assert tests <= set(answer.stdout.split())
 

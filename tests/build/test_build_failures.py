@@ -12,7 +12,7 @@ import pytest
 from mini_course import FIRST, SECOND, changed, make_course, write_lesson
 from parsing import watch_parsing
 
-from proflab_course.build import make, trial
+from proflab_course.build import audit, make, trial
 from proflab_course.build.command import build, check
 from proflab_course.cli import main
 from proflab_course.course.layout import Course, CourseError
@@ -74,7 +74,7 @@ CRASH = "AST constructor recursion depth mismatch (before=72, after=84)"
 def crashing(request, monkeypatch):
     """A build that crashes at lesson 01, in one of its steps; return the audit that has it."""
     place, name = {
-        "reading": (make, "lesson_mistakes"),
+        "reading": (audit, "lesson_mistakes"),
         "making": (make, "generate_release"),
         "executing": (trial.SubprocessRunner, "run"),
         "judging": (trial, "_solved_mistakes"),

@@ -15,7 +15,7 @@ from mini_course import PYPROJECT, ROOT, make_course
 
 import proflab
 from proflab_course.build.command import build
-from proflab_course.build.stamp import Address
+from proflab_course.course.address import Address
 from proflab_course.course.layout import CourseError
 
 LESSON = "02_second"

@@ -10,15 +10,16 @@ from whole_lessons import whole_lesson
 
 from proflab.lesson.names import bound_names, used_names
 from proflab.lesson.statements import KNOWN
-from proflab_course.build.make import Plan, make
-from proflab_course.build.mentions import Tree
-from proflab_course.build.sections import sections
-from proflab_course.build.stamp import Address
+from proflab_course.build.make import make
+from proflab_course.build.prepare import prepare
 from proflab_course.build.trial import Trial, execute
 from proflab_course.cli import main
+from proflab_course.course.address import Address
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import read_notebook
-from proflab_course.course.tracks import Tracks
+from proflab_course.course.sections import sections
+from proflab_course.tracks.mentions import asks_for_given, link_mentions, mentioned_in_code
+from proflab_course.tracks.read import Tracks
 
 SHORT = ("evening", "week", "weeks3", "weeks3-serving")
 
@@ -30,7 +31,7 @@ def test_the_course_declares_minutes_for_its_lessons_and_for_no_others():
 @pytest.fixture(scope="module")
 def plans():
     """The course's short tracks, as read."""
-    return {name: Plan.read(Course(ROOT), track=name) for name in SHORT}
+    return {name: prepare(Course(ROOT), track=name) for name in SHORT}
 
 
 @pytest.mark.whole
@@ -64,16 +65,16 @@ def test_no_guess_waits_for_a_demo_that_is_not_there(plans, name):
 @pytest.mark.parametrize("name", SHORT)
 def test_nothing_refers_to_what_the_class_never_saw(plans, name):
     plan = plans[name]
-    tree = Tree.of(plan.taken.values(), plan.whole, Address.read(ROOT))
     before = [cell.source for lesson in plan.lessons for cell in lesson.named("text")]
-    tree.link_mentions()  # a mention that is left would be linked now
+    for lesson in plan.lessons:
+        link_mentions(lesson, plan)  # a mention that is left would be linked now
+        assert [*mentioned_in_code(lesson, plan), *asks_for_given(lesson, plan)] == []
     assert [c.source for lesson in plan.lessons for c in lesson.named("text")] == before
-    assert list(tree.mistakes()) == [] and list(tree.notes()) == []
 
 
 @pytest.mark.whole
 def test_no_lesson_of_the_default_sends_its_reader_to_its_own_page():
-    plan, address = Plan.read(Course(ROOT)), Address.read(ROOT)
+    plan, address = prepare(Course(ROOT)), Address.read(ROOT)
     for name, taken in plan.taken.items():
         text = "\n".join(cell.source for cell in taken.lesson.named("text"))
         assert "This class takes" not in text and address.whole_lesson(name) not in text
@@ -93,7 +94,7 @@ def test_the_tracks_fit_into_their_hours(plans):
 @pytest.mark.whole
 @pytest.mark.parametrize("name", ["term", "capstone", "all"])
 def test_the_hours_of_a_whole_track_are_its_lessons_rounded_up(name):
-    plan = Plan.read(Course(ROOT), track=name)
+    plan = prepare(Course(ROOT), track=name)
     minutes = sum(s.minutes or 0 for each in plan.taken.values() for s in sections(each.lesson))
     assert plan.track.hours == math.ceil(minutes / 60)
 

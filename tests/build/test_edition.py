@@ -10,12 +10,12 @@ from shop_course import SHOP, TRACKS, make_shop
 
 from proflab_course.build.class_tree import class_tree, track_page, write_pages
 from proflab_course.build.edition import edition_mistakes
-from proflab_course.build.make import Plan
+from proflab_course.build.prepare import prepare
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import Lesson
 from proflab_course.course.passages import KEY, in_whole, resolve
 from proflab_course.course.prose import join_sentences, split_sentences
-from proflab_course.course.tracks import Tracks
+from proflab_course.tracks.read import Tracks
 
 SHORT = ("evening", "week", "weeks3", "weeks3-serving")
 
@@ -164,7 +164,7 @@ def test_a_promise_that_says_so_is_kept_and_goes_where_it_must(tmp_path, change)
 
 
 def taken_of(root: Path, track: str) -> Lesson:
-    return Plan.read(Course(root), track=track).taken["01_shop"].lesson
+    return prepare(Course(root), track=track).taken["01_shop"].lesson
 
 
 def text_of(root: Path, track: str) -> str:
@@ -174,7 +174,7 @@ def text_of(root: Path, track: str) -> str:
 def test_a_line_that_rests_on_nothing_that_there_is_is_refused(tmp_path):
     course = make_shop(tmp_path, lesson=SHOP.replace(SUMMARY, f"{SUMMARY} <!-- with discout -->"))
     with pytest.raises(CourseError, match="rests on 'discout', which the lesson does not have"):
-        Plan.read(course)
+        prepare(course)
 
 
 @pytest.mark.parametrize("begins", ["**Optional.** Whole prices.", "**Optional: whole prices.**"])
@@ -239,22 +239,16 @@ def test_a_picture_goes_with_the_cell_that_shows_it(tmp_path):
 def test_a_course_without_tracks_has_every_line_and_no_comment(tmp_path):
     first = f"{FIRST}\n\n{markdown('Read on. <!-- with lesson 02 -->')}"
     course = make_course(tmp_path, {"01_first": first, "02_second": SECOND})
-    last = Plan.read(course).taken["01_first"].lesson.cells[-3]
+    last = prepare(course).taken["01_first"].lesson.cells[-3]
     assert last.source == "Read on." and KEY not in last.node.metadata
 
 
 # ── the course's own tracks ──────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.proves("no track promises what it leaves out")
-def test_no_short_track_of_the_course_promises_what_it_leaves_out():
-    course = Course(ROOT)
-    assert list(edition_mistakes(course, course.lessons())) == []
-
-
 @pytest.mark.whole
 def test_the_default_track_keeps_every_line_of_the_lessons_that_it_has():
-    plan = Plan.read(Course(ROOT))
+    plan = prepare(Course(ROOT))
     for lesson in plan.whole:
         if lesson.name not in plan.taken or not plan.taken[lesson.name].partial:
             continue
@@ -267,7 +261,7 @@ def test_the_default_track_keeps_every_line_of_the_lessons_that_it_has():
 
 @pytest.fixture(scope="module", params=SHORT)
 def plan(request):
-    return Plan.read(Course(ROOT), track=request.param)
+    return prepare(Course(ROOT), track=request.param)
 
 
 @pytest.mark.whole
@@ -334,7 +328,7 @@ def test_pages_of_a_tree_link_and_name_what_the_tree_has(plan, tmp_path):
 
 @pytest.mark.whole
 def test_a_page_of_a_whole_tree_keeps_its_links(tmp_path):
-    plan = Plan.read(Course(ROOT))
+    plan = prepare(Course(ROOT))
     names = [name for name in plan.taken if name < "08"]
     (tmp_path / "README.md").write_text((ROOT / "docs/students.md").read_text("utf-8"), "utf-8")
     write_pages(plan, names, tmp_path)
@@ -346,12 +340,12 @@ def test_a_page_of_a_whole_tree_keeps_its_links(tmp_path):
 def test_a_page_that_rests_on_something_else_is_refused(tmp_path):
     (tmp_path / "README.md").write_text("Run it. <!-- with torch -->")
     with pytest.raises(CourseError, match="README.md: lines of this page rest on `links`"):
-        write_pages(Plan.read(Course(ROOT), track="evening"), ["01_parameters"], tmp_path)
+        write_pages(prepare(Course(ROOT), track="evening"), ["01_parameters"], tmp_path)
 
 
 @pytest.mark.whole
 def test_each_track_says_what_it_is():
     tracks = Tracks.read(ROOT)
     for name in SHORT:
-        page = track_page(Plan.read(Course(ROOT), track=name), tracks.track(name).lessons)
+        page = track_page(prepare(Course(ROOT), track=name), tracks.track(name).lessons)
         assert page.count("release/") == len(tracks.track(name).lessons)

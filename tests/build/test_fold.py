@@ -4,7 +4,7 @@ import pytest
 from mini_course import FIRST, given, make_course
 
 from proflab_course.build.command import build
-from proflab_course.build.fold import OPEN_LINES
+from proflab_course.build.stamp import OPEN_LINES
 from proflab_course.course.notebook import read_notebook
 
 LONG = given("\n".join(f"x{n} = {n}" for n in range(OPEN_LINES + 1)), "long")

@@ -17,11 +17,12 @@ from proflab_course.build.limits import (
     limit_mistakes,
     untimed_sections,
 )
-from proflab_course.build.make import Plan
-from proflab_course.build.measures import measured, prose_words
+from proflab_course.build.measures import measured
+from proflab_course.build.prepare import prepare
 from proflab_course.cli import main
 from proflab_course.course.layout import Course, CourseError
-from proflab_course.course.tracks import DEFAULT, Tracks
+from proflab_course.course.sections import prose_words
+from proflab_course.tracks.read import DEFAULT, Tracks
 
 PLACE = "modules/01_first/01_first.py"
 
@@ -248,7 +249,7 @@ def listed(tmp_path):
 
 
 def test_the_build_refuses_what_is_above_a_limit(listed, monkeypatch):
-    (words,) = (e.amount for e in Plan.read(listed, ["1"]).figures["01_first"] if e.rule == "words")
+    (words,) = (e.amount for e in prepare(listed, ["1"]).figures["01_first"] if e.rule == "words")
     monkeypatch.setitem(RULES, "words", limits.Rule(words, "words of prose", "write less"))
     build(listed, ["1"], audit="static")  # what the build adds is not counted
     monkeypatch.setitem(RULES, "words", limits.Rule(words - 1, "words of prose", "write less"))
@@ -263,8 +264,8 @@ def test_of_lessons_of_ones_own_and_of_other_tracks_it_is_told(listed, monkeypat
     notes: list[str] = []
     build(listed, ["2"], audit="static", notes=notes)
     assert [n for n in notes if "beyond the limits of this course's lessons: 100 points (7)" in n]
-    short = Plan.read(listed, track="short")
-    assert not any(short.beyond_limits.values())
+    short = prepare(listed, track="short")
+    assert not any(short.too_much.values())
     assert any("8 points (7)" in sentence for sentence in short.notes)
     with pytest.raises(CourseError, match="8 points, 7 at most"):
         build(listed, ["1"], audit="static")
@@ -284,7 +285,7 @@ def test_sizes_are_listed(listed, monkeypatch, capsys):
 @cache
 def figures():
     """Return what each lesson of the default track asks of its readers."""
-    return Plan.read(Course(ROOT), track=DEFAULT).figures
+    return prepare(Course(ROOT), track=DEFAULT).figures
 
 
 @pytest.mark.whole

@@ -8,13 +8,14 @@ from mini_course import FIRST, SECOND, changed, make_course
 from shop_course import TRACKS, make_shop
 
 from proflab_course.build.command import build
-from proflab_course.build.make import Plan
+from proflab_course.build.facts import Facts
 from proflab_course.build.map_cell import LINES, MAP_TAG
+from proflab_course.build.prepare import prepare
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import read_notebook
 
 
-def map_of(plan: Plan, name: str) -> str:
+def map_of(plan: Facts, name: str) -> str:
     """Return the text of a lesson's map, which stands below its title."""
     cell = plan.taken[name].lesson.cells[1]
     assert cell.tags == [MAP_TAG]
@@ -34,13 +35,13 @@ def built(tmp_path_factory):
 
 
 def test_a_lesson_without_a_table_has_a_map_too(built):
-    text = map_of(Plan.read(built), "01_first")
+    text = map_of(prepare(built), "01_first")
     assert text.startswith("**Where you are.** **01 first** → 02 second\n")
     assert "| you will build | what for | points |" in text
     assert "The area of a rectangle | 60 |" in text and "The area of a circle | 40 |" in text
     assert "About 35 min · 100 points and 10 for the essay." in text
     assert text.count("raise ValueError with a sentence of yours") == 1
-    second = map_of(Plan.read(built), "02_second")
+    second = map_of(prepare(built), "02_second")
     assert "**You have** `area` (01): from `built.py`" in second  # no cell uses circle, its import
     assert "ValueError" not in second  # no case asks for one
 
@@ -64,7 +65,7 @@ def test_minutes_and_words_of_the_table(tmp_path):
         "[lesson.02_cart]", '[lesson.01_shop.for]\ntax = "what the state takes"\n[lesson.02_cart]'
     )
     assert table != TRACKS
-    text = map_of(Plan.read(make_shop(tmp_path, table)), "01_shop")
+    text = map_of(prepare(make_shop(tmp_path, table)), "01_shop")
     assert "| you will build | what for | min | points |" in text
     assert "what the state takes |" in text and "the mean of the prices | " in text
     assert "The break is after section 2." in text
@@ -72,13 +73,13 @@ def test_minutes_and_words_of_the_table(tmp_path):
 
 def test_what_the_default_gives_is_not_to_be_built(tmp_path):
     less = TRACKS.replace("except = {}", 'except = { 01_shop = ["mean"] }')
-    text = map_of(Plan.read(make_shop(tmp_path, less)), "01_shop")
+    text = map_of(prepare(make_shop(tmp_path, less)), "01_shop")
     line = "**You will not build** `mean`: it is given, in a folded cell that you may read."
     assert line in text and "[`mean`]" not in text
 
 
 def test_the_first_line_tells_the_track(tmp_path):
-    text = map_of(Plan.read(make_shop(tmp_path), track="hour"), "01_shop")
+    text = map_of(prepare(make_shop(tmp_path), track="hour"), "01_shop")
     assert text.startswith("This class takes the track *An hour*")
     assert "`tax`" not in text  # its section is gone
     assert "Its sections keep the numbers of the whole lesson." in text
@@ -87,7 +88,7 @@ def test_the_first_line_tells_the_track(tmp_path):
 @pytest.mark.whole
 def test_a_lesson_says_what_wrong_arguments_raise_only_where_an_exercise_raises_it():
     for track, asked in (("evening", False), ("week", True)):
-        text = map_of(Plan.read(Course(ROOT), track=track), "05_profiler")
+        text = map_of(prepare(Course(ROOT), track=track), "05_profiler")
         assert ("raise ValueError with a sentence of yours" in text) is asked, track
 
 
@@ -102,7 +103,7 @@ def test_many_exercises_share_lines_by_their_sections(tmp_path):
         tmp_path,
         {"01_first": changed("# %% [markdown]\n# ## 2", more + "\n# %% [markdown]\n# ## 2")},
     )
-    text = map_of(Plan.read(course), "01_first")
+    text = map_of(prepare(course), "01_first")
     assert sum(bool(line) for line in text.splitlines()) <= LINES
     assert re.search(r"\[`area_0`\]\(#cell-id=([\w-]+)\), \[`area_1`\]\(#cell-id=\1\)", text)
 
@@ -113,6 +114,6 @@ def test_the_maps_of_this_course_are_short():
         (None, 0),
         ("all", 1),
     ):  # 07: a section more
-        for lesson in Plan.read(Course(ROOT), track=track).lessons:
+        for lesson in prepare(Course(ROOT), track=track).lessons:
             [text] = [cell.source for cell in lesson.cells if MAP_TAG in cell.tags]
             assert sum(bool(line) for line in text.splitlines()) <= LINES + more, lesson.name

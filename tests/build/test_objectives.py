@@ -5,12 +5,12 @@ from cohort.run import ROOT
 from shop_course import SHOP, TRACKS, make_shop
 
 from proflab_course.build.command import build
-from proflab_course.build.make import Plan
-from proflab_course.build.objectives import essay_items, objectives, stated_objectives
+from proflab_course.build.prepare import prepare
 from proflab_course.course.concepts import read_concepts
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import read_module
-from proflab_course.course.tracks import Tracks
+from proflab_course.tracks.objectives import essay_items, objectives, stated_objectives
+from proflab_course.tracks.read import Tracks
 
 STATED = """Prices, and in lesson 02 whole carts.
 
@@ -107,7 +107,7 @@ def test_a_lesson_of_ones_own_need_not_say_what_serves_its_objectives(tmp_path):
 
 
 def test_a_shorter_track_promises_what_it_has(tmp_path):
-    plan = Plan.read(shop(tmp_path), track="hour")  # section 2, in which `mean` is given
+    plan = prepare(shop(tmp_path), track="hour")  # section 2, in which `mean` is given
     [first] = [lesson.cells[0].source for lesson in plan.lessons]
     assert stated_objectives(first) == [
         "add up prices, with what the state takes",
@@ -120,7 +120,7 @@ def test_a_shorter_track_promises_what_it_has(tmp_path):
         ({}, ["mean"]),
         ({}, []),
     ]
-    whole = Plan.read(shop(tmp_path / "whole")).lessons[0].cells[0].source
+    whole = prepare(shop(tmp_path / "whole")).lessons[0].cells[0].source
     assert len(stated_objectives(whole)) == 3
 
 

@@ -6,14 +6,14 @@ from mini_course import FIRST, HEADER, changed, essay, given, graded, make_cours
 from mini_course import read_lesson as read
 
 from proflab_course.build.command import build
-from proflab_course.build.make import Plan
-from proflab_course.build.sections import sections, stamp_headings, total_line
+from proflab_course.build.prepare import prepare
 from proflab_course.course.layout import CourseError
+from proflab_course.course.sections import sections, stamp_headings, total_line
 
 
 def stamped(tmp_path, source: str) -> str:
     """Return all text of a lesson of this source, as the build leaves it."""
-    plan = Plan.read(make_course(tmp_path, {"01_first": source}))
+    plan = prepare(make_course(tmp_path, {"01_first": source}))
     return "\n".join(c.source for c in plan.lessons[0].cells if c.node.cell_type == "markdown")
 
 

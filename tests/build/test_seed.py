@@ -13,7 +13,7 @@ from mini_course import FIRST, SECOND, make_course
 from proflab_classroom.questions.exam import make_exam
 from proflab_course.build.command import build
 from proflab_course.build.draw import drawn
-from proflab_course.build.make import Plan
+from proflab_course.build.prepare import prepare
 from proflab_course.cli import main
 from proflab_course.course.concepts import parse_concepts, read_concepts
 from proflab_course.course.layout import Course
@@ -36,7 +36,7 @@ def shown_order(text, concept):
 def orders(tmp_path_factory):
     """The questions of two released lessons, each with the order that students see."""
     course = linked_course(tmp_path_factory.mktemp("attacked"))
-    plan = Plan.read(course, LESSONS, seed=SEED)
+    plan = prepare(course, LESSONS, seed=SEED)
     found = []
     for name in LESSONS:
         texts = questions_in(plan.taken[name].lesson.notebook)

@@ -11,12 +11,12 @@ from shop_course import SHOP, TRACKS, declare_privately, make_shop
 
 from proflab.lesson.outline import Outline
 from proflab_course.build.command import build, check
-from proflab_course.build.make import Plan
-from proflab_course.build.sections import sections
+from proflab_course.build.prepare import prepare
 from proflab_course.cli import main
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import read_notebook
-from proflab_course.course.tracks import Tracks
+from proflab_course.course.sections import sections
+from proflab_course.tracks.read import Tracks
 
 URL = "https://github.com/someone/mini-course/blob/v0.3.0/release"
 
@@ -108,14 +108,14 @@ def test_where_file_and_lessons_part_the_build_says_so(tmp_path, sentence):
     assert old in TRACKS
     course = make_shop(tmp_path, TRACKS.replace(old, new, 1))
     with pytest.raises(CourseError) as error:
-        Plan.read(course)
+        prepare(course)
     assert sentence in str(error.value)
 
 
 def test_a_lesson_that_the_course_no_longer_has_is_no_mistake(tmp_path, monkeypatch, capsys):
     course = make_shop(tmp_path)
     shutil.rmtree(course.module("02_cart").parent)
-    assert Plan.read(course, track="day").wanted == ["01_shop"]
+    assert prepare(course, track="day").wanted == ["01_shop"]
     monkeypatch.chdir(course.root)
     assert main(["build", "--track"]) == 0
     assert "1 lessons    2 exercises" in capsys.readouterr().out
@@ -125,9 +125,9 @@ def test_a_lesson_without_minutes_is_whole_in_the_longest_track(tmp_path, monkey
     day, cart = TRACKS.index("[track.day]"), TRACKS.index("[lesson.02_cart]")
     listed = TRACKS[:day] + TRACKS[TRACKS.index("[track.term]") : cart]
     course = make_shop(tmp_path, listed)
-    plan = Plan.read(course)
+    plan = prepare(course)
     assert plan.wanted == ["01_shop", "02_cart"] and not plan.taken["02_cart"].partial
-    assert Plan.read(course, track="hour").wanted == ["01_shop"]
+    assert prepare(course, track="hour").wanted == ["01_shop"]
     monkeypatch.chdir(course.root)
     assert main(["build", "--track"]) == 0
     assert "2 lessons    5 exercises    200 points" in capsys.readouterr().out
@@ -165,7 +165,7 @@ def test_a_track_made_from_another_adds_exercises_and_may_leave_a_lesson_out(tmp
     declare_privately(course, f"{made}01_shop = []\n")
     track = Tracks.read(course.root).track("carts")
     assert (track.lessons, track.essays) == (["02_cart"], frozenset())
-    assert list(Plan.read(course, track="carts").taken) == ["02_cart"]
+    assert list(prepare(course, track="carts").taken) == ["02_cart"]
     declare_privately(course, f'{made}01_shop = ["mean"]\nplan = {{ Day = ["01", "02"] }}\n')
     track = Tracks.read(course.root).track("carts")
     assert track.exercises["01_shop"] == ("tax", "total", "mean") and track.essays == {"01_shop"}
@@ -192,7 +192,7 @@ def shop(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def hour(shop):
-    return Plan.read(shop, track="hour")
+    return prepare(shop, track="hour")
 
 
 def test_an_optional_exercise_that_nothing_uses_goes_with_its_paragraph(tmp_path):
@@ -204,7 +204,7 @@ def test_an_optional_exercise_that_nothing_uses_goes_with_its_paragraph(tmp_path
             optional if used else optional.replace("mean([total([4]), total([8])])", "total([4])")
         )
         course = make_shop(tmp_path / str(used), lesson=lesson)
-        taken = Plan.read(course, track="hour").taken["01_shop"]
+        taken = prepare(course, track="hour").taken["01_shop"]
         text = "".join(cell.source for cell in taken.lesson.named("text"))
         assert ("mean" in taken.given, "**Optional.**" in text) == (used, used)
 
@@ -254,7 +254,7 @@ def test_what_is_not_there_is_linked_and_what_is_there_is_not(hour, shop):
     assert f"in [lesson 02]({second}) whole carts" in text
     assert f"What `tax` does, [section 1]({first}) says, and [section 3]({first}) more" in text
     assert f"[`discount`]({first}) is in lessons 01 and [02]({second})." in text
-    whole = Plan.read(shop).lessons[0]
+    whole = prepare(shop).lessons[0]
     assert "](http" not in "".join(cell.source for cell in whole.cells[2:])
 
 
@@ -269,9 +269,9 @@ def test_a_mention_in_code_cannot_be_linked_and_is_refused(tmp_path, old, new):
     lesson = SHOP.replace('print("tax", tax(100))', 'print("tax")')
     lesson = lesson.replace(old, new, 1)
     course = make_shop(tmp_path, lesson=lesson)
-    assert Plan.read(course, track="day").lessons
+    assert prepare(course, track="day").lessons
     with pytest.raises(CourseError, match="cell demo_sums: `lesson 02` is not in this track"):
-        Plan.read(course, track="hour")
+        prepare(course, track="hour")
 
 
 def test_guesses_and_the_demos_that_answer_them_come_together(hour, tmp_path):
@@ -280,7 +280,7 @@ def test_guesses_and_the_demos_that_answer_them_come_together(hour, tmp_path):
     ]
     moved = SHOP.replace("guess_two, mean(", "guess_cheaper, mean(")
     moved = moved.replace('"cheaper", guess_cheaper, d', '"cheaper", guess_two, d')
-    [lesson] = Plan.read(make_shop(tmp_path, lesson=moved), track="hour").lessons
+    [lesson] = prepare(make_shop(tmp_path, lesson=moved), track="hour").lessons
     cells = [cell.source for cell in lesson.cells]
     at = cells.index("guess_cheaper = None  # your guess")
     assert cells[at - 1] == "**Predict.** By how much?"
@@ -289,7 +289,7 @@ def test_guesses_and_the_demos_that_answer_them_come_together(hour, tmp_path):
 
 def test_the_task_of_an_essay_goes_with_it(tmp_path):
     shown = TRACKS.replace("summary = false\n", 'show = { 01_shop = ["Reflect"] }\n')
-    [lesson] = Plan.read(make_shop(tmp_path, shown), track="hour").lessons
+    [lesson] = prepare(make_shop(tmp_path, shown), track="hour").lessons
     text = [cell.source for cell in lesson.named("text")]
     assert "## Reflect · 5 min" in text and "Who pays the tax?" not in text
 
@@ -298,18 +298,18 @@ def test_an_idea_that_the_track_lacks_is_to_be_read_first(tmp_path):
     course = make_shop(tmp_path, TRACKS.replace('["01 §2"]', '["01 §3"]'))
     only = '[track.carts]\ntitle = "C"\ntext = "C."\nhours = 1\nsummary = false\n'
     declare_privately(course, f'{only}show = {{ 02_cart = ["1"] }}\n02_cart = ["cart"]\n')
-    first = Plan.read(course, track="carts").lessons[0].cells[1].source
+    first = prepare(course, track="carts").lessons[0].cells[1].source
     assert f"Read first: [lesson 01, section 3]({URL}/01_shop/01_shop.ipynb)." in first
 
 
 def test_an_essay_stays_where_the_track_has_it(shop):
-    plan = Plan.read(shop, track="day")
+    plan = prepare(shop, track="day")
     assert [cell.name for cell in plan.taken["01_shop"].lesson.named("manual")] == ["essay_shop"]
     assert plan.taken["01_shop"].gone == ("3",)
 
 
 def test_a_track_that_takes_everything_is_the_whole_lesson(shop):
-    plan = Plan.read(shop)
+    plan = prepare(shop)
     for whole in plan.whole:
         taken = plan.taken[whole.name]
         assert not taken.partial and not taken.given and not taken.gone
@@ -345,7 +345,7 @@ def test_what_the_default_leaves_out_is_given_and_it_links_to_no_fuller_lesson(
 
 
 def test_a_shorter_track_counts_what_the_published_lesson_has(tmp_path):
-    plan = Plan.read(make_shop(tmp_path, SHORTER), track="hour")
+    plan = prepare(make_shop(tmp_path, SHORTER), track="hour")
     assert "*An hour*: 1 of this lesson's 3 exercises" in plan.lessons[0].cells[1].source
     assert plan.taken["01_shop"].more == ("tax", "discount")
 
@@ -464,7 +464,7 @@ def test_the_grader_and_its_pages_follow_the_courses_track(tmp_path, monkeypatch
     declare_privately(course, 'use = "hour"')
     build(course, audit="static")
     release = read_notebook(course.release("01_shop"), "01_shop")
-    notebook = filled(release, Plan.read(course).whole[0])
+    notebook = filled(release, prepare(course).whole[0])
     handed_in = course.root / "submitted/ada/01_shop/01_shop.ipynb"
     handed_in.parent.mkdir(parents=True)
     nbformat.write(notebook, handed_in)
@@ -479,13 +479,13 @@ def test_the_grader_and_its_pages_follow_the_courses_track(tmp_path, monkeypatch
 
 def test_minutes_are_computed_where_a_table_has_them_and_typed_where_none_has(tmp_path):
     course = make_shop(tmp_path)
-    computed = {s.name: s.minutes for s in sections(Plan.read(course).taken["01_shop"].lesson)}
+    computed = {s.name: s.minutes for s in sections(prepare(course).taken["01_shop"].lesson)}
     assert computed["1"] == 10 and computed["Summary"] is None
     make_shop(tmp_path, lesson=SHOP.replace("## 1 · Taxes", "## 1 · Taxes · 25 min"))
     with pytest.raises(CourseError, match="the heading `1 · Taxes · 25 min` types its minutes"):
-        Plan.read(course)
+        prepare(course)
     (course.root / "modules/tracks.toml").unlink()
-    typed = {s.name: s.minutes for s in sections(Plan.read(course).taken["01_shop"].lesson)}
+    typed = {s.name: s.minutes for s in sections(prepare(course).taken["01_shop"].lesson)}
     assert typed["1"] == 25
 
 

@@ -13,7 +13,8 @@ from mini_course import ROOT, make_course
 from sandboxes import needs_sandbox
 
 from proflab.lesson import expect_table
-from proflab_course.course.test_cells import GrammarError, split
+from proflab_course.cases.case import GrammarError
+from proflab_course.cases.reader import split
 
 PAGE = (ROOT / "docs/write-a-lesson.md").read_text()
 NAME = "20_padding"

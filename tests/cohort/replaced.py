@@ -15,7 +15,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from proflab_course.build.in_process import made
-from proflab_course.course.test_cells import TestCell
+from proflab_course.cases.reader import TestCell
 
 _EITHER = inspect.Parameter.POSITIONAL_OR_KEYWORD
 _Call = tuple[tuple, dict[str, None]]
@@ -125,7 +125,7 @@ def _execute(cell: TestCell, scope: dict[str, Any]) -> None:
                 scope[doubles[index].name] = made(doubles[index], scope)
             elif answer is None:
                 exec(step.code, scope)
-            elif not (answer.race or answer.plan or answer.log):
+            elif answer.held is None:
                 _evaluate(step.code, scope)
 
 

@@ -29,9 +29,9 @@ from cohort.judging import judged
 from proflab_course.assemble.command import render
 from proflab_course.assemble.gather import gather
 from proflab_course.build.in_process import Case, run_cell
+from proflab_course.cases.reader import TestCell, split
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import Cell, read_module
-from proflab_course.course.test_cells import TestCell, split
 from proflab_course.course.wrong import FOLDER, KnownSolutions, read_known_solutions
 
 ROOT = Path(__file__).parents[2]

@@ -23,6 +23,7 @@ from cohort.run import (
     stub,
 )
 from cohort.visible import GOAL, LESSON_GOAL, share
+from proflab_course.cases.log import LogCase
 from proflab_course.course.wrong import KINDS
 from proflab_course.grading.points import share as share_of
 
@@ -64,9 +65,17 @@ def test_the_table_is_of_what_is_there(lesson, exercise):
 
 
 @each_exercise
-def test_each_way_to_fail_is_as_the_table_says(lesson, exercise):
-    """One entry for each set of cases; each test cell is tried by entries of its own."""
+def test_each_case_is_failed_as_the_table_says(lesson, exercise):
+    """Those of `quick`; each test cell is tried by entries of its own."""
     agree(lesson, exercise, quick(lesson, exercise))
+
+
+@each_exercise
+def test_what_make_test_judges_fails_every_case_that_an_entry_fails(lesson, exercise):
+    some = {entry.sentence for entry in quick(lesson, exercise)}
+    rows = table(lesson)[exercise]
+    assert frozenset().union(*(rows[each] for each in some)) == frozenset().union(*rows.values())
+    assert any(not rows[each] for each in some), "a right one"
 
 
 @pytest.mark.whole
@@ -121,7 +130,7 @@ def test_what_is_refused_has_a_visible_case(lesson, exercise):
 def test_no_test_cell_is_without_hidden_cases(lesson, exercise):
     """Whoever writes the visible answers in gets no points for them; a log's rules have none."""
     for cell in solved(lesson).tests[exercise]:
-        if all(answer.log for _, answer in cell.answers):
+        if all(isinstance(answer.held, LogCase) for _, answer in cell.answers):
             continue
         assert sum(hidden for hidden, _ in cell.answers) >= 2, cell.name
 

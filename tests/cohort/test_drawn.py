@@ -8,7 +8,7 @@ import pytest
 
 from cohort.run import ROOT, exercises, lessons
 from cohort.variants import audit
-from proflab_course.build.make import Plan
+from proflab_course.build.prepare import prepare
 from proflab_course.build.vary import count_varying
 from proflab_course.course.layout import Course
 
@@ -19,7 +19,7 @@ SOME = WHOLE[::EACH]
 
 @pytest.mark.whole
 def test_half_of_the_hidden_cases_with_a_value_vary_in_each_lesson():
-    plan = Plan.read(Course(ROOT))
+    plan = prepare(Course(ROOT))
     counted = {name: count_varying(plan.taken[name].lesson) for name in plan.wanted}
     assert {name: n for name, n in counted.items() if 2 * n[0] < n[1]} == {}
 

@@ -7,7 +7,7 @@ import pytest
 from cohort.run import Solved, all_cases
 from cohort.visible import least
 from proflab_course.build.in_process import Case
-from proflab_course.course.test_cells import split
+from proflab_course.cases.reader import split
 from proflab_course.course.wrong import whole_code
 
 SOLUTION = """

@@ -27,8 +27,8 @@ from cohort.judging import judged, said_by_fork
 from cohort.run import Solved, entries, lessons, solved
 from proflab.checks.values import dumps, loads, to_plain_data
 from proflab_course.build.in_process import run_cell
-from proflab_course.course.test_cells import TestCell, split
-from proflab_course.course.variants import Varying, varying
+from proflab_course.cases.reader import TestCell, split
+from proflab_course.cases.vary import Varying, varying
 
 DRAWS = 50
 SECRET = bytes(32)

@@ -23,7 +23,7 @@ from mini_course import FIRST, read_lesson
 
 from proflab_course.build.command import build
 from proflab_course.build.concepts import add_concepts, for_track, told_concepts
-from proflab_course.build.make import Plan
+from proflab_course.build.prepare import prepare
 from proflab_course.cli import main
 from proflab_course.course.concepts import ORDERS, parse_concepts
 from proflab_course.course.layout import CourseError
@@ -150,7 +150,7 @@ def test_an_answer_in_a_release_is_found(tmp_path):
 
 
 def plan_of(course):
-    plan = Plan.read(course)
+    plan = prepare(course)
     whole = read_module(course.module(LESSON), LESSON)
     return whole, plan.taken[LESSON]
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from proflab_course.course.test_cells import GrammarError, split
+from proflab_course.cases.case import GrammarError
+from proflab_course.cases.reader import split
 
 REWRITTEN = {
     "assert count(x) == 55": 'expect("count(x)", count(x), 55)',

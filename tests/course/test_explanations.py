@@ -2,7 +2,8 @@
 
 import pytest
 
-from proflab_course.course.test_cells import GrammarError, split
+from proflab_course.cases.case import GrammarError
+from proflab_course.cases.reader import split
 
 CELL = """
 expect("three", area(3), 9)

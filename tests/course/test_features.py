@@ -8,10 +8,22 @@ from types import SimpleNamespace
 
 import pytest
 from imports import ROOT
+from mini_course import make_course
+from nbformat.v4 import new_markdown_cell
 
+from proflab_course.build.command import build
 from proflab_course.cli import COMMANDS, all_commands, main
 from proflab_course.course import features as module
-from proflab_course.course.features import Column, Command, Feature, Panel, commands, features
+from proflab_course.course.features import (
+    Building,
+    Column,
+    Command,
+    Feature,
+    Panel,
+    commands,
+    features,
+)
+from proflab_course.course.layout import CourseError
 
 
 class Shop(Feature):
@@ -72,6 +84,35 @@ def test_what_it_exports_is_an_option_and_has_a_column_of_its_own(
     assert "1 students' things sold of 01_parameters" in capsys.readouterr().out
     [*_, row] = (tmp_path / "canvas_01_sold_filled.csv").read_text().splitlines()
     assert row == "ann,1,ann,a,3"
+
+
+def test_what_a_feature_adds_is_in_each_lesson_and_on_its_notebook(
+    installed, tmp_path, monkeypatch
+):
+    def add(lesson, facts):
+        lesson.notebook.cells.append(new_markdown_cell(f"Sold with {len(facts.lessons)} lessons."))
+        return lesson
+
+    part = Building((add,), metadata=lambda lesson, facts: {"shop": lesson.name})
+    monkeypatch.setattr(Shop, "building", lambda _: part)
+    installed(shop="test_features:Shop")
+    course = make_course(tmp_path)
+    build(course, audit="static")
+    for name in ("01_first", "02_second"):
+        release = (tmp_path / f"release/{name}/{name}.ipynb").read_text()
+        assert "Sold with 2 lessons." in release and '"shop"' not in release
+        assert f'"shop": "{name}"' in course.source(name).read_text()
+
+
+@pytest.mark.parametrize("kind", ["written", "released"])
+def test_what_an_audit_of_a_feature_says_stops_the_build(kind, installed, tmp_path, monkeypatch):
+    says = lambda lesson, facts: [f"{lesson.place}: it has no price, give it one"]  # noqa: E731
+    monkeypatch.setattr(Shop, "building", lambda _: Building(**{kind: (says,)}))
+    installed(shop="test_features:Shop")
+    course = make_course(tmp_path)
+    with pytest.raises(CourseError, match=r"modules/01_first/01_first.py: it has no price"):
+        build(course, audit="static")
+    assert not (tmp_path / "release/01_first").exists()
 
 
 def test_a_broken_feature_is_one_sentence_and_a_removed_one_is_none(installed, capsys):
@@ -139,9 +180,9 @@ def test_finding_features_takes_few_milliseconds():
 
 def test_a_panel_stands_where_it_says_and_escapes_nothing_of_its_own():
     panel = Panel("<h2>Shop</h2>", above="Predictions", beside={"ann": "sold 3"})
-    from proflab_course.report.lesson_page import Student, Summary, render
+    from proflab_course.report.lesson_page import StudentLine, Summary, render
 
-    student = Student("ann", 1.0, 0.0, 0.0, "graded", "", False, {}, [])
+    student = StudentLine("ann", 1.0, 0.0, 0.0, "graded", "", False, {}, [])
     summary = Summary("01_x", False, 1.0, [student], [], [], [], [1], panels=[panel])
     page = render(summary)
     assert "<h2>Shop</h2>" in page and "graded; sold 3" in page

@@ -25,7 +25,12 @@ RULES = [
     ("proflab", ["proflab_course", "proflab_classroom"]),
     ("proflab_course", ["proflab_classroom"]),
     *((f"proflab_course.{name}", [*FEATURES]) for name in ("course", *COMMANDS)),
-    ("proflab_course.course", [f"proflab_course.{name}" for name in COMMANDS]),
+    (
+        "proflab_course.course",
+        [f"proflab_course.{name}" for name in ("cases", "tracks", *COMMANDS)],
+    ),
+    ("proflab_course.tracks", [f"proflab_course.{name}" for name in COMMANDS]),
+    ("proflab_course.cases", [f"proflab_course.{name}" for name in COMMANDS]),
     ("proflab_course.assemble", ["proflab_course.build", "proflab_course.grading"]),
     ("proflab_course.collect", ["proflab_course.build", "proflab_course.assemble"]),
     (
@@ -35,17 +40,13 @@ RULES = [
     *((f"proflab_course.{name}", ["proflab_course.cli"]) for name in ("course", *COMMANDS)),
 ]
 
-# Modules of the ground and of commands that still know concept questions or the inventory by name,
-# each with what it does: what a hook has to offer before they can do without. The list may only
-# become shorter.
+# Modules of the ground and of commands that still know concept questions by name, each with what it
+# does: what a hook has to offer before they can do without. The list may only become shorter.
 STILL_KNOWN = {
-    "proflab_course.build.command": "makes and tries the halves of the inventory",
-    "proflab_course.build.make": "puts the block of questions into the lesson",
-    "proflab_course.build.objectives": "counts questions that serve an objective",
+    "proflab_course.tracks.objectives": "counts questions that serve an objective",
     "proflab_course.build.redrawn": "names questions whose order of options has changed",
     "proflab_course.build.trial": "tries the answers of a solved lesson",
     "proflab_course.course.notebook": "gives the cell of an answer its role",
-    "proflab_course.export.command": "writes the inventory's answers",
     "proflab_course.grading.answer_key": "keeps the questions apart from the exercises",
     "proflab_course.grading.command": "stores the answers beside the guesses",
     "proflab_course.grading.grade_notebook": "reads the answers of a hand-in",
@@ -53,12 +54,9 @@ STILL_KNOWN = {
     "proflab_course.grading.pages.overview": "has a line for the questions",
     "proflab_course.grading.records.nbgrader_plugin": "clears the answers in a release",
     "proflab_course.grading.submissions.which_lesson": "does not count an answer as work",
-    "proflab_course.report.command": "makes the page about the inventory",
     "proflab_course.report.lesson_page": "leaves answers out of the exercises' figures",
-    "proflab_course.report.minutes": "leaves out the halves of the inventory",
-    "proflab_course.report.term_page": "leaves out the halves of the inventory",
 }
-KINDS = ("concepts", "inventory", "inventory_page", "inventory_statistics", "item_statistics")
+KINDS = ("concepts",)
 
 
 Graph = dict[str, set[str]]  # which modules each imports
@@ -66,8 +64,11 @@ Graph = dict[str, set[str]]  # which modules each imports
 
 @cache
 def plan() -> Graph:
-    """Return what the modules of the packages import; they are read once for all tests."""
-    return import_graph(modules(*PACKAGES))
+    """Return what the modules of the packages load; they are read once for all tests.
+
+    What is imported for types alone is not loaded: passes name the facts they are called with.
+    """
+    return import_graph(modules(*PACKAGES), types=False)
 
 
 def cycle(graph: Graph) -> list[str]:
@@ -107,7 +108,7 @@ def test_folders_rest_on_those_below(folder, others):
 
 
 def knowing(graph: Graph) -> set[str]:
-    """Return the modules of `proflab_course` that import those of questions or the inventory."""
+    """Return the modules of `proflab_course` that import those of concept questions."""
     return {
         name
         for name, targets in graph.items()

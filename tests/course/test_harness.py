@@ -40,7 +40,7 @@ def touched(root, path: str) -> str:
         ("proflab/ops/matmul.py", True),
         ("proflab/lesson/doubles/clocks.py", True),
         ("proflab/lesson/hardware.py", True),
-        ("proflab_course/course/test_cells.py", True),
+        ("proflab_course/cases/reader.py", True),
         ("proflab_course/grading/points.py", True),
         ("proflab_course/grading/inside/worker.py", True),
         ("proflab/lesson/plot.py", False),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from proflab_course.course.hidden_doubles import DoubleRegistry
-from proflab_course.course.test_cells import GrammarError, Step, split
+from proflab_course.cases.case import GrammarError, Step
+from proflab_course.cases.hidden_doubles import DoubleRegistry
+from proflab_course.cases.reader import split
 
 HIDDEN = "### BEGIN HIDDEN TESTS\n{}\n### END HIDDEN TESTS"
 MEASURE = """

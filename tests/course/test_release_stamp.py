@@ -6,7 +6,7 @@ import nbformat
 import pytest
 from grading_course import LESSON, ROOT, cell, release, solved, source, warm_runner
 
-from proflab_course.course.inventory import without_halves
+from proflab_course.course.features import counted
 from proflab_course.course.layout import Course
 from proflab_course.course.release_stamp import STAMP, make_stamp, read_stamp, release_digest
 from proflab_course.grading.answer_key import make_key
@@ -61,7 +61,7 @@ def another_name(notebook):
 CHANGES = [other_points, other_text, other_setup, one_test_less, another_name]
 
 
-@pytest.mark.parametrize("lesson", without_halves(Course(ROOT).lessons("release")))
+@pytest.mark.parametrize("lesson", counted(Course(ROOT).lessons("release")))
 def test_every_release_carries_the_digest_of_its_own_cells(lesson):
     notebook = nbformat.read(ROOT / "release" / lesson / f"{lesson}.ipynb", as_version=4)
     stamp = read_stamp(notebook.metadata)

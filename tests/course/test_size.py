@@ -7,15 +7,10 @@ import pytest
 from imports import ROOT
 
 # Lines of Python at most, in hundreds. Raising one is a commit of its own, with its reason.
-BUDGET = {"proflab": 22_700, "proflab_course": 32_200, "proflab_classroom": 5_800}
-LONGEST = 620  # lines of a file: that of proflab_course/course/test_cells.py
+BUDGET = {"proflab": 22_700, "proflab_course": 31_400, "proflab_classroom": 6_900}
+LONGEST = 560  # lines of a file: that of proflab_course/cases/vary.py
 # Names of classes that stand for several in one package: this list may only become shorter.
-TWICE = set(
-    (
-        "Item Line Machine Mark Number Place Question Record Renderer Row Sheet Slot Student "
-        "Voted _BatchNorm _Case _Dropout _Entry _File _Left "
-    ).split()
-)
+TWICE = {"Machine", "_BatchNorm", "_Dropout", "_Entry"}
 
 
 def lines(package):

@@ -1,23 +1,36 @@
-"""test_cells: what of a graded cell enters a student's process, and what stays with the grader."""
+"""Graded cells: what of one enters a student's process, and what stays with the grader."""
 
 from __future__ import annotations
 
+import ast
 import random
 import re
+from dataclasses import dataclass
+from types import SimpleNamespace
 
 import pytest
 
+from proflab.checks.compare import Verdict
 from proflab.checks.expect import failed_text
 from proflab.checks.values import to_plain_data
 from proflab.lesson import expect_table
-from proflab_course.course.test_cells import (
+from proflab_course.build.in_process import ask
+from proflab_course.cases.case import (
     Answer,
     GrammarError,
+    Held,
     Step,
-    hidden_source_removed,
-    split,
+    label_of,
+    literal,
+    positional,
 )
-from proflab_course.grading.verdict import judge_raised, judge_value
+from proflab_course.cases.raises import judge_raised
+from proflab_course.cases.reader import KINDS, hidden_source_removed, split
+from proflab_course.cases.value import judge_value
+from proflab_course.grading.match_cells import Aligned, Slot
+from proflab_course.grading.plan import Reply, Result
+from proflab_course.grading.races import simulated
+from proflab_course.grading.verdict import judge
 
 CELL = """
 x = make(3)  # a comment that names the answer: 55
@@ -310,3 +323,45 @@ def test_notebook_and_grader_agree_on_500_drawn_tables(capsys):
         ), source
         outcomes.add(type(raised).__name__)
     assert {"NoneType", "CaseFailed", "ZeroDivisionError", "ValueError"} <= outcomes
+
+
+# ── a further kind ───────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Even(Held):
+    """Hold what the grader keeps of `expect_even`: which numbers it leaves out."""
+
+    apart: tuple[int, ...]
+
+    def worked_out(self, value):
+        return {"odd": [each for each in value if each % 2 and each not in self.apart]}
+
+    def judge(self, found):
+        return Verdict(not found["odd"], f"{found['odd']} are odd")
+
+
+def test_a_kind_of_case_is_a_file_and_a_line(monkeypatch):
+    """Grader and build judge a kind that they do not know, by what its file says."""
+
+    def parse(call, name):
+        label, actual, apart = positional(call, 3, name)
+        even = Even(literal(apart, name))
+        answer = Answer(label_of(label, name), "expect_even", held=even)
+        return [(Step("value", ast.unparse(actual)), answer)]
+
+    monkeypatch.setitem(KINDS, "expect_even", parse)
+    cell = split('expect_even("sizes", sizes(3), (1,))', "test_sizes")
+    [(step, answer)] = zip(cell.blocks[0].steps, [a for _, a in cell.answers], strict=True)
+    for values, passed in (([1, 2, 4], True), ([1, 2, 3], False)):
+        key = SimpleNamespace(tests={"test_sizes": cell})
+        aligned = Aligned([Slot(None, SimpleNamespace(kind="test", grade_id="test_sizes"))])
+        result = Result(replies=[[Reply("value", value=values)]])
+        raced = simulated(aligned, key, result, [0])
+        assert (
+            judge(answer, Reply("value", value=values), raced["test_sizes", "sizes"]).passed
+            is passed
+        )
+        assert ask(step, answer, {"sizes": lambda n, values=values: values}).passed is passed
+    with pytest.raises(GrammarError, match="expect_even stands inside another statement"):
+        split('if True:\n    expect_even("a", 1, ())', "test_sizes")

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from proflab_course.course.variants import VaryError, own_numbers, varying
+from proflab_course.cases.vary import VaryError, own_numbers, varying
 
 SECRET = bytes(32)
 CELL = """\

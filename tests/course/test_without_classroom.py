@@ -50,6 +50,7 @@ def run(course, program):
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
     course = make_course(tmp_path_factory.mktemp("bare"))
+    (course.root / "modules/01_first/keys.toml").write_text('key = "B"')
     done = run(course, COMMANDS)
     assert done.returncode == 0, done.stderr
     assert "there is no command 'essays'" in done.stderr
@@ -59,6 +60,7 @@ def course(tmp_path_factory):
 @pytest.mark.proves("the course works without what teachers add")
 def test_a_class_is_built_graded_reported_and_exported(course):
     assert (course.root / "release/01_first/01_first.ipynb").exists()
+    assert not list(course.root.glob("release/*/*.toml")), "keys, also where no feature reads them"
     page = (course.root / "reports/01_first.html").read_text()
     assert "ann" in page and "100" in page
     assert "100" in (course.root / "canvas_filled.csv").read_text()

@@ -106,6 +106,18 @@ def test_moodle(graded, monkeypatch, tmp_path):
     assert float(table[2][4]) > 0
 
 
+def test_of_two_students_with_one_name_neither_has_a_grade_by_it(graded, monkeypatch, tmp_path):
+    lines = MOODLE.splitlines()[:2] + [
+        "Participant 5001,empty,one@example.org,Submitted,,110.00,",
+        "Participant 5002,Empty,two@example.org,Submitted,,110.00,",
+        "Participant 5003,not_json,three@example.org,Submitted,,110.00,",
+    ]
+    (tmp_path / "sheet.csv").write_text("\n".join(lines) + "\n", "utf-8-sig")
+    assert export(graded, monkeypatch, "--moodle", tmp_path / "sheet.csv", "--without-essay") == 0
+    grades = [row[4] for row in rows(tmp_path / "sheet_filled.csv")[1:]]
+    assert grades == ["100", "", "", "0"]
+
+
 BRIGHTSPACE = (
     "OrgDefinedId,Username,Last Name,First Name,Email,"
     "Parameters Points Grade <Numeric MaxPoints:110 Weight:10>,End-of-Line Indicator\n"

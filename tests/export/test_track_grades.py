@@ -12,7 +12,7 @@ from handed_in import filled
 from shop_course import declare_privately, make_shop
 
 from proflab_course.build.command import build
-from proflab_course.build.make import Plan
+from proflab_course.build.prepare import prepare
 from proflab_course.cli import main
 from proflab_course.course.notebook import read_notebook
 from proflab_course.grading.records.gradebook import Book
@@ -40,7 +40,7 @@ def course(tmp_path_factory):
     course = make_shop(tmp_path_factory.mktemp("day"))
     declare_privately(course, 'use = "day"')
     build(course, audit="static")
-    whole = {lesson.name: lesson for lesson in Plan.read(course).whole}
+    whole = {lesson.name: lesson for lesson in prepare(course).whole}
 
     def hand_in(student, name, essay="", **cells):
         notebook = filled(read_notebook(course.release(name), name), whole[name])

@@ -20,7 +20,7 @@ from proflab.lesson.guesses import MIME
 from proflab_course import cli
 from proflab_course.build.command import build
 from proflab_course.course.layout import Course
-from proflab_course.grading.command import Row, grade_class
+from proflab_course.grading.command import ResultRow, grade_class
 from proflab_course.grading.records.gradebook import Book
 from proflab_course.report.term_page import read_term
 
@@ -62,7 +62,7 @@ class Played:
     course: Course
     said: dict[str, str] = field(default_factory=dict)
     status: dict[str, int] = field(default_factory=dict)
-    rows: dict[str, dict[str, Row]] = field(default_factory=dict)
+    rows: dict[str, dict[str, ResultRow]] = field(default_factory=dict)
 
     def run(self, step: str, *words: object) -> None:
         """Run one command as in the course's folder."""

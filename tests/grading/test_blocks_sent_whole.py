@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proflab_course.course.test_cells import Step
+from proflab_course.cases.case import Step
 from proflab_course.grading.limits import Limits
 from proflab_course.grading.plan import RunBlock, RunCell, Submission
 from proflab_course.grading.run.connection import Connection

@@ -27,9 +27,9 @@ from killing import files, tables
 from sandboxes import needs_sandbox
 
 from proflab.checks.values import dumps
-from proflab_course.course.hidden_doubles import DoubleSpec
+from proflab_course.cases.case import Step
+from proflab_course.cases.hidden_doubles import DoubleSpec
 from proflab_course.course.layout import CourseError
-from proflab_course.course.test_cells import Step
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.grade_notebook import make_plan
 from proflab_course.grading.limits import Limits

@@ -15,7 +15,7 @@ from grading_course import solved, source
 from nbformat.v4 import new_code_cell
 from sandboxes import needs_sandbox
 
-from proflab_course.course.test_cells import Step
+from proflab_course.cases.case import Step
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.grade_notebook import grade_notebook
 from proflab_course.grading.limits import Limits
@@ -128,6 +128,14 @@ def test_a_loop_leaves_a_slow_exercise_its_time(runner, without_exercise):
 
 
 @pytest.mark.proves("an exercise that never ends costs itself alone")
+@pytest.mark.parametrize(
+    "runner",
+    [
+        pytest.param("sandbox", marks=needs_sandbox),
+        pytest.param("plain", marks=pytest.mark.whole),
+    ],
+    indirect=True,
+)
 def test_an_exercise_that_is_slow_for_ever_costs_itself(runner, without_exercise):
     slow = defined(f"{BUSY.format(0.35)}    return 1".replace("\n    ", "\n"))
     status, left, graded = scores(solved(linear_parameters=slow), runner)

@@ -18,9 +18,9 @@ from grading_course import (
 )
 from parsing import watch_parsing
 
+from proflab_course.cases.reader import split
 from proflab_course.course import files as writing
 from proflab_course.course.layout import CourseError
-from proflab_course.course.test_cells import split
 from proflab_course.grading import command as grading
 from proflab_course.grading import resume
 from proflab_course.grading.answer_key import read_key

@@ -5,7 +5,7 @@ import pytest
 from grading_course import LESSON, solved, source
 from nbformat.v4 import new_code_cell
 
-from proflab_course.course.test_cells import Step
+from proflab_course.cases.case import Step
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.grade_notebook import grade_notebook, make_plan
 from proflab_course.grading.limits import Limits

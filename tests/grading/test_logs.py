@@ -16,8 +16,9 @@ from proflab.lesson.race import show, traced
 from proflab.lesson.race.check_log import RULES
 from proflab.lesson.race.log import MIME
 from proflab_course.build.in_process import run_cell
+from proflab_course.cases.case import GrammarError
+from proflab_course.cases.reader import split
 from proflab_course.course.layout import CourseError
-from proflab_course.course.test_cells import GrammarError, split
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.command import grade_class
 from proflab_course.grading.grade_notebook import grade_notebook
@@ -187,7 +188,7 @@ def test_the_grammar_of_a_log(source, sentence):
 def test_a_log_crosses_as_code_without_its_rule():
     [block] = split(CASE, "test_f").blocks
     assert block.steps[0].code == "[log.data(), traced(f, x=(8, 8))]"
-    assert block.answers[0].log.given == "traced(slow, x=(8, 8))"
+    assert block.answers[0].held.given == "traced(slow, x=(8, 8))"
     assert not split(CASE, "test_f").is_race
 
 

@@ -13,7 +13,7 @@ import pytest
 from sandboxes import needs_sandbox
 from test_late_blocks import handed, lesson
 
-from proflab_course.course.test_cells import Step
+from proflab_course.cases.case import Step
 from proflab_course.grading import grade_notebook as grading
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.grade_notebook import grade_notebook

@@ -15,7 +15,7 @@ from proflab_course.grading.pages import render
 from proflab_course.grading.pages.inert import filtered, readable
 from proflab_course.grading.pages.markup import MOST, Piece, to_html
 from proflab_course.grading.pages.notebook_pages import FILTERS, DisarmMarkup, FeedbackPage
-from proflab_course.grading.pages.render import Inert, Renderer, shared_renderer
+from proflab_course.grading.pages.render import Inert, RenderProcess, shared_renderer
 
 
 @pytest.mark.parametrize("text", [*TAGS, *MARKDOWN])
@@ -267,7 +267,7 @@ def test_long_pieces_and_many_outputs_are_cut_and_said_to_be():
 
 @pytest.mark.whole
 def test_a_page_is_laid_out_after_the_process_died(monkeypatch):
-    renderer = Renderer()
+    renderer = RenderProcess()
     try:
         assert renderer.page([Piece("text", "a")]) == ["a"]
         renderer.process.kill()

@@ -27,9 +27,10 @@ from sandboxes import needs_sandbox
 
 from proflab.lesson.race.judge import BELOW_FLOOR
 from proflab_course.build.trial import MOST_ABOVE, Trial
+from proflab_course.cases.case import GrammarError
+from proflab_course.cases.reader import split
 from proflab_course.course.layout import CourseError
 from proflab_course.course.release_stamp import STAMP, make_stamp
-from proflab_course.course.test_cells import GrammarError, split
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.command import grade_class
 from proflab_course.grading.grade_notebook import grade_notebook, make_plan
@@ -37,7 +38,7 @@ from proflab_course.grading.match_cells import align
 from proflab_course.grading.pages.feedback import HideHidden
 from proflab_course.grading.plan import Submission
 from proflab_course.grading.races import METADATA, judge_jobs, races_of, solution_costs
-from proflab_course.grading.records.gradebook import Book
+from proflab_course.grading.records.gradebook import Book, Outcome
 from proflab_course.grading.run import replies
 
 
@@ -137,16 +138,17 @@ def test_below_the_floor_a_person_decides(key, tmp_path):
     test = key.tests["test_product"]
     blocks = []
     for block in test.blocks:
-        answers = [replace(a, race=replace(a.race, options={"floor": 1.0})) for a in block.answers]
+        answers = [replace(a, held=replace(a.held, options={"floor": 1.0})) for a in block.answers]
         blocks.append(replace(block, answers=tuple(answers)))
     strict = replace(key, tests=key.tests | {"test_product": replace(test, blocks=tuple(blocks))})
     result = graded(strict)
     assert result.below_floor and BELOW_FLOOR in result.sentence
     assert result.scores["test_product"] == 0 and result.scores["test_rows"] == 40
-    from proflab_course.grading.records.gradebook import _marks_of
-
-    mark = _marks_of(strict, result).grade("test_product")
-    assert mark == {"auto_score": None, "needs_manual_grade": True}
+    with Book(tmp_path / "gradebook.db") as book:
+        book.register(strict)
+        book.write(strict, Outcome("ann", strict.name, "graded", "", ""), result)
+        mark = book.gradebook.find_grade("test_product", strict.name, strict.name, "ann")
+        assert (mark.auto_score, mark.needs_manual_grade) == (None, True)
 
 
 @needs_sandbox
@@ -271,12 +273,39 @@ def test_the_build_says_which_full_marks_would_be_right(key):
     assert "the floor, 0.011, is above the solution" in given
 
 
+@pytest.mark.parametrize(
+    ("floor", "sentence"),
+    [
+        (0.029, None),
+        (0.0001, "floor=0.0001 is below 0.0"),
+        (0.031, "the floor, 0.031, is above the solution"),
+    ],
+)
+def test_the_build_says_which_floor_cannot_be_one(floor, sentence, key):
+    (name, race), *_ = races_of(key).items()
+    told = replace(race, full=0.0306, options=race.options | {"floor": floor})
+    test = key.tests[name[0]]
+    [visible, *hidden] = test.blocks
+    blocks = (replace(visible, answers=(replace(visible.answers[0], race=told),)), *hidden)
+    trial = object.__new__(Trial)
+    trial.lesson = SimpleNamespace(
+        named=lambda role: [SimpleNamespace(name=each, where=each) for each in key.tests]
+    )
+    trial.graded = SimpleNamespace(
+        key=replace(key, tests={name[0]: replace(test, blocks=blocks)}),
+        raced={name: {"ms": 0.03, "given": 0.06, "floor": floor}},
+        given={name: tapes(key)[name]},
+    )
+    found = list(trial._race_mistakes())
+    assert len(found) == bool(sentence) and all(sentence in each for each in found)
+
+
 def test_the_build_says_which_given_cost_would_be_right(key):
     trial = object.__new__(Trial)
     names = [SimpleNamespace(name=name, where=name) for name in key.tests]
     test = key.tests["test_order"]
     [[visible], [hidden]] = (block.answers for block in test.blocks)
-    told = replace(visible, plan=replace(visible.plan, given=545.0, full=190.0))
+    told = replace(visible, held=replace(visible.held, given=545.0, full=190.0))
     blocks = (replace(test.blocks[0], answers=(told,)), test.blocks[1])
     other = replace(key, tests={"test_order": replace(test, blocks=blocks)})
     trial.lesson = SimpleNamespace(named=lambda role: names)
@@ -340,7 +369,7 @@ def test_the_grammar_of_a_plan(source, sentence):
 def test_a_plan_crosses_as_code_without_its_costs():
     [block] = split(PLAN, "test_f").blocks
     assert block.steps[0].code == "f(4)"
-    plan = block.answers[0].plan
+    plan = block.answers[0].held
     assert (plan.rule, plan.parameters["lines"], plan.given, plan.full) == ("cache", 2, 90, 51)
 
 
@@ -348,7 +377,7 @@ def test_the_best_that_is_known_is_no_option_of_the_judge():
     for written, best in ((RACE, 1.5), (PLAN, 40)):
         full = written.partition("full=")[2].rstrip(")")
         [block] = split(written.replace(f"full={full}", f"full={full}, best={best}"), "f").blocks
-        case = block.answers[0].race or block.answers[0].plan
+        case = block.answers[0].held
         assert (case.best, case.full) == (best, float(full))
         assert "best" not in getattr(case, "options", {}) | getattr(case, "parameters", {})
 
@@ -361,7 +390,7 @@ def test_the_build_refuses_a_best_that_the_solution_is_better_than(key):
     case = test.blocks[0].answers[0]
 
     def said(best, floor=0.001):
-        told = replace(case, race=replace(case.race, best=best))
+        told = replace(case, held=replace(case.held, best=best))
         blocks = (replace(test.blocks[0], answers=(told,)), test.blocks[1])
         other = replace(key, tests={name[0]: replace(test, blocks=blocks)})
         trial.lesson = SimpleNamespace(named=lambda role: names)
@@ -377,12 +406,12 @@ def test_the_build_refuses_a_best_that_the_solution_is_better_than(key):
 def test_a_races_model_is_a_functions_name_or_its_call():
     for model in ("make", "make(2, width=8)"):
         [block] = split(RACE.replace("x=(8, 8)", f"model={model}, x=(8, 8)"), "test_f").blocks
-        assert block.answers[0].race.given == f"traced(slow, model={model}, x=(8, 8))"
+        assert block.answers[0].held.given == f"traced(slow, model={model}, x=(8, 8))"
 
 
 def test_a_race_crosses_as_code_without_its_threshold():
     [block] = split(RACE, "test_f").blocks
     assert block.steps[0].code == "traced(f, x=(8, 8))"
-    race = block.answers[0].race
+    race = block.answers[0].held
     assert (race.given, race.machine, race.full) == ("traced(slow, x=(8, 8))", "DESK", 1.7)
     assert "1.7" not in block.steps[0].code and RACES

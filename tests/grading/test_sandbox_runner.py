@@ -17,8 +17,8 @@ import pytest
 from attack_modes import as_ordinary_user
 from sandboxes import needs_sandbox
 
+from proflab_course.cases.reader import split
 from proflab_course.course.layout import CourseError
-from proflab_course.course.test_cells import split
 from proflab_course.grading.limits import MB, Limits
 from proflab_course.grading.plan import Result, RunBlock, RunCell, Submission
 from proflab_course.grading.run import sandbox_runner as sandbox_module

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from sandboxes import needs_sandbox
 
-from proflab_course.course.test_cells import Step
+from proflab_course.cases.case import Step
 from proflab_course.grading.inside import scratch
 from proflab_course.grading.limits import Limits
 from proflab_course.grading.plan import RunBlock, RunCell, Submission

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from sandboxes import needs_sandbox
 
-from proflab_course.course.hidden_doubles import DoubleSpec
-from proflab_course.course.test_cells import Step
+from proflab_course.cases.case import Step
+from proflab_course.cases.hidden_doubles import DoubleSpec
 from proflab_course.grading.limits import MB, Limits
 from proflab_course.grading.plan import Result, RunBlock, RunCell, Submission
 from proflab_course.grading.run.sandbox_runner import SandboxRunner, make_runner

@@ -8,19 +8,18 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from grading_course import copy_course, solved, source
 
+from proflab_course.cases.case import Step
 from proflab_course.course.layout import CourseError
-from proflab_course.course.test_cells import Step
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.grade_notebook import grade_notebook, make_plan, measure_solved
 from proflab_course.grading.limit_options import add_limits, chosen_limits
-from proflab_course.grading.limits import Limits, make_limits
+from proflab_course.grading.limits import Limits, SolvedTimes, make_limits
 from proflab_course.grading.match_cells import align
 from proflab_course.grading.plan import Reply, Result, RunBlock, RunCell, Submission, statements
 from proflab_course.grading.records.nbgrader_plugin import SandboxedExecute
 from proflab_course.grading.run import connection
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 from proflab_course.grading.run.time_allowance import Allowance
-from proflab_course.grading.solved_times import SolvedTimes
 
 SLOW = "test_conv2d_parameters"
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from proflab_course.course.test_cells import split
+from proflab_course.cases.raises import judge_raised
+from proflab_course.cases.reader import split
+from proflab_course.cases.value import judge_value
 from proflab_course.grading.plan import Reply
-from proflab_course.grading.verdict import judge, judge_raised, judge_value
+from proflab_course.grading.verdict import judge
 
 CELL = """
 expect("ten to five", count(x), 55)

@@ -15,11 +15,11 @@ import nbformat
 from archives import zipped
 from inventory_class import hand_in
 
+from proflab_classroom.inventory.answers import Half
+from proflab_classroom.inventory.items import read_inventory
 from proflab_course.course.csv_table import csv_text, read_csv
-from proflab_course.course.inventory import read_inventory
 from proflab_course.course.layout import Course
 from proflab_course.course.rubric import read_rubric
-from proflab_course.grading.records.inventory import Half
 
 ROOT = Path(__file__).parents[2]
 LESSONS = ("01_parameters", "03_latency", "05_profiler", "07_scaling")

@@ -1,28 +1,40 @@
 """A plugin of pytest that records what each test costs: `make costs` writes tests/suite/costs.csv.
 
-CPU seconds are those of the process and of the children that it has waited for; what the init of a
-sandbox reaps is in nobody's account. A module's fixtures are charged to its first test, as setup.
-test_suite.py holds the record to what runs in `make test`.
+    python -m pytest -p costs -n 0 -m "not soak" tests/cohort    # renews the rows of these files
+
+CPU seconds are those of all processes that a test starts, where benchmarks/account.py may make a
+control group; elsewhere the children that nobody waits for are missing, such as the process that
+judges the cohort. A module's fixtures are charged to its first test, as setup. test_suite.py holds
+the record to what runs in `make test`.
 """
 
 from __future__ import annotations
 
+import atexit
 import csv
 import os
 import resource
 import sys
 from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-PLACE = Path(__file__).parents[1] / "suite" / "costs.csv"
-COLUMNS = ("test", "setup", "call", "processes")
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "benchmarks"))
+import account  # noqa: E402
+from behaviours import RUNS_IN, runs_in  # noqa: E402
+
+PLACE = ROOT / "tests" / "suite" / "costs.csv"
+COLUMNS = ("test", RUNS_IN, "setup", "call", "processes")
 STARTS = ("subprocess.Popen", "os.fork", "os.posix_spawn", "os.forkpty")
 # What costs less is summed up, one line a file.
 LEAST = 0.5
 
 _started: Counter[str] = Counter()
+_place = ExitStack()
+_group: Path | None = None
 
 
 def _count(event: str, _: object) -> None:
@@ -31,6 +43,8 @@ def _count(event: str, _: object) -> None:
 
 
 def _cpu() -> float:
+    if _group is not None:
+        return account.used(_group)
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(each.ru_utime + each.ru_stime for each in used)
 
@@ -39,7 +53,7 @@ class Recorder:
     """Measures each phase where it runs, and gathers the rows where the reports arrive."""
 
     def __init__(self) -> None:
-        self.rows: dict[str, dict[str, float]] = {}
+        self.rows: dict[tuple[str, str], Counter[str]] = {}
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_setup(self, item: pytest.Item):
@@ -53,14 +67,17 @@ class Recorder:
         before, processes = _cpu(), _started.total()
         yield
         item.user_properties.append((phase, _cpu() - before))
+        item.user_properties.append((RUNS_IN, runs_in(item)))
         item.user_properties.append(("processes", _started.total() - processes))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when != "call":
             return
-        row = self.rows.setdefault(report.nodeid, dict.fromkeys(COLUMNS[1:], 0.0))
-        for name, value in report.user_properties:
-            row[name] = row.get(name, 0) + value
+        told = report.user_properties
+        row = self.rows.setdefault((report.nodeid, dict(told)[RUNS_IN]), Counter())
+        for name, value in told:
+            if name != RUNS_IN:
+                row[name] += value
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if not hasattr(session.config, "workerinput") and self.rows:
@@ -69,21 +86,35 @@ class Recorder:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Begin to record: in the process that gathers, and in each that runs tests."""
+    global _group
     sys.addaudithook(_count)
+    atexit.register(_place.close)  # last of all: warm processes are closed by their owners first
+    _group = _place.enter_context(account.inside())
     config.pluginmanager.register(Recorder(), "costs-recorder")
 
 
-def write(rows: dict[str, dict[str, float]], place: Path) -> None:
-    """Write one line for each dear test, and one for the rest of each file."""
+def write(rows: dict[tuple[str, str], Counter[str]], place: Path) -> None:
+    """Write a line for each dear test, and one for the rest of a file, in `make test` and after it.
+
+    Lines of files of which no test has run stay as they are.
+    """
     dear = {test: row for test, row in rows.items() if row["setup"] + row["call"] >= LEAST}
-    rest: dict[str, Counter[str]] = {}
-    for test, row in rows.items():
-        if test not in dear:
-            rest.setdefault(test.partition("::")[0], Counter()).update(row)
+    rest: dict[tuple[str, str], Counter[str]] = {}
+    for (test, run), row in rows.items():
+        if (test, run) not in dear:
+            rest.setdefault((test.partition("::")[0], run), Counter()).update(row)
+    lines = _others({(test.partition("::")[0], run) for test, run in rows}, place)
+    for (test, run), row in [*dear.items(), *rest.items()]:
+        seconds = f"{row['setup']:.1f}", f"{row['call']:.1f}"
+        lines.append([test, run, *seconds, str(int(row["processes"]))])
     with open(place, "w", newline="") as file:
-        table = csv.writer(file, lineterminator="\n")
-        table.writerow(COLUMNS)
-        for test, row in sorted([*dear.items(), *rest.items()]):
-            table.writerow(
-                [test, f"{row['setup']:.1f}", f"{row['call']:.1f}", int(row["processes"])]
-            )
+        csv.writer(file, lineterminator="\n").writerows([COLUMNS, *sorted(lines)])
+
+
+def _others(ran: set[tuple[str, str]], place: Path) -> list[list[str]]:
+    """Return a record's lines but those of files that ran there, or are gone."""
+    if not place.exists():
+        return []
+    with open(place, newline="") as file:
+        lines = [(line[0].partition("::")[0], line) for line in [*csv.reader(file)][1:]]
+    return [line for path, line in lines if (path, line[1]) not in ran and (ROOT / path).exists()]

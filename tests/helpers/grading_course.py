@@ -24,7 +24,7 @@ from proflab_course.course.layout import Course
 from proflab_course.grading import answer_key
 from proflab_course.grading import command as grading
 from proflab_course.grading.answer_key import Key
-from proflab_course.grading.command import Row, grade_class
+from proflab_course.grading.command import ResultRow, grade_class
 from proflab_course.grading.plan import Runner
 from proflab_course.grading.records.gradebook import Book
 from proflab_course.grading.run.sandbox_runner import SandboxRunner
@@ -126,7 +126,7 @@ def hand_in(course: Course, student: str, content: NotebookNode | bytes) -> Path
     return path
 
 
-def grade(course: Course, **options) -> dict[str, Row]:
+def grade(course: Course, **options) -> dict[str, ResultRow]:
     """Grade the scratch course; the rows by student."""
     rows = grade_class(course, LESSON, warm_runner(), progress=False, **options)
     return {row.student: row for row in rows}

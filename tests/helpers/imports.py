@@ -20,14 +20,17 @@ def modules(*packages: str, leave_out: tuple[str, ...] = (), root: Path = ROOT) 
     return found
 
 
-def imports(path: Path, known: dict[str, Path]) -> set[str]:
+def imports(path: Path, known: dict[str, Path], types: bool = True) -> set[str]:
     """Return the modules among `known` that a file imports, at its top or inside a function.
 
     `from package import name` imports the module package.name where there is one, else package.
     That importing a.b also runs a's __init__ does not count: it would for every file.
+    types: also what is imported below `if TYPE_CHECKING`, for annotations alone.
     """
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    found, tree = set(), ast.parse(path.read_text())
+    if not types:
+        tree.body = [node for node in tree.body if not _is_for_types(node)]
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -38,6 +41,10 @@ def imports(path: Path, known: dict[str, Path]) -> set[str]:
     return found & known.keys()
 
 
-def import_graph(known: dict[str, Path]) -> dict[str, set[str]]:
+def _is_for_types(node: ast.stmt) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+
+
+def import_graph(known: dict[str, Path], types: bool = True) -> dict[str, set[str]]:
     """Return for each module the others that it imports."""
-    return {name: imports(path, known) - {name} for name, path in known.items()}
+    return {name: imports(path, known, types) - {name} for name, path in known.items()}

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import nbformat
 
-from proflab_course.course.inventory import HALVES, LETTERS, Item, of_form
-from proflab_course.grading.records.inventory import Half
+from proflab_classroom.inventory.answers import Half
+from proflab_classroom.inventory.items import HALVES, LETTERS, Item, of_form
 
 GUESSING = 0.25
 

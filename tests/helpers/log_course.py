@@ -15,7 +15,8 @@ from race_course import COUNTS
 
 from proflab import stack
 from proflab.lesson.race import traced
-from proflab_course.build.make import Plan, make
+from proflab_course.build.make import make
+from proflab_course.build.prepare import prepare
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.races import METADATA, as_metadata, races_of
 
@@ -98,7 +99,7 @@ def built_course() -> Path:
     atexit.register(shutil.rmtree, place, ignore_errors=True)
     counts = COUNTS.replace(markdown("Why?"), f"{PAIRS}\n{markdown('Why?')}")
     course = make_course(place, {"01_counts": counts, LESSON: LOG})
-    failed = make(Plan.read(course, [LESSON]), place / "work", "static")
+    failed = make(prepare(course, [LESSON]), place / "work", "static")
     assert not failed, failed
     for step in ("source", "release"):
         shutil.move(place / "work" / step, place / step)

@@ -18,7 +18,8 @@ from mini_course import HEADER, essay, exercise, given, graded, make_course, mar
 from proflab import stack
 from proflab.lesson.race import traced
 from proflab.nn import functional as F
-from proflab_course.build.make import Audit, Plan, make
+from proflab_course.build.make import Depth, make
+from proflab_course.build.prepare import prepare
 from proflab_course.course.layout import Course
 from proflab_course.grading.answer_key import Key, make_key
 from proflab_course.grading.races import METADATA, as_metadata, races_of
@@ -132,11 +133,11 @@ expect_cheaper("a larger one", order(12, 14, 4), rule="cache", n=12, lines=14, l
 ])  # fmt: skip
 
 
-def make_race_course(place: Path, audit: Audit, races: str = RACES) -> Course:
+def make_race_course(place: Path, audit: Depth, races: str = RACES) -> Course:
     """Write the course and build the lesson with races; raise CourseError for its mistakes."""
     course = make_course(place, {"01_counts": COUNTS, LESSON: races})
     work = place / "work"
-    failed = make(Plan.read(course, [LESSON]), work, audit)
+    failed = make(prepare(course, [LESSON]), work, audit)
     assert not failed, failed
     for step in ("source", "release"):
         shutil.move(work / step, place / step)

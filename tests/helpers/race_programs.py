@@ -8,7 +8,7 @@ from typing import Any
 
 from cohort.run import known, lessons, solved
 
-from proflab_course.course.test_cells import Answer
+from proflab_course.cases.case import Answer
 from proflab_course.course.wrong import KnownSolution
 
 
@@ -19,7 +19,7 @@ def races() -> list[tuple[str, str]]:
         (lesson, name)
         for lesson in lessons()
         for name, cells in solved(lesson).tests.items()
-        if any(answer.race or answer.plan for cell in cells for _, answer in cell.answers)
+        if any(answer.earns_share for cell in cells for _, answer in cell.answers)
     ]
 
 

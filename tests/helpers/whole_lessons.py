@@ -8,7 +8,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from proflab_course.build.make import Plan, make
+from proflab_course.build.make import make
+from proflab_course.build.prepare import prepare
 from proflab_course.course.layout import Course
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -19,5 +20,5 @@ def whole_lesson(name: str) -> Course:
     """A folder with source/ and release/ of this one lesson, made from the track `all`."""
     place = Path(tempfile.mkdtemp(prefix="proflab-"))
     atexit.register(shutil.rmtree, place)
-    assert not make(Plan.read(Course(ROOT), [name], track="all"), place, "static")
+    assert not make(prepare(Course(ROOT), [name], track="all"), place, "static")
     return Course(place)

@@ -12,8 +12,8 @@ from grading_course import command, warm_runner
 from inventory_class import hand_in, simulated
 from mini_course import make_course
 
-from proflab_course.build.command import strangers
-from proflab_course.course.inventory import (
+from proflab_classroom.inventory.answers import Half, literals, read_halves
+from proflab_classroom.inventory.items import (
     AFTER,
     BEFORE,
     FILE,
@@ -22,12 +22,12 @@ from proflab_course.course.inventory import (
     of_form,
     read_inventory,
 )
+from proflab_classroom.inventory.page import lessons_had, read_report, render_inventory
+from proflab_classroom.inventory.table import COLUMNS, anonymised, table
+from proflab_course.build.command import strangers
 from proflab_course.course.layout import Course, CourseError
-from proflab_course.export.inventory import COLUMNS, anonymised, table
 from proflab_course.grading.command import grade_class
 from proflab_course.grading.records.gradebook import Book
-from proflab_course.grading.records.inventory import Half, literals, read_halves
-from proflab_course.report.inventory_page import lessons_had, read_report, render_inventory
 
 ROOT = Path(__file__).parents[2]
 ROSTER = "id,first_name,last_name,email\n" + "".join(

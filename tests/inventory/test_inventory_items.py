@@ -13,7 +13,7 @@ import pytest
 from cohort.run import solved
 
 from proflab import nn
-from proflab_course.course.inventory import LETTERS, of_form, parse_inventory, read_inventory
+from proflab_classroom.inventory.items import LETTERS, of_form, parse_inventory, read_inventory
 from proflab_course.course.layout import Course, CourseError
 
 ROOT = Path(__file__).parents[2]

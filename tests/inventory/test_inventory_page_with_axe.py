@@ -7,9 +7,9 @@ from browsing import faults, open_page, start_browser
 from inventory_class import simulated
 from reading import ZOOMED, in_order, walk, zoomed_faults
 
-from proflab_course.course.inventory import read_inventory
+from proflab_classroom.inventory.items import read_inventory
+from proflab_classroom.inventory.page import render_inventory, summarise
 from proflab_course.course.layout import Course
-from proflab_course.report.inventory_page import render_inventory, summarise
 
 ITEMS = read_inventory(Course(Path(__file__).parents[2]))
 

@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 from inventory_class import chance, simulated
 
-from proflab_course.course.inventory import read_inventory
-from proflab_course.course.layout import Course
-from proflab_course.report.inventory_page import score, summarise
-from proflab_course.report.inventory_statistics import (
+from proflab_classroom.inventory.gain import (
     bootstrap_interval,
     gain_of_means,
     holm,
     mcnemar,
     mean_of_gains,
 )
+from proflab_classroom.inventory.items import read_inventory
+from proflab_classroom.inventory.page import score, summarise
+from proflab_course.course.layout import Course
 
 ITEMS = read_inventory(Course(Path(__file__).parents[2]))
 BY_ID = {item.id: item for item in ITEMS}

@@ -23,7 +23,7 @@ from proflab import Tensor, cat, dispatch, stack
 from proflab.checks import expect
 from proflab.checks.values import dumps, loads
 from proflab.lesson import blas
-from proflab.lesson.kernel_record import Record, TestRun
+from proflab.lesson.kernel_record import KernelRecord, TestRun
 from proflab.lesson.outline import Exercise, Outline
 from proflab.lesson.progress import measure
 from proflab.lesson.race import Refused, replay, show, traced, trail
@@ -512,7 +512,7 @@ def test_numbers_are_judged_in_one_thread_where_that_can_be_set(op_facts, monkey
 
 def test_the_last_cell_counts_a_share_of_the_points():
     outline = Outline("06_x", {"f": Exercise("f", tests={"test_f": 4, "test_f_2": 2})}, {})
-    record = Record(outline)
+    record = KernelRecord(outline)
     record.tests |= {"test_f": TestRun("passed", share=0.29), "test_f_2": TestRun("passed")}
     progress = measure(record)
     [row] = progress.rows

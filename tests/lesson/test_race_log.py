@@ -14,7 +14,7 @@ from proflab import cat, stack
 from proflab.checks import expect
 from proflab.checks.values import dumps, loads
 from proflab.lesson import race
-from proflab.lesson.kernel_record import Record
+from proflab.lesson.kernel_record import KernelRecord
 from proflab.lesson.race import Refused, WorkLog, log, pairs, show, traced
 from proflab.lesson.race import check_log as check_log_module
 from proflab.lesson.race.check_log import RULES, check_log
@@ -76,9 +76,9 @@ def functions():
     return {name: getattr(built, name) for name in ("op_facts", "speedup_interval", "gate")}
 
 
-def made(functions, *steps, times=TIMES, stop=STOP, guess=None):
+def made(functions, *steps, times=TIMES, stop=STOP, guess=None, floor=None):
     """The log of these steps as plain data, as it crosses; no clock decides."""
-    work = WorkLog(slow, "T4", **SHAPES)
+    work = WorkLog(slow, "T4", floor=floor, **SHAPES)
     guesses = itertools.count(1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(show.counting, "op_facts", functions["op_facts"])
@@ -92,9 +92,9 @@ def made(functions, *steps, times=TIMES, stop=STOP, guess=None):
         return loads(dumps(work.data()))
 
 
-def found(functions, data, handed=faster):
+def found(functions, data, handed=faster, **options):
     tapes = [loads(dumps(traced(each, **SHAPES))) for each in (handed, slow)]
-    return check_log(data, *tapes, functions, "T4")
+    return check_log(data, *tapes, functions, "T4", **options)
 
 
 def wrong(result):
@@ -145,6 +145,22 @@ def test_a_good_log_is_consistent(name, functions):
     result = found(functions, made(functions, *steps, **options))
     assert wrong(result) == {}
     assert result["noted"] == []
+
+
+@pytest.mark.parametrize(
+    ("stop", "sentence"),
+    [
+        ("relu, 1.5 times the floor", ""),
+        ("relu, 2.98 times the floor", ""),  # of bytes alone, as logs of earlier years have it
+        ("relu, 2.2 times the floor", "1.5 times the floor"),
+    ],
+)
+def test_a_stop_tells_the_gap_to_the_floor_that_its_race_says(stop, sentence, functions, capsys):
+    floor = ms_of(functions, faster) / 1.5
+    data = made(functions, FIRST, IDEA, LAST, stop=stop, floor=floor)
+    assert f"1.5 times the floor of {floor:.4g} ms" in capsys.readouterr().out
+    told = found(functions, data, floor=floor)["stop"]
+    assert sentence in told and bool(sentence) == bool(told)
 
 
 def test_rounded_rows_and_a_wrapper_of_the_last_program_are_consistent(functions):
@@ -326,7 +342,7 @@ def test_a_step_that_is_run_again_replaces_its_row_and_is_timed_once(
 ):  # noqa: E501
     monkeypatch.setitem(show.counting, "op_facts", functions["op_facts"])
     monkeypatch.setattr(log, "methods_of", lambda program: functions)
-    monkeypatch.setattr(log, "current_record", lambda: Record(folder=tmp_path))
+    monkeypatch.setattr(log, "current_record", lambda: KernelRecord(folder=tmp_path))
     asked = []
 
     def timed(before, after, methods):

@@ -53,6 +53,11 @@ def test_all_tries_of_the_session_stand_in_order():
     assert texts_of(shown)[-3:] == ["try 1: 0.9814", "try 2: 0.3514", "yours 0.02816"]
 
 
+def test_a_floor_that_the_race_says_stands_in_the_picture():
+    assert "floor 0.0116." in drawn(batched).alt
+    assert "floor 0.02." in drawn(batched, floor=0.02).alt
+
+
 def test_a_wrong_try_leaves_no_mark_and_another_size_is_another_race():
     with pytest.raises(expect.CaseFailed):
         run(lambda x, w, b: x @ w)

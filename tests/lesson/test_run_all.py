@@ -11,7 +11,7 @@ from run_all import NAME, SOLUTIONS, filled, kinds, released, run_all, shown
 from proflab.checks import expect
 from proflab.lesson import guesses
 from proflab.lesson import run_all as hooks
-from proflab.lesson.kernel_record import Record, TestRun
+from proflab.lesson.kernel_record import KernelRecord, TestRun
 from proflab.lesson.outline import Exercise, LessonCell, Outline
 from proflab.lesson.progress import MIME, measure
 
@@ -37,7 +37,7 @@ def everything(folder):
 def test_a_milestone_that_cannot_be_shown_stops_nothing():
     milestone = ("You can divide.", "1 / 0")
     outline = Outline("01_going_on", {"area": Exercise("area", tests={"test_area": 5})}, {})
-    record = Record(dataclasses.replace(outline, milestone=milestone))
+    record = KernelRecord(dataclasses.replace(outline, milestone=milestone))
     assert measure(record).milestone == []
     record.tests["test_area"] = TestRun("passed")
     sentence, instead = measure(record).milestone
@@ -209,7 +209,7 @@ def test_a_table_whose_refusals_alone_fail_has_no_wrong_value(rows, is_wrong):
     with pytest.raises(Exception) as caught:
         eval(f"expect.expect_table(divmod, {rows})", {"expect": expect})
     cell = LessonCell("test_divide", "test")
-    record = Record(Outline("01_x", {}, {}))
+    record = KernelRecord(Outline("01_x", {}, {}))
     record.tests["test_divide"] = hooks._ended(caught.value, "", "", record.outline, cell)
     assert record.is_wrong(Exercise("divide", tests={"test_divide": 1.0})) is is_wrong
 
@@ -287,7 +287,7 @@ def test_an_optional_exercise_is_shown_and_asked_of_nobody():
         Exercise("extra", "1", 10, {"test_extra": 0.0}),
         Exercise("due", "", None, {"t": 5}),
     ]
-    record = Record(Outline("01_x", {each.name: each for each in exercises}, {}, (0, "")))
+    record = KernelRecord(Outline("01_x", {each.name: each for each in exercises}, {}, (0, "")))
     record.tests["t"] = TestRun("failed", "❌ a case: got 1, expected 2")
     progress = measure(record)
     assert progress.text().splitlines()[:2] == [

@@ -8,7 +8,8 @@ from functools import cache
 import pytest
 from cohort.run import ROOT
 
-from proflab_course.build.stamp import Address, stamp
+from proflab_course.build.facts import Facts
+from proflab_course.build.stamp import put_links
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import read_module
 
@@ -72,8 +73,7 @@ def test_a_word_is_explained_in_its_lesson():
 
 @pytest.mark.parametrize("name", COURSE.lessons())
 def test_each_lesson_s_opening_links_the_glossary(name):
-    lesson, address = read_module(COURSE.module(name), name), Address.read(ROOT)
-    stamp(lesson, address)
-    opening = lesson.cells[0].source
+    facts = Facts(COURSE, [read_module(COURSE.module(name), name)])
+    opening, address = put_links(facts.lesson(name), facts).cells[0].source, facts.address
     assert f"[glossary]({address.glossary})" in opening
     assert (ROOT / "docs/glossary.md").is_file() and address.glossary.endswith("docs/glossary.md")

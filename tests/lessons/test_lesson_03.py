@@ -16,7 +16,7 @@ from proflab.lesson.doubles import HELD
 from proflab.lesson.plot import Picture
 from proflab_course.assemble.command import read_folder, render
 from proflab_course.assemble.gather import gather
-from proflab_course.course.test_cells import split
+from proflab_course.cases.reader import split
 
 FOLDER = ROOT / "modules" / "03_latency"
 KINDS = rf"doubles\.({'|'.join(HELD)})\b"

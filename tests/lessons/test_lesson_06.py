@@ -17,7 +17,7 @@ from proflab_course.assemble.command import read_folder, render
 from proflab_course.assemble.gather import gather
 from proflab_course.course.exercises import exercise_of
 from proflab_course.course.notebook import read_module
-from proflab_course.course.tracks import Tracks
+from proflab_course.tracks.read import Tracks
 
 FOLDER = ROOT / "modules" / "06_roofline"
 

@@ -16,7 +16,7 @@ from cohort.run import solved
 import proflab_course.build.draw as drawing
 from proflab.lesson.race import MACHINES, Refused, traced
 from proflab.lesson.race.cost import cost
-from proflab.lesson.race.judge import judge, share_of
+from proflab.lesson.race.judge import floor_of, judge, share_of
 from proflab_course.build.draw import drawn
 from proflab_course.build.make import support_files
 from proflab_course.course.notebook import read_module
@@ -73,7 +73,7 @@ def test_students_get_the_program_and_its_counts_and_nothing_that_draws_or_solve
     shipped = {path.name for path in support_files(FOLDER)}
     assert shipped == {"counting.py", "program.py"}
     written = {path.name for path in FOLDER.glob("*.py")} - shipped
-    assert written == {"13_faster.py", "draw.py", "draw_solutions.py"}
+    assert written == {"13_faster.py", "draw.py", "draw_floor.py", "draw_solutions.py"}
 
 
 @pytest.mark.whole
@@ -182,7 +182,7 @@ def right(given, scope, name="faster"):
 def designs():
     choices = {**CLASS, **STUDENT}
     for values in itertools.product(*choices.values()):
-        design = dict(zip(choices, values, strict=True))
+        design = dict(zip(choices, values, strict=True)) | {"groups": DRAW["GROUPS"]}
         if (design["parts"], design["place"]) != ("side by side", "after"):
             yield design
 
@@ -200,8 +200,9 @@ def tried(design):
 
 @pytest.mark.whole
 def test_each_choice_of_the_design_can_be_solved():
-    usual = DRAW["DESIGN"]
-    singles = [usual | {name: v} for name, values in {**CLASS, **STUDENT}.items() for v in values]
+    usual = DRAW["DESIGN"] | {"groups": DRAW["GROUPS"]}
+    singles = [DRAW["DESIGN"]]
+    singles += [usual | {name: v} for name, values in {**CLASS, **STUDENT}.items() for v in values]
     assert [design for design in singles if tried(design) != (True, True)] == []
 
 
@@ -261,6 +262,57 @@ def test_no_best_cost_is_claimed_for_a_program_that_is_drawn(monkeypatch, tmp_pa
     text = "\n".join(cell.source for cell in lesson.cells)
     assert "best=" not in text
     assert text.count("full=3.135") == 4  # three cases, and the picture of the first
+
+
+def test_the_lesson_says_the_floor_that_follows_from_its_sizes():
+    answers = [a for test in solved("lesson_13").tests["faster"] for _, a in test.answers]
+    for answer, shape in zip(answers, (VISIBLE, (17, 21), (3, 93)), strict=True):
+        due = DRAW["floor_ms"](DRAW["SIZES"], DRAW["DESIGN"], *shape)
+        floor = answer.held.options["floor"]
+        assert due * 0.999 < floor <= due < (answer.held.best or answer.held.full)
+
+
+def test_a_floor_is_made_of_products_by_hand():
+    sizes = {"WORDS": 100, "WIDTH": 16, "HEADS": 4, "BLOCKS": 2}
+    design = DRAW["DESIGN"] | {"groups": 2, "memory": True}
+    # two texts of 300 tokens: the first block has a row for each of 100 words and 300 places
+    seen = 256 + 128 + min(128 + 8 * 16, 8 * 4 * 16)
+    first = 400 * seen + 600 * (8 * 16 + 8 * 256) + 400 * 256
+    last = 600 * 2 * min(4 * 16, 128) + 2 * (256 + 8 * 16 + 8 * 256 + 256) + 2 * 16 * 100
+    pairs = 2 * 4 * (300 * 301 // 2) * (4 + 4)
+    due = 2 * (first + last + pairs) / 100e9 * 1e3 + 0.005 * (2 * 6 + 3)
+    assert DRAW["floor_ms"](sizes, design, 2, 300) == pytest.approx(due)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_drawn_floor_is_below_what_solves_the_draw_and_above_its_bytes(seed):
+    found = drawn(FOLDER, seed.to_bytes(32, "big"))
+    scope = solved_for(run(found.files["program.py"]), found.solutions["faster"])
+    op_facts = solved("lesson_13").scope["op_facts"]
+    shapes = {"8 texts of 64 tokens": VISIBLE} | {
+        label: shape["tokens"][1] for label, shape in found.shapes.items()
+    }
+    assert shapes.keys() == found.floors.keys()
+    for label, shape in shapes.items():
+        paid = cost(list(tape(scope, "faster", shape)), MACHINES["DESK"], op_facts).ms
+        least = floor_of(list(tape(scope, "slow", shape)), MACHINES["DESK"])
+        assert least < found.floors[label] < paid < 4 * found.floors[label]
+
+
+def test_a_class_and_all_its_students_have_one_floor():
+    secret = random.Random(3).randbytes(32)
+    floors = drawn(FOLDER, secret).floors
+    assert [drawn(FOLDER, secret, f"student {n}").floors for n in range(10)] == [floors] * 10
+
+
+def test_a_drawn_floor_is_put_into_races_log_and_picture():
+    lesson = read_module(FOLDER / "13_faster.py", "13_faster")
+    [cell] = [cell for cell in lesson.named("test") if "expect_faster" in cell.source]
+    drawing.set_floor(lesson, cell, "8 texts of 64 tokens", 1.5)
+    drawing.set_floor(lesson, cell, "many short texts", 0.8)
+    text = "\n".join(cell.source for cell in lesson.cells)
+    assert text.count("floor=1.5") == 8  # the race, the log and its five cases, the picture
+    assert text.count("floor=0.8") == 1 and "floor=1.034" not in text
 
 
 # ── what a hand-in may try ──

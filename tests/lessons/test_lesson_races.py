@@ -11,6 +11,8 @@ from proflab.checks.values import to_plain_data
 from proflab.lesson.race.cost import MACHINES, cost
 from proflab.lesson.race.judge import judge, share_of
 from proflab.lesson.race.plans import judge_plan
+from proflab_course.cases.plan import PlanRace
+from proflab_course.cases.race import Race
 
 NEAR = 1.5  # of benchmarks/bench_race_ranks.py
 
@@ -27,7 +29,7 @@ def test_each_race_has_ideas_on_the_way():
 @pytest.mark.parametrize(("lesson", "idea"), IDEAS)
 def test_an_idea_is_worth_its_share_of_the_way(lesson, idea):
     answer, made, scope = raced(lesson, idea.exercise, idea.code)
-    full = (answer.race or answer.plan).full
+    full = answer.held.full
     assert share_of(_paid(answer, made, scope), full) == pytest.approx(idea.share, abs=0.01)
 
 
@@ -35,11 +37,11 @@ def test_an_idea_is_worth_its_share_of_the_way(lesson, idea):
 @pytest.mark.parametrize(("lesson", "known"), BEST)
 def test_the_best_known_program_is_right_and_costs_what_its_case_says(lesson, known):
     answer, made, scope = raced(lesson, known.exercise, known.code)
-    case = answer.race or answer.plan
+    case = answer.held
     assert _paid(answer, made, scope)["ms"] == pytest.approx(case.best, rel=5e-4)
     assert case.best < case.full
-    if answer.race is not None:
-        given = list(eval(answer.race.given, scope))
+    if isinstance(case, Race):
+        given = list(eval(case.given, scope))
         found = judge(list(made), given, scope["op_facts"], case.machine, **case.options)
         assert (found.get("refused"), found.get("wrong")) == (None, "")
 
@@ -47,7 +49,7 @@ def test_the_best_known_program_is_right_and_costs_what_its_case_says(lesson, kn
 def test_each_best_cost_that_a_case_says_has_its_program():
     for lesson, name in races():
         for test in solved(lesson).tests[name]:
-            cases = [a.race or a.plan for b in test.blocks for a in b.answers if a]
+            cases = [a.held for b in test.blocks for a in b.answers if a]
             known = any(case.best is not None for case in cases if case is not None)
             first = test is solved(lesson).tests[name][0]
             assert known == (first and bool(best(lesson, name))), name
@@ -75,7 +77,7 @@ def test_the_given_plan_is_the_one_that_a_locked_cell_shows(lesson, name, slow):
     lesson = solved(lesson)
     scope = dict(lesson.scope) | {name: lesson.scope[slow]}
     cases = [
-        (step, answer.plan)
+        (step, answer.held)
         for test in lesson.tests[name]
         for block in test.blocks
         for step, answer in zip(block.steps, block.answers, strict=True)
@@ -99,10 +101,9 @@ def test_the_order_costs_what_the_students_own_cache_counts():
 
 def _paid(answer, made, scope):
     """What the case's program costs, and the given one."""
-    if answer.plan is not None:
-        plan = answer.plan
-        return judge_plan(to_plain_data(made), plan.rule, plan.parameters, plan.given)
-    race = answer.race
+    race = answer.held
+    if isinstance(race, PlanRace):
+        return race.worked_out(to_plain_data(made))
     options = {key: race.options[key] for key in ("fast", "memory") if key in race.options}
     paid, given = (
         cost(list(tape), MACHINES[race.machine], scope["op_facts"], **options).ms

@@ -13,7 +13,7 @@ from docstrings import is_imperative
 
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import read_module
-from proflab_course.course.tracks import Tracks
+from proflab_course.tracks.read import Tracks
 
 NO_TORCH = "torch is not installed: the box is compiled, and run by `make test-torch`"
 COURSE = Course(Path(__file__).resolve().parents[2])

@@ -18,13 +18,13 @@ import pytest
 
 from proflab.lesson import guesses
 from proflab.lesson.names import bound_names, used_names
-from proflab_course.course.inventory import without_halves
+from proflab_course.course.features import counted
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import Lesson, read_notebook
 
 ROOT = Path(__file__).resolve().parents[2]
 COURSE = Course(ROOT)
-LESSONS = without_halves(COURSE.lessons("source"))
+LESSONS = counted(COURSE.lessons("source"))
 SHOWN_TAG = "nbval-check-output"
 CHOSEN = LESSONS[1]
 each_lesson = pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from lesson_cells import show
 from lesson_demos import demos_of
 
 from proflab.lesson import guesses
-from proflab_course.build.sections import sections
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import Lesson, read_module
+from proflab_course.course.sections import sections
 
 COURSE = Course(ROOT)
 NUMBER = re.compile(r"(?<![\w.,^/])\d[\d,]*(?:\.\d+)?(?!\w)")

@@ -13,7 +13,7 @@ from proflab_classroom.questions.exam import exam_pages, make_exam
 from proflab_course.cli import main
 from proflab_course.course.layout import CourseError
 from proflab_course.course.secret import PLACE
-from proflab_course.course.tracks import Tracks
+from proflab_course.tracks.read import Tracks
 
 LESSON = "02_flops"
 

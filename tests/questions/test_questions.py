@@ -8,9 +8,9 @@ import pytest
 from mini_course import make_course
 
 from proflab_classroom.questions.guesses import asked_guesses
-from proflab_classroom.questions.pages import Question, guess_pages
+from proflab_classroom.questions.pages import GuessQuestion, guess_pages
 from proflab_course.cli import main
-from proflab_course.course.inventory import without_halves
+from proflab_course.course.features import counted
 from proflab_course.course.layout import Course
 
 LESSON = "01_parameters"
@@ -26,7 +26,7 @@ def test_each_guess_has_its_question_and_says_how_to_answer():
 
 def test_every_guess_of_the_course_has_a_question_of_its_own():
     course = Course.find()
-    lessons = without_halves(course.lessons("source"))
+    lessons = counted(course.lessons("source"))
     texts = [q.text for name in lessons for q in asked_guesses(course.source(name))]
     assert len(texts) > 60 and len(set(texts)) == len(texts)
     assert not [text for text in texts if text[0].islower() or text[0] in ".,:"]
@@ -67,7 +67,7 @@ def test_a_lesson_without_guesses_is_told(tmp_path, monkeypatch, capsys):
 
 def test_what_a_lesson_says_is_text_on_the_pages():
     hostile = 'How many? <script>ran = 1</script><img src="http://x.example/a.png"> `<b>`'
-    questions = [Question('guess_"><script>', hostile, "<i>", "<u>in percent</u>")]
+    questions = [GuessQuestion('guess_"><script>', hostile, "<i>", "<u>in percent</u>")]
     for name, _, data in guess_pages("01_x", questions):
         if name.endswith(".html"):
             page = data.decode()

@@ -9,8 +9,8 @@ from shop_course import declare_privately, make_shop
 
 from proflab_course.build.command import build
 from proflab_course.cli import main
-from proflab_course.course.tracks import Tracks
 from proflab_course.grading.submissions.read_guesses import Guess, read_guesses
+from proflab_course.tracks.read import Tracks
 
 ANSWERS = ("40", "60", "50 # with the essay", "80", "70", "None", "'long'", "2 h")
 

@@ -10,7 +10,7 @@ from grading_course import LESSON, copy_course, grade
 from proflab_course.cli import main
 from proflab_course.course.layout import CourseError
 from proflab_course.grading.records.gradebook import Book
-from proflab_course.report.lesson_page import Student, Summary
+from proflab_course.report.lesson_page import StudentLine, Summary
 from proflab_course.report.term_page import TermStudent, read_term, render_term, trend
 
 
@@ -117,7 +117,7 @@ def test_the_table_of_the_term_has_weights_names_and_who_is_missing(course, monk
 
 def test_hand_ins_to_look_at_are_ordered_by_what_they_cost():
     def one(name, status, score):
-        return Student(name, score, 0.0, 0.0, status, "", False, {}, [])
+        return StudentLine(name, score, 0.0, 0.0, status, "", False, {}, [])
 
     students = [one("a", "tampered", 90.0), one("b", "tampered", 10.0), one("c", "unreadable", 0.0)]
     summary = Summary(LESSON, False, 100.0, students, [], [], [])

@@ -2,11 +2,13 @@
 
 import nbformat
 import pytest
+from lesson_demos import module_at
 from mini_course import make_course
 from site_pages import SITE
 
 from proflab_course.build.command import build
 from proflab_course.course.layout import CourseError
+from proflab_course.course.notebook import SOLUTION, regions
 
 LESSON = "01_first"
 DRAWN = """\
@@ -99,3 +101,16 @@ def test_a_demo_cell_that_fails_stops_the_site(lessons, course, tmp_path):
     with pytest.raises(CourseError, match="01_first: the solved notebook raises ZeroDivisionError"):
         lessons.demo_outputs(course, LESSON, tmp_path / "runs", "small")
     assert not (tmp_path / "runs").exists()
+
+
+def test_the_sites_audit_finds_the_solutions_of_each_lesson_on_a_page(course, tmp_path):
+    html = tmp_path / "html"
+    html.mkdir()
+    for lesson in course.lessons():
+        cells = nbformat.read(course.source(lesson), as_version=4).cells
+        told = [line for cell in cells for r in regions(cell.source, SOLUTION) for line in r]
+        (html / f"{lesson}.html").write_text("\n".join(told))
+    found = "\n".join(module_at(SITE / "build.py").audit(course, html))
+    for lesson, exercise in (("01_first", "area"), ("02_second", "volume")):
+        where = f"modules/{lesson}/{lesson}.py, cell {exercise}"
+        assert f"html/{lesson}.html shows students the solution of {where}" in found

@@ -14,17 +14,17 @@ from lesson_demos import module_at
 from site_pages import ROOT, SITE, broken_links, build_site, outside_requests, parse, served
 
 from proflab_course.build.leaks import leaks
-from proflab_course.build.stamp import Address
+from proflab_course.course.address import Address
 from proflab_course.course.concepts import open_answers
-from proflab_course.course.inventory import without_halves
+from proflab_course.course.features import counted
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import HIDDEN, read_module, read_notebook, regions
-from proflab_course.course.tracks import Tracks
+from proflab_course.tracks.read import Tracks
 
 pytestmark = pytest.mark.whole("site/test_lesson_pages.py")
 
 COURSE = Course(ROOT)
-LESSONS = without_halves(COURSE.lessons("release"))
+LESSONS = counted(COURSE.lessons("release"))
 FIRST = LESSONS[0]
 RECORDS = sorted((ROOT / "docs/figures").glob("*.json"))
 SHOWN = [FIRST, next(name for name in LESSONS if name.startswith("10"))]

@@ -6,11 +6,11 @@ from itertools import pairwise
 import pytest
 from site_pages import ROOT, SITE
 
-from proflab_course.course.inventory import without_halves
+from proflab_course.course.features import counted
 from proflab_course.course.layout import Course
 
 COURSE = Course(ROOT)
-LESSONS = without_halves(COURSE.lessons("release"))
+LESSONS = counted(COURSE.lessons("release"))
 PAPER_EM = 294 / 25.4 * 72 / 22  # a slide's width on paper, in letters' heights of 22 pt
 LETTER_EM = 0.61  # the width of a letter in a fixed pitch
 

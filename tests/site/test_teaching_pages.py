@@ -6,10 +6,10 @@ import pytest
 from cohort.run import ROOT
 from lesson_demos import module_at
 
-from proflab_course.build.objectives import stated_objectives
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import read_module
-from proflab_course.course.tracks import Tracks
+from proflab_course.tracks.objectives import stated_objectives
+from proflab_course.tracks.read import Tracks
 
 COURSE = Course(ROOT)
 LESSONS = {name: read_module(COURSE.module(name), name) for name in COURSE.lessons()}

@@ -8,7 +8,7 @@ from cohort.run import ROOT
 from lesson_demos import module_at
 
 from proflab_course.course.layout import Course
-from proflab_course.course.tracks import Tracks
+from proflab_course.tracks.read import Tracks
 
 PAGE = module_at(ROOT / "docs/site/tracks.py")
 SVG = "{http://www.w3.org/2000/svg}"

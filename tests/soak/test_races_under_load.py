@@ -13,7 +13,8 @@ from cohort.run import known, solved
 from grading_course import copy_course
 from sandboxes import needs_sandbox
 
-from proflab_course.build.make import Plan, make
+from proflab_course.build.make import make
+from proflab_course.build.prepare import prepare
 from proflab_course.course.layout import Course
 from proflab_course.grading.command import grade_class
 from proflab_course.grading.run.sandbox_runner import SandboxRunner
@@ -42,7 +43,7 @@ def course_of(lesson, place):
     course, built = copy_course(place, []), ROOT
     if not Course(ROOT).source(lesson).exists():
         built = place / "work"
-        assert not make(Plan.read(Course(ROOT), [lesson], track="capstone"), built, "full")
+        assert not make(prepare(Course(ROOT), [lesson], track="capstone"), built, "full")
     for step in ("source", "release"):
         shutil.copytree(built / step / lesson, place / step / lesson)
     return course

@@ -11,7 +11,7 @@ from grading_course import LESSON, ROOT, copy_course, solved
 from mutant_classes import grade_with, make_course
 from sandboxes import needs_sandbox
 
-from proflab_course.course.inventory import without_halves
+from proflab_course.course.features import counted
 from proflab_course.course.layout import Course
 from proflab_course.grading.command import grade_class
 from proflab_course.grading.run.sandbox_runner import SandboxRunner
@@ -39,7 +39,7 @@ def test_the_whole_cohort_agrees_to_the_last_point(jobs, load, calm, tmp_path):
     assert again == calm
 
 
-@pytest.mark.parametrize("lesson", without_halves(Course(ROOT).lessons("source")))
+@pytest.mark.parametrize("lesson", counted(Course(ROOT).lessons("source")))
 def test_right_work_is_never_failed_under_load(lesson, tmp_path):
     """Each lesson's solution, again and again, with three busy processes a core beside it."""
     course = copy_course(tmp_path, [])

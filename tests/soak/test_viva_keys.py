@@ -6,7 +6,7 @@ from sandboxes import needs_sandbox
 from benchmarks.bench_viva import measured
 from proflab_classroom.viva.command import Lesson
 from proflab_classroom.viva.execute import Sandbox
-from proflab_course.course.inventory import without_halves
+from proflab_course.course.features import counted
 from proflab_course.course.layout import Course
 from proflab_course.grading.answer_key import read_key
 
@@ -18,7 +18,7 @@ def test_every_key_holds_and_nearly_all_exercises_can_be_asked_about():
     course = Course.find()
     exercises, covered, wrong = 0, 0, []
     with Sandbox() as sandbox:
-        for name in without_halves(course.lessons("source")):
+        for name in counted(course.lessons("source")):
             lesson = Lesson(course, read_key(course.source(name)))
             figures = measured(lesson, sandbox, most=6)
             wrong += [f"{name}: {each}" for each in figures.wrong]

@@ -4,7 +4,7 @@ import pytest
 from browsing import faults, start_browser
 from site_pages import ROOT, broken_links, build_site, outside_requests, parse, served
 
-from proflab_course.course.inventory import without_halves
+from proflab_course.course.features import counted
 from proflab_course.course.layout import Course
 
 pytestmark = pytest.mark.soak
@@ -18,7 +18,7 @@ def site(tmp_path_factory):
 def test_every_demo_cell_of_every_lesson_shows_something(site):
     pages = parse(site)
     assert broken_links(site, pages) == [] and outside_requests(pages) == []
-    for lesson in without_halves(Course(ROOT).lessons("release")):
+    for lesson in counted(Course(ROOT).lessons("release")):
         cells = pages[f"release/{lesson}/{lesson}.html"].select("div.cell.tag_demo")
         folds = [cell for cell in cells if cell.select_one("details")]
         assert len(cells) >= 5 and len(folds) >= 0.8 * len(cells), lesson

@@ -13,9 +13,18 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 TESTS = Path(__file__).parents[1]
 COSTS = Path(__file__).with_name("costs.csv")
 WHOLE, PROVES, SOAK = "whole", "proves", "soak"
+# The record's column that says which command of the Makefile runs a test: `test`, or `test-rest`.
+RUNS_IN = "runs_in"
+
+
+def runs_in(item: pytest.Item) -> str:
+    """Return what the record says of a test."""
+    return "rest" if item.get_closest_marker(WHOLE) else "test"
 
 
 @dataclass
@@ -23,7 +32,6 @@ class TestFile:
     """A file of tests: what it shows, and the marks of its own and of its tests.
 
     shown_by: a file whose tests show the same in `make test`, where all of this one's are left out
-    partly: the tests of which `make test` leaves some parameters out
     """
 
     __test__ = False
@@ -32,7 +40,6 @@ class TestFile:
     marks: set[str] = field(default_factory=set)
     shown_by: str = ""
     tests: dict[str, set[str]] = field(default_factory=dict)
-    partly: set[str] = field(default_factory=set)
 
     def in_make_test(self) -> list[str]:
         """Return the tests that `make test` runs."""
@@ -59,15 +66,7 @@ def _read(path: Path) -> TestFile:
                     found.shown_by = str(ast.literal_eval(call.args[0]))
     for name, function in _functions(tree):
         found.tests[name] = {m for each in function.decorator_list for m, _ in _marks(each)}
-    if any("mark.whole" in ast.unparse(each) for each in _makers_of_parameters(tree)):
-        found.partly.update(found.tests)
     return found
-
-
-def _makers_of_parameters(tree: ast.Module) -> list[ast.FunctionDef]:
-    """Return the functions of a file that are no tests: a class of parameters is made by one."""
-    functions = (node for node in tree.body if isinstance(node, ast.FunctionDef))
-    return [each for each in functions if not each.name.startswith("test")]
 
 
 def _functions(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
@@ -89,10 +88,14 @@ def _marks(node: ast.expr) -> Iterator[tuple[str, ast.Call | None]]:
 
 @dataclass(frozen=True)
 class Row:
-    """A line of costs.csv: a test that takes half a second or more, or the rest of a file."""
+    """A line of costs.csv: a test that takes half a second or more, or the rest of a file.
+
+    in_make_test: whether `make test` runs it; of a test, it may run some parameters only.
+    """
 
     path: str
     test: str
+    in_make_test: bool
     cpu: float
     processes: int
 
@@ -109,20 +112,12 @@ def costs() -> list[Row]:
             Row(
                 each["test"].partition("::")[0].removeprefix("tests/"),
                 each["test"].partition("::")[2],
+                each[RUNS_IN] == "test",
                 float(each["setup"]) + float(each["call"]),
                 int(each["processes"]),
             )
             for each in csv.DictReader(file)
         ]
-
-
-def in_make_test(row: Row) -> bool:
-    """Return True if `make test` runs a test of the record, or some of a file's cheap ones."""
-    file = files().get(row.path)
-    if file is None:
-        return False
-    running = file.in_make_test()
-    return row.function in running if row.function else bool(running)
 
 
 def table() -> str:
@@ -137,7 +132,7 @@ def table() -> str:
     cpu: dict[str, list[float]] = {}
     for row in costs():
         both = cpu.setdefault(row.path, [0.0, 0.0])
-        both[not in_make_test(row)] += row.cpu
+        both[not row.in_make_test] += row.cpu
     folder = ""
     for path, file in files().items():
         if path.rpartition("/")[0] != folder:

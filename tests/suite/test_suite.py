@@ -2,14 +2,16 @@
 
 import ast
 import re
+from collections import Counter
 
 import pytest
-from behaviours import COSTS, TESTS, costs, files, in_make_test, table
+from behaviours import COSTS, TESTS, costs, files, table
+from costs import write
 
 # CPU seconds of a test that `make test` runs although it is not the only one of its behaviour.
 DEAR = 2.0
-# What the tests of `make test` may take, in the CPU seconds of the record. Collecting, linting and
-# children that nobody waits for come beside it.
+# What the tests of `make test` may take, in the CPU seconds of the record. Collecting and linting
+# come beside it.
 BUDGET = 650.0
 
 
@@ -32,8 +34,7 @@ def test_what_takes_long_runs_in_make_test_only_where_it_alone_shows_a_behaviour
     dear = [
         f"{row.path}::{row.test} {row.cpu:.1f} s"
         for row in costs()
-        if row.function and row.cpu > DEAR and in_make_test(row)
-        and row.function not in files()[row.path].partly
+        if row.function and row.cpu > DEAR and row.in_make_test
         and "proves" not in files()[row.path].tests[row.function] | files()[row.path].marks
     ]  # fmt: skip
     assert dear == [], "mark them `whole`, or what they alone show with `proves`"
@@ -51,7 +52,7 @@ def test_no_behaviour_is_proved_twice():
 
 
 def test_make_test_takes_minutes():
-    quick = sum(row.cpu for row in costs() if in_make_test(row))
+    quick = sum(row.cpu for row in costs() if row.in_make_test)
     assert quick <= BUDGET, f"{quick:.0f} CPU seconds by {COSTS.name}"
 
 
@@ -67,3 +68,16 @@ def test_the_record_is_of_tests_that_there_are():
 def test_the_table_is_in_step():
     stands = (COSTS.parent / "README.md").read_text("utf-8")
     assert stands == table(), "python tests/suite/behaviours.py > tests/suite/README.md"
+
+
+def test_a_record_of_some_files_leaves_the_lines_of_the_others(tmp_path):
+    here, other = "tests/suite/test_suite.py", "tests/build/test_account.py"
+    kept = [f"{other},test,0.0,1.0,3", f"{here},rest,0.0,9.0,0"]
+    gone = [f"{here}::test_gone,test,0.0,3.0,0", "tests/gone/test_gone.py,test,0.0,9.0,0"]
+    place = tmp_path / "costs.csv"
+    place.write_text("\n".join(["test,runs_in,setup,call,processes", *kept, *gone]) + "\n")
+    dear, cheap = Counter(setup=0.1, call=2.0, processes=1), Counter(call=0.2)
+    ran = {f"{here}::test_dear[a]": dear, f"{here}::test_b": cheap, f"{here}::test_c": cheap}
+    write({(test, "test"): row for test, row in ran.items()}, place)
+    new = [f"{here},test,0.0,0.4,0", f"{here}::test_dear[a],test,0.1,2.0,1"]
+    assert place.read_text().splitlines()[1:] == sorted([*kept, *new])

@@ -22,10 +22,11 @@ from proflab_course.course.concepts import ORDERS, read_concepts
 from proflab_course.course.notebook import read_module, read_notebook
 from proflab_course.course.secret import PLACE
 from proflab_course.course.settings import SETTINGS
-from proflab_course.course.tracks import Tracks
 from proflab_course.grading.answer_key import read_key
 from proflab_course.grading.records.gradebook import Book
+from proflab_course.tracks.read import Tracks
 
+pytestmark = pytest.mark.proves("a track that leaves functions out, through every command")
 sys.path.insert(0, str(ROOT / "docs" / "site"))
 ALONE = ["--no-sandbox"] if os.environ.get("PROFLAB_NO_SANDBOX_TESTS") else []
 CLASS, STUDENT = "class", "student"  # whom hidden cases are drawn for

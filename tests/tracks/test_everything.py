@@ -10,14 +10,15 @@ from linked_course import ROOT
 from shop_course import SHOP, declare_privately, make_shop
 
 from proflab_course.build.claims import Claims, Milestone
-from proflab_course.build.make import Plan, make
+from proflab_course.build.make import make
 from proflab_course.build.measures import docstrings
+from proflab_course.build.prepare import prepare
 from proflab_course.build.trial import Run, execute
 from proflab_course.cli import main
 from proflab_course.course.layout import Course
-from proflab_course.course.tracks import DEFAULT, Tracks
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.match_cells import align
+from proflab_course.tracks.read import DEFAULT, Tracks
 
 pytestmark = pytest.mark.whole("build/test_course_tracks.py")
 
@@ -35,7 +36,7 @@ def shown(plan):
 
 @pytest.fixture(scope="module")
 def plans():
-    return {name: Plan.read(Course(ROOT), track=name) for name in Tracks.read(ROOT).tracks}
+    return {name: prepare(Course(ROOT), track=name) for name in Tracks.read(ROOT).tracks}
 
 
 def test_one_track_has_all_that_any_other_shows(plans):

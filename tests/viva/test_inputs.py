@@ -39,7 +39,7 @@ def test_a_case_that_asks_for_an_error_is_known_as_such(key):
 
 def with_test_cell(key, code):
     """Return the inputs of `fence` with this test cell."""
-    from proflab_course.course.test_cells import split
+    from proflab_course.cases.reader import split
 
     before, key.tests["test_fence"] = key.tests["test_fence"], split(code, "test_fence")
     try:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from proflab_classroom.viva.marks import Mark, keep_marks, kept_marks, read_marks, told
+from proflab_classroom.viva.marks import VivaMarks, keep_marks, kept_marks, read_marks, told
 from proflab_course.course.layout import Course, CourseError
 
 
@@ -16,17 +16,22 @@ def test_marks_are_read_and_kept_and_added_to(tmp_path):
     course = Course(tmp_path)
     path = written(tmp_path, "student;q1;q2;q3;q4;remark\nada;1;1;0;1;good\nben;0;;0;1;\ncy;;;;;\n")
     marks = read_marks(path, {"ada", "ben", "cy"})
-    assert marks == {"ada": Mark("ada", (1, 1, 0, 1)), "ben": Mark("ben", (0, None, 0, 1))}
+    assert marks == {
+        "ada": VivaMarks("ada", (1, 1, 0, 1)),
+        "ben": VivaMarks("ben", (0, None, 0, 1)),
+    }
     assert keep_marks(course, "01_small", marks) == 2
-    assert keep_marks(course, "01_small", {"ben": Mark("ben", (1, 1, 1, 1))}) == 2
-    assert kept_marks(course, "01_small") == marks | {"ben": Mark("ben", (1, 1, 1, 1))}
+    assert keep_marks(course, "01_small", {"ben": VivaMarks("ben", (1, 1, 1, 1))}) == 2
+    assert kept_marks(course, "01_small") == marks | {"ben": VivaMarks("ben", (1, 1, 1, 1))}
     assert kept_marks(course, "02_other") == {}
 
 
 def test_three_of_four_pass():
-    passed = [Mark("a", marks).passed for marks in ((1, 1, 1, 0), (1, 1, 0, 0), (1, None, 1, 1))]
+    passed = [
+        VivaMarks("a", marks).passed for marks in ((1, 1, 1, 0), (1, 1, 0, 0), (1, None, 1, 1))
+    ]
     assert passed == [True, False, True]
-    marks = {"a": Mark("a", (1, 1, 1, 0)), "b": Mark("b", (0, 0, 0, 0))}
+    marks = {"a": VivaMarks("a", (1, 1, 1, 0)), "b": VivaMarks("b", (0, 0, 0, 0))}
     assert told(marks) == "1 of 2 have three questions of four or more; another sheet for b"
 
 

@@ -19,7 +19,16 @@ from typing import Any
 from proflab.checks.values import NotPlainData, dumps, loads
 from proflab.lesson.race.cost import MACHINES, cost
 from proflab.lesson.race.judge import WITHIN, Budget, compared
-from proflab.lesson.race.known import Draws, Known, Row, counting, digest_of, known_of, row_of
+from proflab.lesson.race.known import (
+    Draws,
+    Known,
+    Row,
+    counting,
+    digest_of,
+    floor_by_bytes,
+    known_of,
+    row_of,
+)
 from proflab.lesson.race.tape import Refused, check
 
 # What a case may ask of a log, and what it is about.
@@ -70,7 +79,7 @@ class Step:
 def check_log(
     data: Any, handed: Any, given: list, functions: Mapping[str, Callable], machine: str, *,
     within: float = WITHIN, draws: Draws | None = None, state: tuple[str, ...] = (),
-    salt: str = "", one_by_one: bool = False,
+    floor: float | None = None, salt: str = "", one_by_one: bool = False,
 ) -> dict[str, Any]:  # fmt: skip
     """Return, by rule, the sentence on what is wrong with a log; empty where nothing is.
 
@@ -81,7 +90,7 @@ def check_log(
     Two more keys: "noted", sentences for a viva, which decide nothing; "counts", ms of each step.
     """
     known = known_of(given, functions["op_facts"], machine, within=within, draws=draws,
-                     state=state, salt=salt, rows=True)  # fmt: skip
+                     state=state, floor=floor, salt=salt, rows=True)  # fmt: skip
     return checked(data, handed, known, functions, machine, within=within, state=state,
                    one_by_one=one_by_one)  # fmt: skip
 
@@ -112,7 +121,7 @@ def checked(
         "times": _first(_times(steps, functions["speedup_interval"], functions["gate"])),
         "order": _first(_order(steps, start, handed)),
         "largest": _first((_lowered if one_by_one else _largest)(steps, start)),
-        "stop": _first(_stop(data["stop"], steps, known.floor or math.inf)),
+        "stop": _first(_stop(data["stop"], steps, _floors(known, machine))),
     }
     if one_by_one:
         found["order"] = found["order"] or _first(_one_by_one(steps, start, known.digest))
@@ -336,16 +345,15 @@ def _lowered(steps: list[Step], start: Step) -> Iterator[str]:
                     "nor because names one, or a large line in backquotes (instead= is for one "
                     "step)"
                 )
-        elif (
-            step.kept
-            and step.tape is not None
-            and not any(
-                step.groups[place].get(name, 0.0) <= _FALLEN * before.groups[place][name]
+        elif step.kept and step.tape is not None:
+            left = [
+                str(name)[:60]
                 for place, name in named
-            )
-        ):
-            told = str(named[0][1])[:60]
-            yield f"{step.name} names {told!r}, which costs no less after it: name what it is about"
+                if step.groups[place].get(name, 0.0) > _FALLEN * before.groups[place][name]
+            ]
+            if 2 * len(left) > len(named):  # who names all costs says of none that it is the cause
+                told = " and ".join(map(repr, left))
+                yield f"{step.name} names {told}, which cost no less after it: name its cause"
         if step.kept and step.tape is not None:
             before = step
 
@@ -365,7 +373,12 @@ def _largest(steps: list[Step], start: Step) -> Iterator[str]:
             before = step
 
 
-def _stop(text: Any, steps: list[Step], floor: float) -> Iterator[str]:
+def _floors(known: Known, machine: str) -> list[float]:
+    """Return the race's floor and the one by bytes alone, which logs of earlier years tell."""
+    return [known.floor or math.inf, floor_by_bytes(known.inputs, known.results, MACHINES[machine])]
+
+
+def _stop(text: Any, steps: list[Step], floors: list[float]) -> Iterator[str]:
     if text is None or not text.strip():
         yield "the log has no stop: log.stop says what is left"
         return
@@ -377,7 +390,7 @@ def _stop(text: Any, steps: list[Step], floor: float) -> Iterator[str]:
     if not _names(text, last, 2):
         ops = " and ".join(_top(last.groups[0], 2))
         yield f"the stop names none of the two largest costs that are left, {ops}"
-    gaps = [last.ms / floor, last.ms - floor]
+    gaps = [gap for floor in floors for gap in (last.ms / floor, last.ms - floor)]
     numbers = [float(re.sub("[,_]", "", said)) for said in _NUMBER.findall(text)]
     if not any(abs(number - gap) <= _GAP * gap for number in numbers for gap in gaps):
         yield (

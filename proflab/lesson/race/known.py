@@ -103,13 +103,13 @@ def known_of(given: list, op_facts: Callable | None, machine: str, *,
         ms, work = paid.ms, paid.work + counting(given)
         each_op = [row_of(row) for row in paid.rows] if rows else []
         counted = _few_results(paid.walk)
-        floor = _floor(given, counted, chosen, fast) if floor is None else floor
-    results = [(array.shape, str(array.dtype)) for array in counted.results]
+    inputs, results = inputs_of(given), _kinds(counted)
+    if floor is None and op_facts is not None:
+        floor = floor_by_bytes(inputs, results, chosen, fast)
     drawn = (
         (seed, kind, [_kept(each, within) for each in results])
         for seed, kind, _, results in _drawn(given, draws or {}, salt)
     )
-    inputs = inputs_of(given)
     return Known(inputs, results, ms, floor, work, draws or {}, [], each_op, len(given),
                  digest_of(given), drawn)  # fmt: skip
 
@@ -139,13 +139,21 @@ def floor_of(given: list, machine: Machine, fast: int | None = None) -> float:
 
     fast: as in `cost`; then it is the bytes
     """
-    return _floor(given, on_meta(given), machine, fast)
+    return floor_by_bytes(inputs_of(given), _kinds(on_meta(given)), machine, fast)
 
 
-def _floor(given: list, counted: Walk, machine: Machine, fast: int | None) -> float:
-    moved = sum(math.prod(s) * np.dtype(d).itemsize for _, s, d in inputs_of(given))
-    moved += sum(array.nbytes for array in counted.results)
+def floor_by_bytes(
+    inputs: list[tuple], results: list[tuple], machine: Machine, fast: int | None = None
+) -> float:
+    """Return what `floor_of` does, by what `Known` has of inputs and results."""
+    kinds = [*(each[-2:] for each in inputs), *results]
+    moved = sum(math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in kinds)
     return machine.ms(0, moved) if fast is None else float(moved)
+
+
+def _kinds(counted: Walk) -> list[tuple]:
+    """Return the shape and the dtype of each result."""
+    return [(array.shape, str(array.dtype)) for array in counted.results]
 
 
 def on_meta(tape: list) -> Walk:

@@ -46,15 +46,15 @@ FILE = Path(".proflab", "steps.jsonl")
 class WorkLog:
     """Keep a log of the steps from a given program to a faster one, on one declared machine.
 
-    slow: the given program. machine: as in expect_faster; so are draws, state and within. model,
-    training, shapes: as in `traced`.
+    slow: the given program. machine: as in expect_faster; so are draws, state, within and floor.
+    model, training, shapes: as in `traced`.
     """
 
     def __init__(self, slow: Callable, machine: str, *, draws: Draws | None = None,
                  state: tuple[str, ...] = (), within: float | None = None,
-                 model: Callable | None = None, training: bool = False,
+                 floor: float | None = None, model: Callable | None = None, training: bool = False,
                  **shapes: Any) -> None:  # fmt: skip
-        self.slow, self.machine = slow, machine
+        self.slow, self.machine, self._floor = slow, machine, floor
         self._made = {"model": model, "training": training, **shapes}
         self._options: dict[str, Any] = {"draws": draws or {}, "state": state}
         self._options |= {} if within is None else {"within": within}
@@ -98,18 +98,16 @@ class WorkLog:
         """Note why no further step would pay: which cost is the largest now, and the gap.
 
         text: names one of the two largest costs that are left, as `because` does, and the gap to
-        the floor, in ms or as cost / floor, to 1 %. The floor: every input is read once and every
-        result written once, in one op. Raises ValueError for an empty text.
+        the floor, in ms or as cost / floor, to 1 %. Raises ValueError for an empty text.
         """
         if not isinstance(text, str) or not text.strip() or len(text) > MOST_TEXT:
             raise ValueError(f"the stop is a text of at most {MOST_TEXT:,} characters")
         self._stop = text
         _, _, tape = self._before("")
         ms = show.counted(tape, self.machine).ms
-        floor = floor_of(self.given, MACHINES[self.machine])
         print(
-            f"stopped at {ms:,.4g} ms on {self.machine}, {ms / floor:,.4g} times the floor of "
-            f"{floor:,.4g} ms\n   largest: {_told(self._largest(tape))}"
+            f"stopped at {ms:,.4g} ms on {self.machine}, {ms / self.floor:,.4g} times the floor of "
+            f"{self.floor:,.4g} ms\n   largest: {_told(self._largest(tape))}"
         )
 
     def data(self, work_log: Callable | None = None) -> dict[str, Any]:
@@ -135,6 +133,11 @@ class WorkLog:
         if self._given is None:
             self._given = traced(self.slow, **self._made)
         return self._given
+
+    @property
+    def floor(self) -> float:
+        """Return the ms that no program goes below, as the race has it."""
+        return self._floor or floor_of(self.given, MACHINES[self.machine])
 
     def _look_over(self, name: str, change: Any, guess_ms: Any, because: Any, *others: Any) -> None:
         """Raise ValueError for what no row may hold."""

@@ -54,22 +54,23 @@ def picture(
     full: float,
     *,
     best: float | None = None,
+    floor: float | None = None,
     fast: int | None = None,
     memory: int | None = None,
     **shapes: Any,
 ) -> Any:
     """Draw one axis of costs, with the given program's, full marks and the floor, and your tries.
 
-    best: the best cost that is known, if it is lower than full marks. shapes: as in `traced`; fast,
-    memory: as in `judge`. A program that the machine refuses has no mark. Raises RuntimeError
-    before `count_with`.
+    best: the best cost that is known, if it is lower than full marks. floor: as the race says it,
+    if it does. shapes: as in `traced`; fast, memory: as in `judge`. A program that the machine
+    refuses has no mark. Raises RuntimeError before `count_with`.
     """
     tape = traced(given, **shapes)
     marks = {
         "given": counted(tape, machine, fast, memory).ms,
         "full marks": full,
         "best known": best,
-        "floor": floor_of(tape, MACHINES[machine], fast),
+        "floor": floor or floor_of(tape, MACHINES[machine], fast),
     }
     mine = None
     with contextlib.suppress(Refused):

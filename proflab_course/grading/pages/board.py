@@ -22,7 +22,7 @@ Name = tuple[str, str]  # of a race: its test cell and its label
 
 
 @dataclass(frozen=True)
-class Place:
+class Rank:
     """Hold a place that hand-ins share: its number, the lowest cost there, and whose it is."""
 
     number: int
@@ -49,20 +49,20 @@ class Board:
     solution: float | None = None
 
     @property
-    def places(self) -> list[Place]:
+    def places(self) -> list[Rank]:
         """Return the places in order; costs within 0.1 % of the lowest of a place share it."""
-        found: list[Place] = []
+        found: list[Rank] = []
         taken: list[list[str]] = []
         for student, cost in sorted(self.costs.items(), key=lambda item: (item[1], item[0])):
             if not found or cost > found[-1].cost * SAME:
-                found.append(Place(1 + sum(map(len, taken)), cost, ()))
+                found.append(Rank(1 + sum(map(len, taken)), cost, ()))
                 taken.append([])
             taken[-1].append(student)
         pairs = zip(found, taken, strict=True)
-        return [Place(place.number, place.cost, tuple(students)) for place, students in pairs]
+        return [Rank(place.number, place.cost, tuple(students)) for place, students in pairs]
 
     @property
-    def lowest(self) -> list[Place]:
+    def lowest(self) -> list[Rank]:
         """Return the first five places."""
         return self.places[:_LOWEST]
 
@@ -160,6 +160,6 @@ def shown_cost(cost: float) -> str:
     return f"{cost:,.4g}" if cost < 1000 else f"{cost:,.0f}"
 
 
-def _told(place: Place, names: Mapping[str, str]) -> str:
+def _told(place: Rank, names: Mapping[str, str]) -> str:
     who = place.who(names)
     return f"{shown_cost(place.cost)} ({who})" if who else shown_cost(place.cost)

@@ -15,17 +15,12 @@ from nbformat.v4 import new_output
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import List, Unicode
 
+from proflab_course.cases.case import GrammarError
+from proflab_course.cases.reader import BEGIN_HIDDEN, TestCell, hidden_source_removed, split
+from proflab_course.cases.vary import OWN, own_numbers
 from proflab_course.course.concepts import is_concept_cell, question_of
 from proflab_course.course.layout import Course, CourseError, root_of
 from proflab_course.course.rubric import item_marks, rubric_in, without_items
-from proflab_course.course.test_cells import (
-    BEGIN_HIDDEN,
-    GrammarError,
-    TestCell,
-    hidden_source_removed,
-    split,
-)
-from proflab_course.course.variants import OWN, own_numbers
 from proflab_course.grading.answer_key import kind_of, meta
 from proflab_course.grading.output_cells import HIDDEN
 from proflab_course.grading.pages.overview import ANSWER, HIDDEN_HEAD

@@ -22,13 +22,15 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from sqlalchemy import inspect
 
 from proflab.checks.expect import RACES
+from proflab_course.cases.case import GrammarError
+from proflab_course.cases.race import Costed
+from proflab_course.cases.reader import split
 from proflab_course.course.concepts import is_concept_cell
 from proflab_course.course.dates import Dates
 from proflab_course.course.exercises import exercise_of
 from proflab_course.course.features import Said, StudentPage, said
 from proflab_course.course.layout import Course, CourseError, root_of
 from proflab_course.course.settings import read_settings
-from proflab_course.course.test_cells import GrammarError, split
 from proflab_course.grading.answer_key import kind_of, meta
 from proflab_course.grading.broken_cells import shown_error
 from proflab_course.grading.pages.board import Name, boards, names_shown
@@ -309,8 +311,8 @@ def _races(cells: list[NotebookNode]) -> dict[Name, str]:
             name = str(meta(cell).get("grade_id", ""))
             with suppress(GrammarError):
                 for _, answer in split(cell.source, name).answers:
-                    if race := answer.race or answer.plan:
-                        found[name, answer.label] = race.unit
+                    if isinstance(answer.held, Costed):
+                        found[name, answer.label] = answer.held.unit
     return found
 
 

@@ -36,7 +36,7 @@ class Inert(str):
     __slots__ = ()
 
 
-class Renderer:
+class RenderProcess:
     """A process that renders pieces, started when first needed and after each death."""
 
     def __init__(self) -> None:
@@ -121,8 +121,8 @@ class Budget:
 
 
 @functools.cache
-def shared_renderer() -> Renderer:
+def shared_renderer() -> RenderProcess:
     """Return the renderer that all pages of this process share."""
-    renderer = Renderer()
+    renderer = RenderProcess()
     atexit.register(renderer.close)
     return renderer

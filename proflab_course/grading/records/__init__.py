@@ -1,12 +1,10 @@
 """Write what grading found: nbgrader's gradebook and the graded notebook. Also nbgrader's plugin.
 
 gradebook.py        the gradebook, one transaction for each submission
-first_rows.py       a faster way to insert the rows of a first hand-in
 new_gradebook.py    an empty gradebook
 register.py         a lesson and its cells, entered where they are not there yet
 changed_cells.py    the cells of a lesson that has hand-ins, when they change
 concepts.py         a class's answers to concept questions
-inventory.py        a class's answers to the inventory, from its graded notebooks
 queries.py          figures about a whole class, in a few queries
 clear_errors.py     errors of SQLite as one sentence
 lateness.py         penalties for late work, and extensions as nbgrader has them

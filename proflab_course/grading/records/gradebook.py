@@ -35,7 +35,6 @@ from proflab_course.grading.answer_key import Key
 from proflab_course.grading.grade_notebook import CaseResult, Graded
 from proflab_course.grading.records.changed_cells import FORMER
 from proflab_course.grading.records.clear_errors import clear_errors
-from proflab_course.grading.records.first_rows import FirstRows, Marks, ensure_student
 from proflab_course.grading.records.lateness import as_timedelta
 from proflab_course.grading.records.new_gradebook import make_tables
 from proflab_course.grading.records.queries import (
@@ -145,7 +144,6 @@ class Book:
         self.penalties = nbgrader.preprocessors.AssignLatePenalties(config=config or Config())
         self.penalties.init_plugin()
         self.names: dict[str, str] = {}
-        self.first = FirstRows()
         self.extensions: dict[str, Extension] | None = None  # None: keep those in the gradebook
 
     def __enter__(self) -> Book:
@@ -225,18 +223,13 @@ class Book:
     ) -> None:
         """Write one submission's grades, comments, penalty and outcome in one transaction."""
         with self.transaction() as book:
-            ensure_student(book, outcome.student)
+            book.update_or_create_student(outcome.student)
             # If a re-submission has no valid time, clear the old one.
             late = {"timestamp": handed.at} if handed.at or handed.problem else {}
-            marks = _marks_of(key, graded)
-            usual = outcome.student not in (self.extensions or {})
-            if not usual or not self.first.insert(
-                book, key.name, outcome.student, handed.at, marks
-            ):
-                submission = book.update_or_create_submission(key.name, outcome.student, **late)
-                notebook = next(n for n in submission.notebooks if n.name == key.name)
-                self._write_grades(notebook, marks)
-                self._write_penalty(book, submission, notebook)
+            submission = book.update_or_create_submission(key.name, outcome.student, **late)
+            notebook = next(n for n in submission.notebooks if n.name == key.name)
+            self._write_grades(notebook, key, graded)
+            self._write_penalty(book, submission, notebook)
             self._write_outcome(book, outcome)
 
     def write_outcome(self, outcome: Outcome) -> None:
@@ -262,14 +255,19 @@ class Book:
         else:
             book.db.execute(_DELETE_GUESSES, place)
 
-    def _write_grades(self, notebook: Any, marks: Marks) -> None:
-        names = self._cell_names(notebook)
+    def _write_grades(self, notebook: Any, key: Key, graded: Graded | None) -> None:
+        names, scores = self._cell_names(notebook), graded.scores if graded else {}
+        manual = {cell.grade_id for cell in key.cells if cell.kind == "manual"}
+        unanswered = set(graded.unanswered) if graded else manual
+        by_hand = (manual - unanswered) | (set(graded.below_floor) if graded else set())
         for grade in notebook.grades:
-            grade.auto_score = marks.grade(names[grade.cell_id])["auto_score"]
+            name = names[grade.cell_id]
+            grade.auto_score = None if name in by_hand else scores.get(name, 0.0)
             # As in nbgrader: keep a mark given by hand, and ask the instructor to check it.
             grade.needs_manual_grade = grade.manual_score is not None or grade.auto_score is None
         for comment in notebook.comments:
-            comment.auto_comment = marks.comment(names[comment.cell_id])["auto_comment"]
+            name = names[comment.cell_id]
+            comment.auto_comment = "No response." if name in manual & unanswered else None
 
     def _cell_names(self, notebook: Any) -> dict[str, str]:
         """Return the names of a lesson's cells by their ids, in one query instead of one each."""
@@ -393,23 +391,6 @@ class Book:
         """Return each student's points; needs_manual: wants a person; unread: has no mark yet."""
         with clear_errors(self.path), self.gradebook.engine.connect() as connection:
             return read_scores(connection, assignment)
-
-
-def _marks_of(key: Key, graded: Graded | None) -> Marks:
-    """Return the grade and the comment of each cell of the lesson."""
-    scores = graded.scores if graded else {}
-    manual = {cell.grade_id for cell in key.cells if cell.kind == "manual"}
-    unanswered = set(graded.unanswered) if graded else manual
-    left = set(graded.below_floor) if graded else set()
-
-    def grade(name: str) -> dict[str, Any]:
-        score = None if name in (manual - unanswered) | left else scores.get(name, 0.0)
-        return {"auto_score": score, "needs_manual_grade": score is None}
-
-    def comment(name: str) -> dict[str, Any]:
-        return {"auto_comment": "No response." if name in manual & unanswered else None}
-
-    return Marks(grade, comment)
 
 
 def _open_gradebook(path: Path, course_id: str) -> Gradebook:

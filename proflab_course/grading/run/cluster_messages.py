@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from proflab.checks.values import dumps, loads
-from proflab_course.course.hidden_doubles import DoubleSpec
-from proflab_course.course.test_cells import Step
+from proflab_course.cases.case import Step
+from proflab_course.cases.hidden_doubles import DoubleSpec
 from proflab_course.grading.limits import Limits
 from proflab_course.grading.plan import Plan, Reply, Result, RunBlock, RunCell, statements
 from proflab_course.grading.run.replies import as_list, read_reply, text

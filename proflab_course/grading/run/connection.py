@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from proflab.checks.values import NotPlainData, dumps
-from proflab_course.course.hidden_doubles import DoubleRegistry
+from proflab_course.cases.hidden_doubles import DoubleRegistry
 from proflab_course.grading import work_limit
 from proflab_course.grading.inside.channel import HEADER
 from proflab_course.grading.limits import (

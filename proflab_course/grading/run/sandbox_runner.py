@@ -93,9 +93,9 @@ class SandboxRunner:
         self._lock = SharedLock()
         # Zygotes die with the thread that started them, so one thread starts them all.
         self._starter = ThreadPoolExecutor(1, thread_name_prefix="proflab-sandbox")
-        self._all = [Slot(self, number) for number in range(jobs)]
+        self._all = [JobSlot(self, number) for number in range(jobs)]
         self.closed, self._closing = False, threading.Lock()
-        self._slots: queue.LifoQueue[Slot | None] = queue.LifoQueue()  # None: no more
+        self._slots: queue.LifoQueue[JobSlot | None] = queue.LifoQueue()  # None: no more
         for slot in reversed(self._all):
             self._slots.put(slot)
         _open.add(self)
@@ -114,7 +114,7 @@ class SandboxRunner:
         finally:
             self._give_back(slot)
 
-    def _take(self) -> Slot:
+    def _take(self) -> JobSlot:
         """Wait for a free slot and take it; raise RunnerClosed after close()."""
         slot = self._slots.get()
         if slot is None:
@@ -122,7 +122,7 @@ class SandboxRunner:
             raise RunnerClosed
         return slot
 
-    def _give_back(self, slot: Slot) -> None:
+    def _give_back(self, slot: JobSlot) -> None:
         with self._closing:
             if not self.closed:
                 self._slots.put(slot)
@@ -190,7 +190,7 @@ class SandboxRunner:
         self.close()
 
 
-class Slot:
+class JobSlot:
     """A place for one session at a time, with zygotes that are replaced when worn or broken.
 
     One zygote serves code that draws nothing, another, which has imported pyplot, code that draws.

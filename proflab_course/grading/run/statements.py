@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from proflab_course.course.hidden_doubles import DoubleRegistry
+from proflab_course.cases.hidden_doubles import DoubleRegistry
 from proflab_course.grading.limits import LARGE_VALUE_SECONDS, MB
 from proflab_course.grading.plan import Reply, RunBlock, RunCell, fill_lost, statements
 from proflab_course.grading.run.connection import (

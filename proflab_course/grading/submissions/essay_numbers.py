@@ -40,7 +40,7 @@ _MOST_NOTE = 400
 
 
 @dataclass(frozen=True)
-class Number:
+class StatedNumber:
     """Hold a number as a text shows it: its value, and half a unit of its last digit."""
 
     text: str
@@ -49,7 +49,7 @@ class Number:
     percent: bool = False
 
 
-def numbers_in(text: str) -> Iterator[Number]:
+def numbers_in(text: str) -> Iterator[StatedNumber]:
     """Yield the numbers of a text; powers of ten alone are units, and left out.
 
     >>> [number.value for number in numbers_in("GPT-2 keeps 243.9 · 10⁶ bytes, 1,024 or 3.5 %")]
@@ -64,7 +64,7 @@ def numbers_in(text: str) -> Iterator[Number]:
         scale = 10.0 ** min(300, max(-300, int(power.translate(_SUPERSCRIPTS))))
         value = float(f"{digits}.{rest or 0}") * scale
         half = 0.5 * 10.0 ** -len(rest) * scale
-        yield Number(match[0].strip(), value, half, bool(match["percent"]))
+        yield StatedNumber(match[0].strip(), value, half, bool(match["percent"]))
 
 
 def look_up(essay: str, question: str, printed: Iterable[str]) -> str:
@@ -73,7 +73,7 @@ def look_up(essay: str, question: str, printed: Iterable[str]) -> str:
     question: the text whose numbers are left out; printed: what the notebook's cells printed.
     """
     asked = {number.value for number in numbers_in(question[:_MOST_ESSAY])}
-    own: dict[str, Number] = {}
+    own: dict[str, StatedNumber] = {}
     essay = _MARKED.sub("", essay[:_MOST_ESSAY])
     for match, number in zip(_NUMBER.finditer(essay), numbers_in(essay), strict=True):
         before = essay[max(0, match.start() - 12) : match.start()]
@@ -118,7 +118,7 @@ def note_on_essay(cells: list[Any]) -> str:
     return look_up(_source(cells[place]), question, _printed(cells))
 
 
-def _is_no_result(number: Number, before: str, after: str) -> bool:
+def _is_no_result(number: StatedNumber, before: str, after: str) -> bool:
     """Return True for a year, the number of a place, a list's own, or a digit alone."""
     plain = number.text.isdecimal()
     if not plain:
@@ -128,7 +128,7 @@ def _is_no_result(number: Number, before: str, after: str) -> bool:
     return year or listed or len(number.text) == 1 or bool(_PLACE.search(before))
 
 
-def _is_among(number: Number, values: list[float]) -> bool:
+def _is_among(number: StatedNumber, values: list[float]) -> bool:
     """Return True if one of the sorted values is the number, to the digits that it shows."""
     wanted = [(number.value, number.half)]
     if number.percent:

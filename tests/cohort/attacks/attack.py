@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, field
 
-from proflab_course.course.test_cells import TestCell, split
+from proflab_course.cases.reader import TestCell, split
 
 TRIED = "tried"
 HONEST = "def square_sum(values):\n    return sum(v * v for v in values)"

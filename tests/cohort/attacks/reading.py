@@ -156,7 +156,7 @@ attack(
     "the grader's own modules",
     """
 import importlib
-for name in ("proflab_course", "proflab_course.grading", "proflab_course.course.test_cells",
+for name in ("proflab_course", "proflab_course.grading", "proflab_course.cases.reader",
              "proflab_course.cli"):
     try:
         importlib.import_module(name)

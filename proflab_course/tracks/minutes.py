@@ -10,10 +10,9 @@ import re
 
 from nbformat import NotebookNode
 
-from proflab_course.build.measures import prose_words
-from proflab_course.build.sections import Section, sections, split_at_headings
 from proflab_course.course.notebook import Lesson
-from proflab_course.course.tracks import Track, Tracks
+from proflab_course.course.sections import Section, prose_words, sections, split_at_headings
+from proflab_course.tracks.read import Track, Tracks
 
 WORDS_A_MINUTE = 50  # of a section's text, its guesses, pictures and running cells included
 _UNTIMED = ("", "Summary")

@@ -1,4 +1,4 @@
-"""A lesson's sections: what each of them takes and earns.
+"""Cut a lesson into its sections, and sum up what each of them takes and earns.
 
 A heading says how long its section takes, `## 3 · Attention · 15 min`: the build writes it there,
 or the author of a lesson without a table in tracks.toml. Points are summed from the cells of the
@@ -18,13 +18,23 @@ from nbformat import NotebookNode
 from proflab.lesson.names import bound_names, used_names
 from proflab.lesson.outline import Exercise, LessonCell, Outline, digest
 from proflab_course.course.layout import CourseError
-from proflab_course.course.notebook import Cell, Lesson, Role
+from proflab_course.course.notebook import (
+    MARK_SCHEME,
+    SOLUTION,
+    Cell,
+    Lesson,
+    Role,
+    replace_regions,
+)
 
 _HEADING = re.compile(r"^## +(\S.*?) *$")
 _MINUTES = re.compile(r"(\d+) min")
 _POINTS = re.compile(r"[\d.]+ points?\b")
 _FENCE = re.compile(r"^ {0,3}(```|~~~)")
 _KNOWN: tuple[Role, ...] = ("test", "answer test", "demo", "given", "setup")
+_ANSWER = "YOUR ANSWER HERE"
+_LINK = re.compile(r"!?\[([^]]*)\]\([^)]*\)")
+_WORD = re.compile(r"[A-Za-zÀ-ÿ0-9][\w’'.,-]*")
 BREAK = "**Take a break"  # how the paragraph begins that divides two sittings
 
 
@@ -87,6 +97,17 @@ def heading_lines(cell: Cell) -> Iterator[tuple[int, str]]:
         match = _HEADING.match(line)
         if match and not fenced:
             yield number, match[1]
+
+
+def prose_words(lesson: Lesson) -> int:
+    """Return how many words of prose a student meets."""
+    words = 0
+    for cell in lesson.cells:
+        if cell.node.cell_type == "markdown":
+            text = replace_regions(cell.source, MARK_SCHEME, ())
+            text = replace_regions(text, SOLUTION, (_ANSWER,))
+            words += len(_WORD.findall(_LINK.sub(r"\1", text)))
+    return words
 
 
 def split_at_headings(lesson: Lesson) -> Lesson:

@@ -13,12 +13,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from proflab.lesson import outline
-from proflab_course.build.make import workplace
-from proflab_course.build.sections import lesson_outline
-from proflab_course.collect.roster import Roster, is_student_id
-from proflab_course.course.csv_table import csv_text
-from proflab_course.course.files import replace_file
-from proflab_course.course.inventory import (
+from proflab_classroom.inventory.items import (
     FORMS,
     HALVES,
     Item,
@@ -26,9 +21,14 @@ from proflab_course.course.inventory import (
     of_form,
     read_inventory,
 )
+from proflab_course.build.make import workplace
+from proflab_course.collect.roster import Roster, is_student_id
+from proflab_course.course.csv_table import csv_text
+from proflab_course.course.files import replace_file
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import Lesson, nbgrader_marks, notebook_text, set_cell_ids
 from proflab_course.course.release_stamp import STAMP, make_stamp
+from proflab_course.course.sections import lesson_outline
 from proflab_course.grading.answer_key import released_from
 
 LIST = "private/inventory.csv"

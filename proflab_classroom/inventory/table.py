@@ -7,10 +7,10 @@ import hmac
 import secrets
 from collections.abc import Iterable
 
+from proflab_classroom.inventory.answers import Half, read_halves
+from proflab_classroom.inventory.items import Item, of_form, read_inventory
 from proflab_course.course.csv_table import csv_text
-from proflab_course.course.inventory import Item, of_form, read_inventory
 from proflab_course.course.layout import Course, CourseError
-from proflab_course.grading.records.inventory import Half, read_halves
 
 COLUMNS = ("class", "student", "half", "form", "item", "answer", "right", "confidence")
 LEAST = 5

@@ -6,10 +6,10 @@ import random
 import pytest
 import scipy
 
-from proflab_course.report.item_statistics import (
+from proflab_classroom.items.figures import (
     MEND,
-    Item,
-    item_of,
+    Figures,
+    figures_of,
     normalized_gain,
     point_biserial,
     wilson,
@@ -55,9 +55,9 @@ def test_the_discrimination_is_that_of_scipy(seed, students):
 
 
 def test_a_good_question_tells_who_knows_more_and_a_bad_one_does_not():
-    sharp = item_of(letters(simulated(1, 400, 3.0, 0.0)), "B")
-    blunt = item_of(letters(simulated(2, 400, 0.0, 0.0)), "B")
-    turned = item_of(letters(simulated(3, 400, -3.0, 0.0)), "B")
+    sharp = figures_of(letters(simulated(1, 400, 3.0, 0.0)), "B")
+    blunt = figures_of(letters(simulated(2, 400, 0.0, 0.0)), "B")
+    turned = figures_of(letters(simulated(3, 400, -3.0, 0.0)), "B")
     assert sharp.r > 0.4 and abs(blunt.r) < 0.12 and turned.r < -0.4
     assert not sharp.flags and turned.flags == [MEND]
 
@@ -87,9 +87,9 @@ def test_what_has_no_spread_has_no_discrimination():
 
 def test_with_few_answers_p_is_shown_and_r_is_not():
     answers = letters(simulated(4, 19, 3.0, 0.0))
-    assert item_of(answers, "B").r is None and item_of(answers, "B").p is not None
-    assert item_of([*answers, ("A", 0.0)], "B").r is not None
-    nobody = item_of([], "B")
+    assert figures_of(answers, "B").r is None and figures_of(answers, "B").p is not None
+    assert figures_of([*answers, ("A", 0.0)], "B").r is not None
+    nobody = figures_of([], "B")
     assert (nobody.n, nobody.p, nobody.r, nobody.flags) == (0, None, None, [])
 
 
@@ -108,7 +108,7 @@ def test_with_few_answers_p_is_shown_and_r_is_not():
     ],
 )
 def test_the_limits_of_the_flags(counts, r, said):
-    flags = Item(counts, "B", r).flags
+    flags = Figures(counts, "B", r).flags
     assert said in " ".join(flags) and bool(flags) == bool(said)
 
 

@@ -75,7 +75,7 @@ def normalized_gain(before: float, after: float) -> float | None:
 
 
 @dataclass(frozen=True)
-class Item:
+class Figures:
     """Hold the figures of one question.
 
     counts: how many chose each letter; key: the right letter; r: the point-biserial correlation
@@ -125,9 +125,9 @@ class Item:
         return found
 
 
-def item_of(
+def figures_of(
     answers: Iterable[tuple[str, float]], key: str, letters: Iterable[str] = LETTERS
-) -> Item:
+) -> Figures:
     """Return a question's figures.
 
     answers: for each student who answered, the letter, and the points *without* this question.
@@ -137,4 +137,4 @@ def item_of(
     r = None
     if len(chosen) >= LEAST_FOR_R:
         r = point_biserial([each == key for each, _ in chosen], [points for _, points in chosen])
-    return Item(counts, key, r)
+    return Figures(counts, key, r)

@@ -141,11 +141,6 @@ def _are_texts(table: Any) -> bool:
     return isinstance(table, dict) and all(map(_is_text, table.values()))
 
 
-def without_halves(lessons: Iterable[str]) -> list[str]:
-    """Return the lessons that count in a term: all but the inventory's halves."""
-    return [lesson for lesson in lessons if lesson not in HALVES]
-
-
 def of_form(items: Iterable[Item], form: int) -> list[Item]:
     """Return the items of a form, one of each pair."""
     return [item for item in items if item.form == form]

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 from proflab_course.course.layout import LESSON_NAME, CourseError
-from proflab_course.course.lesson_times import LessonTimes, read_times
 from proflab_course.course.toml_table import (
     Amount,
     Must,
@@ -23,6 +22,7 @@ from proflab_course.course.toml_table import (
     read_toml,
     typed,
 )
+from proflab_course.tracks.times import LessonTimes, read_times
 
 PUBLIC, PRIVATE = "modules/tracks.toml", "private/tracks.toml"
 DEFAULT = "term"

@@ -28,8 +28,8 @@ from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from typing import Any
 
+from proflab_course.cases.reader import split
 from proflab_course.course.secret import draw
-from proflab_course.course.test_cells import split
 
 OWN = "proflab_own_numbers"  # in the metadata of a graded cell whose numbers are one student's
 _VARY = re.compile(r"#\s*vary:\s*(.*)")

@@ -13,12 +13,15 @@ import tokenize
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from proflab.lesson.names import bound_names
-from proflab_course.build.stamp import Address
-from proflab_course.build.tracks import GIVEN_FROM, Taken
+from proflab_course.course.address import Address
 from proflab_course.course.notebook import HIDDEN, SOLUTION, Cell, Lesson, replace_regions
-from proflab_course.course.tracks import Track, Tracks
+from proflab_course.tracks.apply import GIVEN_FROM, Taken
+
+if TYPE_CHECKING:
+    from proflab_course.build.facts import Facts
 
 _AND = r"(?:, | and | or | to |–)"
 _MENTION = re.compile(
@@ -54,29 +57,24 @@ class Tree:
         return {name: _defined(lesson) for name, lesson in self.whole.items()}
 
     @cached_property
+    def exercises(self) -> Mapping[str, str]:
+        """Return each exercise of the whole lessons with its lesson."""
+        return {
+            cell.name: name
+            for name, lesson in self.whole.items()
+            for cell in lesson.named("exercise")
+        }
+
+    @cached_property
     def taken_defines(self) -> set[str]:
         """Return the names that the track's own lessons define."""
         return set().union(*(_defined(taken.lesson) for taken in self.taken.values()))
 
-    def link_mentions(self) -> None:
-        """Make links of what the lessons' text mentions and the tree does not hold."""
-        for taken in self._incomplete():
-            missing = _Missing(self, taken)
-            for cell in taken.lesson.named("text"):
-                if cell.node.cell_type == "markdown":
-                    cell.node.source = _MENTION.sub(missing.linked, cell.source)
-
-    def mistakes(self) -> Iterator[str]:
-        """Yield a sentence for each string or comment in code that mentions what is not there."""
-        for taken in self._incomplete():
-            missing = _Missing(self, taken)
-            for cell in taken.lesson.cells:
-                for text in _shown_strings(cell):
-                    for match in _MENTION.finditer(text):
-                        named = not match["name"] and missing.linked(match) != match[0]
-                        if named:
-                            what = f"`{match[0]}` is not in this track, and code cannot link to it"
-                            yield f"{cell.where}: {what}: write it without the number"
+    @cached_property
+    def is_whole(self) -> bool:
+        """True if the tree holds all of the course, so that no mention leads out of it."""
+        partial = any(taken.partial for taken in self.taken.values())
+        return not partial and len(self.taken) == len(self.whole)
 
     def missing_in(self, taken: Taken, text: str) -> Iterator[str]:
         """Yield what a text of one of the tree's lessons mentions and the tree does not hold."""
@@ -85,23 +83,39 @@ class Tree:
             if missing.linked(match) != match[0]:
                 yield match[0]
 
-    def _incomplete(self) -> Iterator[Taken]:
-        """Yield the lessons, if the tree does not hold all of the course."""
-        partial = any(taken.partial for taken in self.taken.values())
-        if partial or len(self.taken) < len(self.whole):
-            yield from self.taken.values()
 
-    def notes(self) -> Iterator[str]:
-        """Yield a sentence for each text that asks its reader to do what is given."""
-        for taken in self.taken.values():
-            for cell in taken.lesson.named("text"):
-                for name in taken.given:
-                    for match in re.finditer(rf"`{re.escape(name)}\b", cell.source):
-                        around = cell.source[max(0, match.start() - _NEAR) : match.end() + _NEAR]
-                        if _TO_THE_READER.search(around):
-                            what = f"read again what it says of `{name}`, which is given"
-                            yield f"{cell.where}: {what}"
-                            break
+def link_mentions(lesson: Lesson, facts: Facts) -> Lesson:
+    """Make links of what a lesson's text mentions and its class does not have."""
+    if facts.track is not None and not facts.tree.is_whole:
+        missing = _Missing(facts.tree, facts.taken[lesson.name])
+        for cell in lesson.named("text"):
+            if cell.node.cell_type == "markdown":
+                cell.node.source = _MENTION.sub(missing.linked, cell.source)
+    return lesson
+
+
+def mentioned_in_code(lesson: Lesson, facts: Facts) -> Iterator[str]:
+    """Yield a sentence for each string or comment in code that mentions what is not there."""
+    if facts.track is None or facts.tree.is_whole:
+        return
+    missing = _Missing(facts.tree, facts.taken[lesson.name])
+    for cell in lesson.cells:
+        for text in _shown_strings(cell):
+            for match in _MENTION.finditer(text):
+                if not match["name"] and missing.linked(match) != match[0]:
+                    what = f"`{match[0]}` is not in this track, and code cannot link to it"
+                    yield f"{cell.where}: {what}: write it without the number"
+
+
+def asks_for_given(lesson: Lesson, facts: Facts) -> Iterator[str]:
+    """Yield a sentence for each text that asks its reader to do what is given."""
+    for cell in lesson.named("text"):
+        for name in facts.taken[lesson.name].given:
+            for match in re.finditer(rf"`{re.escape(name)}\b", cell.source):
+                around = cell.source[max(0, match.start() - _NEAR) : match.end() + _NEAR]
+                if _TO_THE_READER.search(around):
+                    yield f"{cell.where}: read again what it says of `{name}`, which is given"
+                    break
 
 
 class _Missing:
@@ -113,10 +127,7 @@ class _Missing:
         before = (names for name, names in tree.defined.items() if name < self.name)
         defined = tree.taken_defines.union(*before)
         self.functions = {
-            cell.name: name
-            for name, lesson in tree.whole.items()
-            for cell in lesson.named("exercise")
-            if cell.name not in defined
+            name: lesson for name, lesson in tree.exercises.items() if name not in defined
         }
 
     def linked(self, match: re.Match) -> str:
@@ -147,9 +158,10 @@ class _Missing:
         return text
 
     def _sections(self, text: str, listed: str, lesson: str | None) -> str:
-        taken = self.tree.taken.get(lesson) if lesson else None
+        if lesson is None or (taken := self.tree.taken.get(lesson)) is None:
+            return text
         found = re.findall(r"\d+", listed)
-        gone = [number for number in found if taken and number in taken.gone]
+        gone = [number for number in found if number in taken.gone]
         if gone and len(found) == 1:
             return f"[{text}]({self._url(lesson)})"
         for number in gone:
@@ -161,33 +173,31 @@ class _Missing:
         return self.tree.address.whole_lesson(lesson)
 
 
-def track_line(taken: Taken, track: Track, address: Address, lacking: Iterable[str] = ()) -> str:
+def track_line(taken: Taken, facts: Facts) -> str:
     """Return the line below a lesson's title that tells what of the lesson a class takes.
 
-    lacking: the pages of ideas that it builds on and the track does not have, as links.
+    It is empty in the published track, and for a lesson of which nothing is left out.
     """
+    if not taken.title or facts.track is None:
+        return ""
     written = len(taken.lesson.named("exercise"))
     all_of_it = written + len(taken.more)
     exercises = f"{written} of this lesson's {all_of_it} exercises"
-    link = f"[The whole lesson]({address.whole_lesson(taken.lesson.name)})"
-    first = "".join(f" Read first: {page}." for page in lacking)
+    link = f"[The whole lesson]({facts.address.whole_lesson(taken.lesson.name)})"
+    first = "".join(f" Read first: {page}." for page in _lacking_ideas(taken.lesson.name, facts))
     numbers = " Its sections keep the numbers of the whole lesson." if taken.gone else ""
-    return f"This class takes the track *{track.title}*: {exercises}. {link}.{numbers}{first}"
+    return f"This class takes the track *{facts.track.title}*: {exercises}. {link}.{numbers}{first}"
 
 
-def lacking_ideas(
-    name: str, tracks: Tracks, taken: Mapping[str, Taken], names: Iterable[str], address: Address
-) -> Iterator[str]:
-    """Yield a link for each idea that a lesson builds on and its track does not have.
-
-    taken: the track's lessons; names: all lessons of the course.
-    """
-    for need in tracks.times[name].needs:
+def _lacking_ideas(name: str, facts: Facts) -> Iterator[str]:
+    """Yield a link for each idea that a lesson builds on and its track does not have."""
+    names, taken = [lesson.name for lesson in facts.whole], facts.taken
+    for need in facts.tracks.times[name].needs if facts.tracks else ():
         number, _, section = need.partition(" §")
         lesson = next((each for each in names if each.startswith(f"{number}_")), "")
         if lesson and (lesson not in taken or section in taken[lesson].gone):
             what = f"lesson {number}, section {section}" if section else f"lesson {number}"
-            yield f"[{what}]({address.whole_lesson(lesson)})"
+            yield f"[{what}]({facts.address.whole_lesson(lesson)})"
 
 
 def _defined(lesson: Lesson) -> set[str]:

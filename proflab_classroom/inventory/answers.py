@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from proflab.lesson.statements import parsed
-from proflab_course.course.inventory import FORMS, HALVES, SURE, Item, of_form
+from proflab_classroom.inventory.items import FORMS, HALVES, SURE, Item, of_form
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import read_notebook
 

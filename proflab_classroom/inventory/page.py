@@ -12,7 +12,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from proflab_course.course.inventory import (
+from proflab_classroom.inventory.answers import Half, read_halves
+from proflab_classroom.inventory.gain import (
+    LEAST_FOR_GAIN,
+    RESAMPLES,
+    bootstrap_interval,
+    gain_of_means,
+    holm,
+    mcnemar,
+    mean_of_gains,
+)
+from proflab_classroom.inventory.items import (
     LETTERS,
     NAME,
     SURE,
@@ -22,30 +32,19 @@ from proflab_course.course.inventory import (
     of_form,
     read_inventory,
 )
+from proflab_classroom.items.figures import LEAST_FOR_R, Figures, figures_of
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.secret import PLACE as SECRET
 from proflab_course.course.settings import SETTINGS, read_settings
-from proflab_course.course.tracks import Tracks
 from proflab_course.course.words import figure
-from proflab_course.grading.records.inventory import Half, read_halves
-from proflab_course.report.inventory_statistics import (
-    LEAST_FOR_GAIN,
-    RESAMPLES,
-    bootstrap_interval,
-    gain_of_means,
-    holm,
-    mcnemar,
-    mean_of_gains,
-)
-from proflab_course.report.item_statistics import LEAST_FOR_R, item_of
-from proflab_course.report.item_statistics import Item as Figures
 from proflab_course.report.lesson_page import environment
+from proflab_course.tracks.read import Tracks
 
 WHEN = ("before", "after")
 
 
 @dataclass(frozen=True)
-class Answers(Figures):
+class HalfFigures(Figures):
     """Hold what a class answered to one item in one half; an open item is not right.
 
     counts: of students with the item in their form, "" for those who left it open. r: with the
@@ -61,8 +60,8 @@ class ItemRow:
     """Hold an item with its figures before and after."""
 
     item: Item
-    before: Answers
-    after: Answers
+    before: HalfFigures
+    after: HalfFigures
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,7 @@ class Gain:
 
 
 @dataclass
-class Inventory:
+class InventoryReport:
     """Hold all of the page; means of scores are in percent, and of students with both halves.
 
     halves: how many there are by name; both: how many students have both, in the two forms.
@@ -122,7 +121,7 @@ def lessons_had(course: Course) -> list[str] | None:
     return list(tracks.track().lessons) if tracks else None
 
 
-def read_report(course: Course) -> Inventory:
+def read_report(course: Course) -> InventoryReport:
     """Return what the graded halves say. Raises CourseError if there are none."""
     items = read_inventory(course)
     halves = read_halves(course, items)
@@ -142,12 +141,12 @@ def read_report(course: Course) -> Inventory:
     return report
 
 
-def summarise(items: Sequence[Item], halves: Iterable[Half]) -> Inventory:
+def summarise(items: Sequence[Item], halves: Iterable[Half]) -> InventoryReport:
     """Return the figures of these items; halves: of a class, a student's at most one of each."""
     by_half: dict[str, dict[str, Half]] = {when: {} for when in WHEN}
     for half in halves:
         by_half[half.half][half.student] = half
-    report = Inventory(halves={when: len(each) for when, each in by_half.items()})
+    report = InventoryReport(halves={when: len(each) for when, each in by_half.items()})
     for item in items:
         figures = [_answers(item, items, by_half[when].values()) for when in WHEN]
         report.items.append(ItemRow(item, *figures))
@@ -180,15 +179,15 @@ def score(items: Iterable[Item], half: Half) -> float:
     return 100 * sum(half.letters.get(item.id) == item.key for item in own) / len(own)
 
 
-def _answers(item: Item, items: Sequence[Item], halves: Iterable[Half]) -> Answers:
+def _answers(item: Item, items: Sequence[Item], halves: Iterable[Half]) -> HalfFigures:
     """Return the figures of an item in one half."""
     theirs = [half for half in halves if half.form == item.form]
     others = [each for each in of_form(items, item.form) if each is not item]
     chosen = [
         (half.letters.get(item.id, ""), score(others, half) if others else 0.0) for half in theirs
     ]
-    found = item_of(chosen, item.key, (*LETTERS, ""))
-    return Answers(found.counts, found.key, found.r, *_confidence([item], theirs))
+    found = figures_of(chosen, item.key, (*LETTERS, ""))
+    return HalfFigures(found.counts, found.key, found.r, *_confidence([item], theirs))
 
 
 def _confidence(items: Sequence[Item], halves: Iterable[Half]) -> tuple[float | None, float | None]:
@@ -226,7 +225,7 @@ _ROW, _LABEL, _TOP = 26, 25, 30
 
 
 @dataclass(frozen=True)
-class Mark:
+class Dot:
     """Hold a dot of the picture with its interval; places from the left and the top."""
 
     when: str
@@ -242,7 +241,7 @@ class Line:
 
     name: str
     y: float
-    marks: tuple[Mark, ...]
+    marks: tuple[Dot, ...]
     label: str = ""
 
 
@@ -268,10 +267,10 @@ def picture_of(rows: Sequence[ItemRow]) -> Picture:
             y += _LABEL
         marks = []
         for when, below in zip(WHEN, (-4, 4), strict=True):
-            figures: Answers = getattr(row, when)
+            figures: HalfFigures = getattr(row, when)
             if figures.p is not None:
                 low, high = map(place, figures.interval)
-                marks.append(Mark(when, place(figures.p), low, high, y + below))
+                marks.append(Dot(when, place(figures.p), low, high, y + below))
         lines.append(Line(row.item.letter, y, tuple(marks), label))
         y += _ROW
     ticks = [(percent, place(percent / 100)) for percent in (0, 25, 50, 75, 100)]
@@ -286,9 +285,9 @@ def _p(value: float) -> str:
     return "< 0.001" if value < 0.001 else figure(value, 3)
 
 
-def render_inventory(report: Inventory) -> str:
+def render_inventory(report: InventoryReport) -> str:
     """Return the page as HTML that needs no other file."""
-    template = environment().get_template("inventory.html.j2")
+    template = environment("proflab_classroom.inventory").get_template("inventory.html.j2")
     return template.render(
         s=report,
         picture=picture_of(report.items),

@@ -79,7 +79,7 @@ def declaration(
     return declared
 
 
-def is_lookup(node: ast.expr, earlier: dict[str, DoubleSpec]) -> bool:
+def is_lookup(node: ast.AST, earlier: dict[str, DoubleSpec]) -> bool:
     """Return True if the grader knows the expression's value itself, as for `model.calls`.
 
     Raises NotDeclared if such a lookup, or a kind whose script is held, is only a part of it.

@@ -1,7 +1,7 @@
 """Compute what a class's answers to the inventory say: gain, its interval, and tests by pair.
 
 Pure functions of numbers; scores are in percent. What is said of one item stands in
-item_statistics.py.
+items/figures.py.
 """
 
 from __future__ import annotations

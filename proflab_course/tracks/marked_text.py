@@ -8,7 +8,7 @@ from proflab.lesson.outline import place_of
 from proflab_course.course import passages
 from proflab_course.course.notebook import Lesson
 from proflab_course.course.prose import join_sentences
-from proflab_course.course.tracks import Track, Tracks
+from proflab_course.tracks.read import Track, Tracks
 
 
 def whole_text(lesson: Lesson, holds: passages.Holds = lambda name: True) -> Lesson:

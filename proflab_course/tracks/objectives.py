@@ -9,17 +9,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from proflab_course.build.sections import sections
-from proflab_course.build.tracks import Taken
+from proflab_course.cases.case import GrammarError
+from proflab_course.cases.reader import split_cell
 from proflab_course.course.concepts import Concept
 from proflab_course.course.exercises import exercise_of
-from proflab_course.course.lesson_times import LessonTimes
 from proflab_course.course.notebook import Cell, Lesson
 from proflab_course.course.prose import paragraphs
 from proflab_course.course.rubric import rubric_of
-from proflab_course.course.test_cells import GrammarError, split_cell
-from proflab_course.course.tracks import PUBLIC
+from proflab_course.course.sections import sections
+from proflab_course.tracks.apply import Taken
+from proflab_course.tracks.read import PUBLIC
+from proflab_course.tracks.times import LessonTimes
+
+if TYPE_CHECKING:
+    from proflab_course.build.facts import Facts
 
 GOALS = "**You will be able to**"
 LEAST_CASES = 3
@@ -157,12 +162,14 @@ def _decides(after: str, lesson: Lesson, home: Mapping[str | int, Objective]) ->
 # ── the audit ────────────────────────────────────────────────────────────────────────────────
 
 
-def objective_mistakes(lesson: Lesson, times: LessonTimes | None) -> Iterator[str]:
-    """Yield a sentence for each objective that too little serves, and for each idle exercise.
+def unserved_objectives(taken: Lesson, facts: Facts) -> Iterator[str]:
+    """Yield a sentence for each objective of the whole lesson that too little serves.
 
-    A lesson without objectives has none of these mistakes, nor has one of a class's own whose table
-    in tracks.toml does not name any.
+    Exercises that serve none are told, too. A lesson without objectives has none of these mistakes,
+    nor has one of a class's own whose table in tracks.toml does not name any.
     """
+    lesson = facts.as_written(taken.name)
+    times = facts.tracks.times[lesson.name] if facts.tracks else None
     stated = stated_objectives(lesson.cells[0].source) if lesson.cells else []
     if times is None or not (times.objectives or (stated and times.limited)):
         return
@@ -222,18 +229,17 @@ def essay_items(lesson: Lesson) -> int:
 # ── a class's first cell ─────────────────────────────────────────────────────────────────────
 
 
-def drop_promises(taken: Taken, whole: Lesson, times: LessonTimes) -> None:
-    """Take the objectives out of a track's first cell for which it has nothing left.
-
-    whole: the lesson that the track was taken from, not yet stamped.
-    """
-    cell = taken.lesson.cells[0]
+def keep_promises(lesson: Lesson, facts: Facts) -> Lesson:
+    """Take out of a lesson's first cell the objectives for which its track has nothing left."""
+    times = facts.tracks.times[lesson.name] if facts.tracks else None
+    if times is None or not times.objectives:
+        return lesson
+    cell, whole = lesson.cells[0], facts.as_written(lesson.name)
     stated = stated_objectives(cell.source)
-    taught = [each.text for each in objectives(whole, times, taken=taken) if each.is_taught]
-    kept = [text for text in taught if text in stated]
-    if not times.objectives or not kept or kept == stated:
-        return
-    lines = ";\n".join(f"- {text}" for text in kept) + "."
-    parts = paragraphs(cell.source)
-    parts[parts.index(GOALS) + 1] = lines
-    cell.node.source = "\n\n".join(parts)
+    found = objectives(whole, times, taken=facts.taken[lesson.name])
+    kept = [each.text for each in found if each.is_taught and each.text in stated]
+    if kept and kept != stated:
+        parts = paragraphs(cell.source)
+        parts[parts.index(GOALS) + 1] = ";\n".join(f"- {text}" for text in kept) + "."
+        cell.node.source = "\n\n".join(parts)
+    return lesson

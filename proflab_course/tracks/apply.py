@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import nbformat
 from nbformat import NotebookNode
@@ -20,29 +21,33 @@ from nbformat import NotebookNode
 from proflab.lesson.names import bound_names, used_names
 from proflab.lesson.outline import Outline, place_of
 from proflab.lesson.statements import KNOWN
-from proflab_course.build.audit_demos import GUESS_TAG, demos_imports
-from proflab_course.build.marked_text import in_track, places, whole_text, with_marks
-from proflab_course.build.minutes import write_minutes
-from proflab_course.build.sections import (
+from proflab_course.course import passages
+from proflab_course.course.exercises import exercise_of
+from proflab_course.course.layout import CourseError
+from proflab_course.course.notebook import (
+    GIVEN_TAG,
+    GUESS_TAG,
+    SOLUTION,
+    Cell,
+    Lesson,
+    demos_imports,
+    nbgrader_marks,
+    set_cell_ids,
+)
+from proflab_course.course.prose import join_sentences, paragraphs
+from proflab_course.course.sections import (
     BREAK,
     Section,
     heading_lines,
     sections,
     split_at_headings,
 )
-from proflab_course.course import passages
-from proflab_course.course.exercises import exercise_of
-from proflab_course.course.layout import CourseError
-from proflab_course.course.notebook import (
-    GIVEN_TAG,
-    SOLUTION,
-    Cell,
-    Lesson,
-    nbgrader_marks,
-    set_cell_ids,
-)
-from proflab_course.course.prose import join_sentences, paragraphs
-from proflab_course.course.tracks import PUBLIC, Track, Tracks
+from proflab_course.tracks.marked_text import in_track, places, whole_text, with_marks
+from proflab_course.tracks.minutes import write_minutes
+from proflab_course.tracks.read import PUBLIC, Track, Tracks
+
+if TYPE_CHECKING:
+    from proflab_course.build.facts import Facts
 
 SUMMARY = "Summary"
 GIVEN_HERE = "Given here, from "
@@ -118,6 +123,16 @@ def _typed_minutes(lesson: Lesson) -> Iterator[str]:
         if (place := section.place) is not None and section.minutes is not None:
             what = f"the heading `{section.heading}` types its minutes"
             yield f"{place.where}: {what}; the build computes them from {PUBLIC}"
+
+
+def take_track(lesson: Lesson, facts: Facts) -> Lesson:
+    """Take of a lesson, as it is written, what the class's track has of it."""
+    if facts.track is None or facts.tracks is None:
+        taken = Taken(whole_text(lesson))
+    else:
+        taken = apply_track(lesson, facts.tracks, facts.track)
+    facts.taken[lesson.name] = taken
+    return taken.lesson
 
 
 def apply_track(lesson: Lesson, tracks: Tracks, track: Track) -> Taken:
