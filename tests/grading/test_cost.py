@@ -56,11 +56,8 @@ def test_the_lessons_release_is_digested_once_for_the_class(tmp_path, monkeypatc
     assert len(digests) == 1
 
 
-# What executes notebooks, makes pages of them, serves, fetches or installs; and what these need.
-UNUSED = (
-    "IPython arrow bleach jinja2 jupyter_client jupyter_server matplotlib mistune nbclient pandas "
-    "pygments requests.api setuptools tornado.web urllib3 yaml zmq"
-).split()
+# Of Jupyter's server, of installing, of dates in schemas; and what draws.
+UNUSED = "IPython arrow jupyter_server matplotlib pandas setuptools".split()
 
 
 def told_by(code):
