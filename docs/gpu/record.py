@@ -30,7 +30,8 @@ NOTE = (
 )
 LAB_NOTE = (
     "Measured with torch and the small network of train.py on a processor that other programs "
-    "used, too; each part in turns with the one that it is compared with."
+    "used, too. The parts took turns with those that they are compared with; the modes of "
+    "torch.compile came one after the other, each with what torch had kept of those before."
 )
 LAB = ("step", "compile")
 FORMS = {"10": ROOFLINE, "11": TRAINING}
