@@ -6,6 +6,7 @@
     python benchmarks/bench_grading.py --demo                 # with demo cells, on both sides
     python benchmarks/bench_grading.py --against v0.1         # and this program as it was then
     python benchmarks/bench_grading.py --growth               # 1,000: seconds and memory
+    python benchmarks/bench_grading.py --mended --count 40    # and again after a case was mended
 
 A row grades hand-ins of one kind twice in each round, one of them and then all, in fresh courses:
 the first is the fixed cost with one, the slope is the cost of one more. The programs take turns, so
@@ -20,13 +21,16 @@ grade`; nbgrader has none. Memory is the most that they took together, shared pa
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -38,6 +42,8 @@ from classes import KINDS, make_class
 from record import recording
 
 from proflab_course.course.layout import Course
+from proflab_course.grading.answer_key import read_key
+from proflab_course.grading.records.gradebook import Book
 
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
@@ -136,6 +142,51 @@ def print_row(name: str, cells: tuple[str, ...]) -> None:
     print(f"  {name:<31}{columns}", flush=True)
 
 
+def mended(lessons: Sequence[str], count: int) -> None:
+    """Grade classes by a wrong expected value, mend it, then an input; grade again each time."""
+    program = Program(("proflab", "grade", "--jobs", "1"))
+    print(f"\n{count} hand-ins, a third of each kind, --jobs 1: CPU time, and of the first grading")
+    print(f"{'':<24}{'first':>10}{'expected value mended':>26}{'input mended':>22}")
+    for given in lessons:
+        lesson = Course(ROOT).lesson(given)
+        with tempfile.TemporaryDirectory(prefix="proflab-bench-") as place:
+            course = make_class(Path(place) / "course", lesson, count, KINDS, False, False)
+            with Book(course.gradebook) as book:  # making it takes seconds, once a course
+                book.register(read_key(course.source(lesson)))
+            right = course.source(lesson).read_text("utf-8")
+            expect_another(course.source(lesson))
+            first = run(program, lesson, course.root).cpu
+            course.source(lesson).write_text(right, encoding="utf-8")
+            again = [run(program, lesson, course.root).cpu]
+            mend_input(course.source(lesson))
+            again.append(run(program, lesson, course.root).cpu)
+        shown = [f"{cpu:.1f} s, 1/{first / cpu:.1f}" for cpu in again]
+        print(f"{lesson:<24}{first:>8.1f} s{shown[0]:>26}{shown[1]:>22}", flush=True)
+
+
+def expect_another(source: Path) -> None:
+    """Change what the first hidden case with a number expects."""
+    before = r"### BEGIN HIDDEN TESTS\n[\s\S]*?^expect\((?:.|\n(?= ))*?,\s+"
+    _mend(source, rf"^({before})\d[\d_.]*(,?\n?\)$)", r"\g<1>1\g<2>")
+
+
+def mend_input(source: Path) -> None:
+    """Change what prepares the first hidden block of cases."""
+    _mend(source, r"(### BEGIN HIDDEN TESTS\n)(?=(?:.*\n)*?expect\()", r"\g<1>mended = True\n")
+
+
+def _mend(source: Path, pattern: str, put: str) -> None:
+    notebook = json.loads(source.read_text("utf-8"))
+    for cell in notebook["cells"]:
+        text = "".join(cell["source"])
+        changed = re.sub(pattern, put, text, count=1, flags=re.MULTILINE)
+        if changed != text:
+            cell["source"] = changed
+            source.write_text(json.dumps(notebook), encoding="utf-8")
+            return
+    sys.exit(f"{source.name} has no such case")
+
+
 def chosen_programs(arguments: argparse.Namespace, place: Path) -> dict[str, Program]:
     """Return the programs to compare; an earlier revision is put into `place`."""
     full = ["--full"] if arguments.demo else []
@@ -206,6 +257,7 @@ def main() -> None:
     parser.add_argument("--demo", action="store_true", help="demo cells are executed, too")
     parser.add_argument("--ours", action="store_true", help="without nbgrader")
     parser.add_argument("--against", metavar="REVISION", help="also this program as it was there")
+    parser.add_argument("--mended", action="store_true", help="only grading again")
     parser.add_argument("--growth", action="store_true", help="only 1,000 hand-ins, ours alone")
     arguments = parser.parse_args()
     print(
@@ -217,6 +269,8 @@ def main() -> None:
         sys.exit("bubblewrap is not installed, and grading without isolation is not measured here")
     if arguments.growth:
         return growth(1_000)
+    if arguments.mended:
+        return mended(arguments.lessons, arguments.count)
     with tempfile.TemporaryDirectory(prefix="proflab-before-") as place:
         compare(arguments, chosen_programs(arguments, Path(place)))
     return None

@@ -17,6 +17,8 @@ them. Only the programs in `grading/inside/` enter a student's process.
 
 import sys
 
-# jsonschema, and so nbformat, would build this one's grammars at each start, for two seconds, to
-# check a format that no notebook's schema names. Where it is not there jsonschema goes without.
-sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
+# jsonschema, and so nbformat, would import these at each start, and build the first one's grammars
+# for two seconds, to check formats that no notebook's schema names: addresses and durations. Where
+# they are not there jsonschema goes without.
+for _name in ("rfc3987_syntax", "isoduration"):
+    sys.modules.setdefault(_name, None)  # type: ignore[arg-type]

@@ -2,9 +2,11 @@
 
     python docs/gpu/record.py [--lesson 10] [-o recorded.json]
     python docs/gpu/record.py --processor -o modules/11_gpu_training/cpu_train.json
+    python docs/gpu/record.py --processor --lab -o modules/11_gpu_training/cpu_lab.json
 
 Needs a CUDA device and torch; lesson 10 CuPy, too; nvidia-ml-py for clock, power and temperature.
-With --processor it measures what lesson 11 shows of a processor, which needs torch alone.
+With --processor it measures what lesson 11 shows of a processor, which needs torch alone; with
+--lab, too, the seven parts of its lab and the modes of torch.compile, which need a C++ compiler.
 It takes a few minutes and ends with 1 if rows are missing. A notebook takes the document in place
 of the constructed one if it lies beside it as recorded.json; docs/instructors.md says how to ship
 it. Lesson 11's part has run on a processor, in tests, and on no card yet.
@@ -26,15 +28,26 @@ NOTE = (
     "Measured with torch on a processor that other programs used, too; of the steps and of the "
     "loader's rates the fastest of several rounds."
 )
+LAB_NOTE = (
+    "Measured with torch and the small network of train.py on a processor that other programs "
+    "used, too. The parts took turns with those that they are compared with; the modes of "
+    "torch.compile came one after the other, each with what torch had kept of those before."
+)
+LAB = ("step", "compile")
 FORMS = {"10": ROOFLINE, "11": TRAINING}
 
 
 def record(
-    path: Path, find: Callable = devices.find, lesson: str = "10", cells: str = "record"
+    path: Path,
+    find: Callable = devices.find,
+    lesson: str = "10",
+    cells: str = "record",
+    lab: bool = False,
 ) -> int:
     """Run every device cell, save, and report what was measured and what is invalid.
 
     cells: the name of the record in the lesson's cells, "anywhere" for what a processor can do.
+    lab: measure LAB, which the lesson's cells measure on a card alone.
     Returns 0, or 1 where there is no device, a library is missing, or a cell failed: the rows of
     the others are saved all the same.
     """
@@ -46,16 +59,20 @@ def record(
         return 1
     form = FORMS[lesson]
     scope, made, failed = solved(form.LESSON), Record(path, find=lambda: gpu, form=form), {}
-    for kind, measure in measures(scope, form.LESSON, cells).items():
+    kinds = measures(scope, form.LESSON, "record" if lab else cells)
+    for kind, measure in kinds.items():
+        if lab and kind not in LAB:
+            continue
         try:
             made.measure(kind, measure)
         except Exception as error:  # out of memory, say
             failed[kind] = f"{type(error).__name__}: {error}"
             print(f"no {kind} rows: {failed[kind]}", file=sys.stderr)
     how = "--processor" if cells == "anywhere" else f"--lesson {lesson}"
+    how += " --lab" if lab else ""
     made.document["command"] = f"python docs/gpu/record.py {how}"
     if cells == "anywhere":
-        made.document["note"] = NOTE
+        made.document["note"] = LAB_NOTE if lab else NOTE
     made.save(path)
     if failed:
         print(f"{path} is not complete: {', '.join(failed)} rows are missing", file=sys.stderr)
@@ -96,9 +113,10 @@ def main() -> int:
     parser.add_argument("-o", "--output", type=Path, default=Path("recorded.json"))
     parser.add_argument("--report", type=Path, metavar="DOCUMENT", help="measure nothing")
     parser.add_argument("--processor", action="store_true", help="measure it, for lesson 11")
+    parser.add_argument("--lab", action="store_true", help="with --processor: the parts of the lab")
     given = parser.parse_args()
     if given.processor:
-        return record(given.output, devices.find_processor, "11", "anywhere")
+        return record(given.output, devices.find_processor, "11", "anywhere", given.lab)
     if given.report:
         form = FORMS[given.lesson]
         REPORTS[given.lesson](solved(form.LESSON), form.load(given.report))

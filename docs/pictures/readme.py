@@ -10,9 +10,7 @@ today's lesson and class.
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -24,6 +22,9 @@ from nbconvert import HTMLExporter
 from PIL import Image, PngImagePlugin
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "docs" / "site"))
+import chromium  # noqa: E402
+
 LESSON = "01_parameters"
 HAND_IN = ROOT / "submitted" / "complete" / LESSON
 # Of a section its heading, question, guess, a test and the picture, not what the student wrote.
@@ -71,17 +72,14 @@ def words_of(page: str) -> str:
 
 def photograph(page: Path, picture: Path, width: int) -> Image.Image:
     """Take a picture of SIZE of the top of a page that is laid out in so many points."""
-    names = (os.environ.get("CHROME", ""), "chromium", "chromium-browser", "google-chrome")
-    browser = next(filter(None, map(shutil.which, names)), None)
+    browser = chromium.find()
     if browser is None:
         sys.exit("no Chromium: install it, or name a browser of its kind in CHROME")
-    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-    flags += ["--hide-scrollbars", "--virtual-time-budget=5000"]
-    flags += [f"--user-data-dir={page.parent / 'profile'}", f"--screenshot={picture}"]
     scale = SIZE[0] / width
+    flags = ["--hide-scrollbars", "--virtual-time-budget=5000", f"--screenshot={picture}"]
     flags += [f"--force-device-scale-factor={scale}"]
-    flags += [f"--window-size={width},{round(SIZE[1] / scale)}", page.as_uri()]
-    subprocess.run([browser, *flags], check=True, timeout=60, capture_output=True)
+    flags += [f"--window-size={width},{round(SIZE[1] / scale)}"]
+    chromium.show(browser, page, flags, seconds=60)
     return Image.open(picture)
 
 

@@ -81,7 +81,7 @@ def write_lite(
         place = Path(work)
         for lesson in lessons:
             stage(course.release(lesson).parent, place / "files" / lesson)
-        _stage_extension(place / "extension")
+        _stage_extension(place / "extension", pyodide)
         (place / "jupyter-lite.json").write_text(json.dumps(settings(pyodide)), encoding="utf-8")
         (place / "jupyter_lite_config.json").write_text(json.dumps(_options(place)), "utf-8")
         _run_jupyterlite(place)
@@ -107,10 +107,12 @@ def stage(folder: Path, target: Path) -> None:
         shutil.copyfile(path, copy)
 
 
-def _stage_extension(target: Path) -> None:
-    """Make an extension of JupyterLab of lite.js."""
+def _stage_extension(target: Path, pyodide: Path | None) -> None:
+    """Make an extension of JupyterLab of lite.js, which looks whether Python can be reached."""
     (target / "static").mkdir(parents=True)
-    shutil.copyfile(HERE / "lite.js", target / "static" / "lite.js")
+    address = "../pyodide/" if pyodide else PYODIDE  # as the page lab/index.html sees it
+    script = (HERE / "lite.js").read_text("utf-8").replace("RUNTIME", f"{address}pyodide.js")
+    (target / "static" / "lite.js").write_text(script, encoding="utf-8")
     about = {"name": "proflab", "version": proflab.__version__}
     about |= {"jupyterlab": {"_build": {"load": "static/lite.js", "extension": "./extension"}}}
     (target / "package.json").write_text(json.dumps(about), encoding="utf-8")

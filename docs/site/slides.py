@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import html
 import re
-import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import chromium
 from lessons import small_picture
 from markupsafe import Markup
 
@@ -38,7 +37,6 @@ _MOST_LINES = 12  # of what a demo cell prints; more cannot be read from the las
 _SENTENCES, _FIRST = 4, 3  # of the text below a picture, and of the lesson's first text
 _COLUMNS = 76  # letters in a printed line, before it is made smaller or wraps
 _SMALLEST = 0.72
-_CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "chrome", "msedge")
 _SECONDS = 120
 _GOALS = "You will be able to"
 # What a speaker does where the lesson's own text has no words for it.
@@ -280,15 +278,12 @@ def _markdown(text: str, folder: str) -> Markup:
 
 def _print(page: Path, pdf: Path) -> bool:
     """Have a Chromium print the page; say whether there is a PDF now."""
-    program = next(filter(None, map(shutil.which, _CHROMIUMS)), None)
+    program = chromium.find()
     if program is None:
         return False
-    with tempfile.TemporaryDirectory() as profile:
-        words = [program, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"]
-        words += [f"--user-data-dir={profile}", "--no-pdf-header-footer"]
-        words += [f"--print-to-pdf={pdf}", page.resolve().as_uri()]
-        try:
-            done = subprocess.run(words, capture_output=True, timeout=_SECONDS)
-        except subprocess.TimeoutExpired:
-            return False
-    return done.returncode == 0 and pdf.exists()
+    try:
+        flags = ["--no-pdf-header-footer", f"--print-to-pdf={pdf}"]
+        chromium.show(program, page, flags, _SECONDS)
+    except (subprocess.TimeoutExpired, subprocess.CalledProcessError):
+        return False
+    return pdf.exists()

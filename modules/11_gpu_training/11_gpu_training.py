@@ -23,9 +23,9 @@
 # ![Three steps of ResNet-50 on a V100: host, kernels, copies. With the loader in the loop, no kernel runs for a part of each step. With four workers a step takes 127 ms, another, full of short gaps, 163.](timelines.png) <!-- with gap_causes -->
 #
 # **You need no graphics card, and no torch.** All that is graded works on *documents*, files of measurements.
-# Without a card you read those beside this notebook: four that others measured on V100s, one of a processor, and one of section 4's times that is *constructed*: a script made its numbers from assumptions. <!-- with section 4 -->
+# Without a card you read those beside this notebook: four that others measured on V100s, two of processors, and one of section 4's times that is *constructed*: a script made its numbers from assumptions. <!-- with section 4 -->
 # Without a card you read those beside this notebook: what others measured on V100s. <!-- without section 4 -->
-# With torch and a card, the same cells measure yours; Colab lends a T4: *Runtime → Change runtime type*.
+# With torch and a card, the same cells measure yours; Colab lends a T4 (*Runtime*).
 #
 # Lists of quick wins promise: mixed precision 1.5–2×, loader workers up to 1.5×, `torch.compile` 1.1–1.5×, pinned memory 1.1×.
 # Multiplied, that is up to 5 times.
@@ -59,6 +59,7 @@ from proflab.lesson import cuda, expect, expect_between, expect_table, guesses
 MEASURED = ("v100_loader.json", "v100_workers.json", "v100_pair.json", "v100_step.json")
 record = cuda.Record(*MEASURED, "constructed_train.json", form=train_document)
 anywhere = cuda.Record("cpu_train.json", form=train_document, processor=True)
+lab = cuda.Record("cpu_lab.json", form=train_document, own=False)  # a small network's
 
 from built import conv2d_flops, fit_cost  # for what is measured below
 
@@ -740,7 +741,7 @@ print(f"of {len(shared)} names {sum(off)} differ in CPU time")
 # ```
 #
 # `ops_table(json.load(open("trace.json")))` is your own table of the same trace.
-# The profiler hides its own cost and all that is not torch.
+# The profiler hides its own cost, and what is not torch.
 # In a long run record few steps, with `schedule=torch.profiler.schedule(wait=1, warmup=1, active=3)`.
 
 # %% [markdown]
@@ -775,19 +776,21 @@ for kind in ("pairwise", "loss", "loader"):
 # Prints the parts of the lab, each with its interval against an earlier one.
 import demos
 
-print(record.title("The parts", *record.rows("step")))
-before = {None: {}}
-for row in record.rows("step"):
-    rate, loss = row["batch"] / row["ms"], row["losses"][-1]
-    print(f"{row['name']:<18}{1e3 * rate:6.0f} images/s, last loss {loss:.3f}")
-    before[row["name"]] = row["switches"]
-    if row["pairs"]:
-        print(f"{'':<18}changes:", demos.changed(before[row["against"]], row["switches"]))
-        gain = speedup_interval(*zip(*row["pairs"], strict=True))
-        span = f"{gain['speedup']:.3f} times ({gain['low']:.3f} to {gain['high']:.3f})"
-        print(f"{'':<18}{span} as fast as {row['against']!r}")
+for run in (record, lab):
+    print(run.title("The parts", *run.rows("step")))
+    before = {None: {}}
+    for row in run.rows("step"):
+        rate, loss = row["batch"] / row["ms"], row["losses"][-1]
+        print(f"{row['name']:<18}{1e3 * rate:6.0f} images/s, last loss {loss:.3f}")
+        before[row["name"]] = row["switches"]
+        if row["pairs"]:
+            print(f"{'':<18}changes:", demos.changed(before[row["against"]], row["switches"]))
+            gain = speedup_interval(*zip(*row["pairs"], strict=True))
+            span = f"{gain['speedup']:.3f} times ({gain['low']:.3f} to {gain['high']:.3f})"
+            print(f"{'':<18}{span} as fast as {row['against']!r}")
 
 # %% [markdown]
+# The second list was measured, on a processor: only channels-last gains there, and less than AMP cost.
 # Checkpoints cost another forward pass: out they go.
 # The others make a series: if its steps are 2×, 2× and 1.1×, what did each give?
 # Factors multiply, so their *logarithms* add: 0.69 + 0.69 + 0.10 = 1.48, and each 2× gets 47 %.
@@ -990,8 +993,10 @@ print(f"interaction {four:.2f} (above 1: together more than the product of both)
 import demos
 
 rows = record.rows("compile")
-for row in rows:
-    print(f"{row['name']:<24}{row['compile_s']:5.0f} s to compile, {row['ms']:.0f} ms a step")
+for run in (record, lab):
+    print(run.title("torch.compile", *run.rows("compile")))
+    for row in run.rows("compile"):
+        print(f"{row['name']:<28}{row['compile_s']:5.0f} s to compile, {row['ms']:.0f} ms a step")
 demos.break_even(rows, title=record.title("Since the start of the run", *rows))
 
 # %% nbgrader={"grade": false, "grade_id": "demo_loader", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -1002,7 +1007,7 @@ rows = anywhere.rows("loader")
 demos.loader(rows, title=anywhere.title("The loader alone", *rows))
 
 # %% [markdown]
-# If the loader alone delivers fewer images than the card computes, nothing else helps.
+# If the loader alone is slower than the card, nothing else helps.
 # Compiling has paid where a line crosses 0.
 
 # %% [markdown]
@@ -2183,16 +2188,16 @@ anywhere.save()
 #
 # | tool | shows, for example | does not see |
 # |---|---|---|
-# | `nvidia-smi` | `58C 69W / 70W 4310MiB / 15360MiB 98%` | which kernels, how much of the card they use |
+# | `nvidia-smi` | ‡ `58C 69W / 70W 4310MiB / 15360MiB 98%` | which kernels, how much of the card they use |
 # | torch.profiler | † `aten::mkldnn_convolution`, self CPU 13.2 ms of 40.0 | what is not torch; what a kernel waits for |
-# | Nsight Systems, `nsys profile` | one timeline of all processes, CUDA, NCCL, and your NVTX ranges | inside a kernel |
-# | Nsight Compute, `ncu -k regex:gemm` | of one kernel: compute 41 %, memory 88 % of peak | overlap: it runs a kernel many times, alone |
-# | memory snapshot | at the peak, `conv1` holds 392 MB | what CUDA and NCCL hold themselves |
+# | Nsight Systems, `nsys profile` | ‡ one timeline of all processes, CUDA, NCCL, and your NVTX ranges | inside a kernel |
+# | Nsight Compute, `ncu -k regex:gemm` | ‡ of one kernel: compute 41 %, memory 88 % of peak | overlap: it runs a kernel many times, alone |
+# | memory snapshot | ‡ at the peak, `conv1` holds 392 MB | what CUDA and NCCL hold themselves |
 # | `py-spy dump --pid 4242` | † `MaxPool2d.forward`, called by `train (train.py)` | the card: `.item()` looks busy |
 # | `perf stat -p 4242` | † 0.28 processors used, 757 context switches a second: it waits | Python's lines, the card |
 #
-# († Recorded: `train.py` with a worker, on a processor, torch 2.13. The others are made up.)
-# Go from coarse to fine: images/s, gaps, ops, kernel.
+# († Recorded: `train.py` with a worker, on a processor, torch 2.13. ‡ Made up.)
+# Go from coarse to fine.
 #
 # ## Reflect
 #

@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from pathlib import Path
 
-import proflab_course.grading.lean  # noqa: F401  (first)
 from proflab_classroom.marking.agreement import agreements
 from proflab_classroom.marking.deal import deal
 from proflab_classroom.marking.essay_log import FILE, FOLDER, EssayLog, Mark, Marking

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-import proflab_course.grading.lean  # noqa: F401  (first)
 from proflab_classroom.questions.asked import asked_concepts
 from proflab_classroom.questions.guesses import asked_guesses
 from proflab_classroom.questions.pages import Files, concept_pages, guess_pages

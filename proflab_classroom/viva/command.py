@@ -17,7 +17,6 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Literal
 
-import proflab_course.grading.lean  # noqa: F401  (first)
 from proflab.lesson.names import bound_names
 from proflab_classroom.viva.execute import Notebook, Sandbox, handed_in, solved_notebook
 from proflab_classroom.viva.inputs import exercises, find_inputs, with_draws

@@ -14,7 +14,7 @@
     second_look.py      run: a hidden block once more, by itself, if sharing may be the reason
     limits.py           every limit of time and memory, and where it is enforced
     limit_options.py    options that set limits of time
-    run/                run: a plan goes in, replies come out
+    run/                run: a plan goes in, replies come out, or those that were kept
     inside/             what runs in the student's process
     grade_notebook.py   judge: points from the verdicts, the outcome, the graded notebook
     verdict.py          judge: one case, from its answer and its reply

@@ -39,7 +39,8 @@ def run_apart(
         RunBlock(False, (Step("value", code),), seconds=seconds) for code, seconds in asked
     )
     course = {_BUILT: built}
-    own = Submission(f"{submission.name}, judged", files={**files, **course, **compiled(course)})
+    data = {**files, **course, **compiled(course)}
+    own = Submission(f"{submission.name}, judged", files=data, graders=True)
     result = runner.run(own, plan)
     replies = [reply for [reply] in result.replies[1:]]
     for reply in replies:

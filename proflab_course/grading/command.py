@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from proflab_course.grading.lean import import_nbgrader  # isort: skip  (first)
 from proflab.lesson.race.log import FILE as STEPS
 from proflab_course.course.dates import Dates
 from proflab_course.course.jobs import default_jobs
@@ -29,6 +28,7 @@ from proflab_course.grading.answer_key import Key, read_key
 from proflab_course.grading.answers import as_guesses
 from proflab_course.grading.grade_notebook import Graded, grade_aligned
 from proflab_course.grading.grader_errors import NOT_GRADED, log_error, log_path, sentence_of
+from proflab_course.grading.lean import import_nbgrader
 from proflab_course.grading.limit_options import add_limits, chosen_limits
 from proflab_course.grading.lock import only_grading
 from proflab_course.grading.own_program import own_program
@@ -42,7 +42,9 @@ from proflab_course.grading.resume import (
     remove_parts,
     with_fingerprints,
 )
+from proflab_course.grading.run.keeping_runner import KeepingRunner, KeptReplies
 from proflab_course.grading.run.later_runner import LaterRunner
+from proflab_course.grading.run.runners import conditions_of
 from proflab_course.grading.run.sandbox_runner import make_runner
 from proflab_course.grading.run.student_files import beside_support, gather_files
 from proflab_course.grading.submissions.essay_numbers import note_numbers
@@ -180,7 +182,8 @@ def _choose_runner(course: Course, arguments: argparse.Namespace) -> tuple[Runne
         jobs = max(1, min(handins, arguments.jobs or default_jobs()))
         make = partial(make_runner, isolation, jobs, limits, arguments.full)
         idle = not arguments.regrade and all_known(course, arguments.lesson, arguments.student)
-        return (LaterRunner(make) if idle else make()), jobs
+        conditions = conditions_of(not arguments.no_sandbox, limits)
+        return (LaterRunner(make, conditions) if idle else make()), jobs
     from proflab_course.grading.run.cluster import ClusterRunner
 
     runner = ClusterRunner(arguments.scheduler, isolation, limits)
@@ -247,7 +250,12 @@ def grade_class(
         variants = chosen_variants(course, key)
         drawn = variants.digest if variants else ""
         works = with_fingerprints(found, course, reader.lessons, full, drawn)
-        with only_grading(course, lesson), Book(course.gradebook, config) as book:
+        with (
+            only_grading(course, lesson),
+            Book(course.gradebook, config) as book,
+            closing(KeptReplies(course.gradebook.with_name("gradebook.db.replies"))) as replies,
+        ):
+            runner = KeepingRunner(runner, replies, lesson, fresh=regrade)
             book.extensions = dates.extensions_of(lesson)
             if not new_variants:
                 kept = book.variants(lesson)

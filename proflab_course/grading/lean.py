@@ -1,37 +1,43 @@
-"""Import this before nbformat: what takes long to import, and grading does not use, is left out.
+"""Import nbgrader without what it imports for other uses than grading, and takes long.
 
-If `rfc3987_syntax` is installed, jsonschema imports it to check international addresses, and it
-compiles its grammar at import, for about a second. No notebook's schema contains addresses.
+That are its extensions of Jupyter's server, and setuptools, from which it has three functions for
+archives. The rest comes in with a course's jupyter_config.py, which names nbgrader's classes.
 """
 
+from __future__ import annotations
+
+import importlib
 import sys
+from functools import partial
 from types import ModuleType
+from typing import Any
 
 _EXTENSIONS = ("assignment_list", "course_list", "formgrader", "validate_assignment")
-
-if "jsonschema" not in sys.modules and "rfc3987_syntax" not in sys.modules:
-    sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]  # importing it fails
-    try:
-        import jsonschema  # noqa: F401
-    except ImportError:
-        pass
-    finally:
-        del sys.modules["rfc3987_syntax"]
+_ARCHIVES = "setuptools.archive_util"
 
 
 def import_nbgrader() -> None:
-    """Import nbgrader without the extensions of Jupyter's server, which bring tornado and more.
+    """Import nbgrader, and nothing that grading does not use.
 
-    An extension that is imported later is there; a process that is a server may not call this.
+    What is imported later is there; a process that is a server may not call this.
     """
     if "nbgrader" in sys.modules:
         return
-    names = [f"nbgrader.server_extensions.{name}" for name in _EXTENSIONS]
-    for name in names:
-        sys.modules[name] = ModuleType(name)
-        sys.modules[name].load_jupyter_server_extension = None  # type: ignore[attr-defined]
+    stand_ins = {f"nbgrader.server_extensions.{name}": ModuleType(name) for name in _EXTENSIONS}
+    for module in stand_ins.values():
+        module.load_jupyter_server_extension = None  # type: ignore[attr-defined]
+    stand_ins |= {name: ModuleType(name) for name in ("setuptools", _ARCHIVES)}
+    for name in ("unpack_archive", "unpack_tarfile", "unpack_zipfile"):
+        setattr(stand_ins[_ARCHIVES], name, partial(_unpack, name))
+    stand_ins = {name: each for name, each in stand_ins.items() if name not in sys.modules}
+    sys.modules.update(stand_ins)
     try:
-        import nbgrader  # noqa: F401
+        import nbgrader.utils  # noqa: F401
     finally:
-        for name in names:
+        for name in stand_ins:
             del sys.modules[name]
+
+
+def _unpack(name: str, *arguments: Any, **options: Any) -> Any:
+    """Call the function of setuptools with this name; nbgrader collects archives with them."""
+    return getattr(importlib.import_module(_ARCHIVES), name)(*arguments, **options)

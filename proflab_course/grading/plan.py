@@ -52,13 +52,15 @@ Plan = tuple[RunCell | RunBlock, ...]
 class Submission:
     """The files that a student's process may see: the student's, and support files, which win.
 
-    files: the same files if another machine has gathered them already.
+    files: the same files if another machine has gathered them already. graders: True for the
+    grader's own work, in which whatever fails says nothing of the hand-in.
     """
 
     name: str
     folder: Path | None = None
     support: Path | None = None
     files: Mapping[str, bytes] | None = field(default=None, compare=False)
+    graders: bool = False
 
 
 @dataclass(frozen=True)

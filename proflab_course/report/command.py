@@ -6,7 +6,6 @@ import argparse
 import sys
 from pathlib import Path
 
-import proflab_course.grading.lean  # noqa: F401  (first)
 from proflab_course.course.features import features, survey_named, survey_of
 from proflab_course.course.files import replace_file
 from proflab_course.course.layout import Course, CourseError

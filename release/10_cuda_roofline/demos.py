@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Sequence
+from functools import partial
 from string import Template
 
 import numpy as np
@@ -13,6 +14,7 @@ from proflab import Tensor, dispatch, meta, models, nn, no_grad
 from proflab.lesson.alt_text import lines_in_words
 from proflab.lesson.cuda import Record, multiprocessor
 from proflab.lesson.cuda.sheets import data_sheet
+from proflab.lesson.measuring import best_time, on_threads
 from proflab.lesson.plot import COLOURS, INK, QUIET, Picture, canvas, on_axis
 
 TERA, GIGA = 1e12, 1e9
@@ -127,6 +129,17 @@ def _said_number(number: float) -> str:
 def measured(cards: Record, kind: str) -> dict[str, list[list[float]]]:
     """Return card → the points of a kind that others measured, as roofline_document.COLUMNS."""
     return {cards.source(row)["card"]: row["points"] for row in cards.rows(kind)}
+
+
+def doubled_us(sizes: Sequence[int]) -> list[float]:
+    """Return the µs of y = 2 x in numpy, on one thread, for so many bytes of x and y together."""
+    found = []
+    with on_threads(1):
+        for size in sizes:
+            x = np.ones(int(size) // 16)  # 8 bytes a number, in two arrays
+            y = np.empty_like(x)
+            found.append(1e6 * best_time(partial(np.multiply, x, 2.0, out=y), 15))
+    return found
 
 
 def at(points: Sequence[Sequence[float]], x: float) -> float:

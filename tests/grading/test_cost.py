@@ -56,16 +56,44 @@ def test_the_lessons_release_is_digested_once_for_the_class(tmp_path, monkeypatc
     assert len(digests) == 1
 
 
+# Of Jupyter's server, of installing, of dates in schemas; and what draws.
+UNUSED = "IPython arrow jupyter_server matplotlib pandas setuptools".split()
+
+
+def told_by(code):
+    """Return what a new process prints, without the last line break."""
+    words = [sys.executable, "-c", code]
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_a_grading_imports_nothing_that_it_does_not_use(tmp_path):
+    course = copy_course(tmp_path, ["complete"])
+    code = f"""
+import os, sys
+os.chdir({str(course.root)!r})
+from proflab_course.cli import main
+assert main(["grade", "01", "--no-sandbox", "--jobs", "1"]) == 0
+print(sorted(set({UNUSED!r}) & sys.modules.keys()))
+"""
+    assert told_by(code).splitlines()[-1] == "[]"
+
+
 @pytest.mark.whole
-def test_grading_imports_nothing_of_jupyters_server_and_leaves_it_importable():
+def test_what_a_grading_does_not_import_is_there_for_others():
     code = """
 import sys
 from proflab_course.grading.lean import import_nbgrader
 import_nbgrader()
 import nbgrader.api
-print(sorted(name for name in sys.modules if name.startswith("nbgrader.server_extensions.")))
+print([name for name in sys.modules if name.startswith("nbgrader.server_extensions.")])
 import nbgrader.server_extensions.formgrader.handlers
+import nbconvert, nbgrader.preprocessors, requests, setuptools
+from nbconvert.preprocessors import *
+from nbgrader.apps import NbGraderApp
+from nbgrader.utils import unarchive
+named = [getattr(nbgrader.preprocessors, name) for name in nbgrader.preprocessors.__all__]
+print(all(isinstance(each, type) for each in named), nbconvert.HTMLExporter.__name__)
+print(requests.get.__name__, ExecutePreprocessor.__name__, len(NbGraderApp().classes) > 50)
 """
-    words = [sys.executable, "-c", code]
-    told = subprocess.run(words, capture_output=True, text=True, check=True).stdout
-    assert told.strip() == "[]"
+    lines = told_by(code).splitlines()
+    assert lines == ["[]", "True HTMLExporter", "get ExecutePreprocessor True"]

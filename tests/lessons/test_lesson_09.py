@@ -153,6 +153,22 @@ def test_the_slow_attentions_cost(shown):
     assert prices == [("0.2554", "13"), ("0.02189", "1")]
 
 
+def test_floors_are_products_and_ops_by_hand():
+    products = 2 * 2 * 2 * 4 * 256 * 256 * 64  # scores and mixing: two texts of four heads
+    found = _floor("attend")
+    assert found == pytest.approx(1e3 * products / 8.1e12 + 0.005, rel=1e-3)
+    products = 8 * 6 * 2 * 256 * 64 * 256  # of eight blocks, each with six
+    found = _floor("recompute")
+    assert found == pytest.approx(1e3 * products / 100e9 + 8 * (6 + 2) * 0.005, rel=1e-3)
+
+
+def _floor(race):
+    """Return the floor that a race's visible case says, which is below its full marks."""
+    _, answer = solved("lesson_09").tests[race][0].answers[0]
+    assert answer.held.options["floor"] < answer.held.full
+    return answer.held.options["floor"]
+
+
 def test_what_decoded_images_take(text):
     images = 32 * 32 * 360 / 1e6
     assert round(images, 1) == 0.4 and round(1_281_167 * 224 * 224 * 3 / 1e9) == 193

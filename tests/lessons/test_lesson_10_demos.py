@@ -50,3 +50,8 @@ def test_a_guess_that_was_not_made_is_not_drawn(demos):
     drawn = demos.lines(series, x="n", y="ms", marks={"here": 4, "your guess": 4})
     [first, second] = drawn.figure.axes[0].texts
     assert second.get_text() == "your guess" and second.xyann[1] < first.xyann[1]
+
+
+def test_numpy_is_timed_for_the_bytes_of_a_small_kernel(demos):
+    small, large = demos.doubled_us([2**10, 2**25])
+    assert 0 < small < large

@@ -91,3 +91,18 @@ def test_the_device_cells_measure_every_kind(script):
     assert set(kept["rows"]) == anywhere and not kept["constructed"]
     assert kept["command"].endswith("python docs/gpu/record.py --processor")
     assert kept["versions"]["torch"].startswith("2.13") and path.stat().st_size < 400_000
+
+
+def test_the_lab_was_measured_on_a_processor_and_channels_last_alone_gained(script, kept):
+    record = script("record")
+    path = ROOT / "modules" / train_document.LESSON / "cpu_lab.json"
+    lab = train_document.load(path)
+    assert set(lab["rows"]) == set(record["LAB"]) and not lab["constructed"]
+    assert lab["command"] == "python docs/gpu/record.py --processor --lab"
+    assert lab["note"] == record["LAB_NOTE"] and lab["versions"]["torch"].startswith("2.13")
+    parts = [row["name"] for row in lab["rows"]["step"]]
+    assert parts == [row["name"] for row in kept["rows"]["step"]]
+    interval = record["solved"](train_document.LESSON)["speedup_interval"]
+    gains = {r["name"]: interval(*zip(*r["pairs"], strict=True)) for r in lab["rows"]["step"][1:]}
+    assert [name for name, each in gains.items() if each["low"] > 1] == ["channels-last"]
+    assert gains["channels-last"]["high"] * gains["AMP"]["high"] < 1

@@ -1,6 +1,7 @@
 """JupyterLite as the site has it: the released lessons, the wheels, the settings, and no more.
 
-No browser takes part: tests/site/test_lite_in_a_browser.py opens a lesson, where there is Pyodide.
+At the end a browser opens them that reaches no other address. One that solves a lesson is in
+tests/site/test_lite_in_a_browser.py, where there is Pyodide.
 """
 
 import json
@@ -11,20 +12,21 @@ import subprocess
 import sys
 import zipfile
 from posixpath import join, normpath
+from urllib.parse import urlsplit
 
 import nbformat
 import pytest
 from clones import ROOT
 from jupyterlite_pyodide_kernel.constants import PYODIDE_VERSION
 from lesson_demos import module_at
-from site_pages import SITE, outside_requests, parse
+from site_pages import SITE, outside_requests, parse, served
 
 from proflab_course.build.make import support_files
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import HIDDEN, SOLUTION, regions
 
 COURSE = Course(ROOT)
-LESSONS = COURSE.lessons("release")
+LESSONS = FIRST, *_ = COURSE.lessons("release")
 KERNEL = "@jupyterlite/pyodide-kernel-extension"
 WORKER = f"extensions/{KERNEL}/static"  # what asks for wheels lies there
 
@@ -226,3 +228,52 @@ def test_a_folder_that_cannot_be_taken_is_told_in_a_sentence(lite, distribution,
         said = "lacks numpy-1.0-py3-none-any.whl"
     with pytest.raises(CourseError, match=f"--pyodide .*{said}"):
         lite.copy_pyodide(distribution, tmp_path / "target")
+
+
+# ── in a browser that reaches nothing but these pages ─────────────────────────────────────────
+
+STORED = """
+    const done = arguments[0];
+    indexedDB.databases().then(all => done(all.map(each => each.name)));
+"""
+
+
+@pytest.fixture(scope="module")
+def opened(lite, folder, tmp_path_factory):
+    """Two trees under one host, opened in one browser: what it shows and what it stores of each.
+
+    Each has settings in the page above JupyterLab's: without them JupyterLab does not start.
+    """
+    browsing = pytest.importorskip("browsing")
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    place, found = tmp_path_factory.mktemp("host"), {}
+    for name in ("one", "other"):
+        shutil.copytree(folder, place / name)
+        (place / name / "index.html").write_text(lite.SETTINGS, encoding="utf-8")
+    browser = browsing.start_browser(tmp_path_factory.mktemp("browser"))
+    with served(place) as address:
+        for name in ("one", "other"):
+            path = f"{FIRST}/{FIRST}.ipynb"
+            browser.get(f"{address}/{name}/lab/index.html?path={path}")
+            said = WebDriverWait(browser, browsing.WAIT).until(
+                lambda page: page.find_elements("css selector", "p[role=alert]")
+            )
+            found[name] = said[0].text, browser.execute_async_script(STORED)
+    browser.quit()
+    return found
+
+
+@pytest.mark.whole
+def test_where_python_cannot_be_reached_a_sentence_says_what_is_missing(lite, opened):
+    host = urlsplit(lite.PYODIDE).netloc
+    said, _ = opened["one"]
+    assert said.startswith(f"Python could not be fetched from {host}, so no cell can run:")
+
+
+@pytest.mark.whole
+def test_two_trees_under_one_host_share_no_storage(opened):
+    (_, first), (_, both) = opened["one"], opened["other"]
+    added = set(both) - set(first)
+    assert any("/one/" in name for name in first) and any("/other/" in name for name in added)
+    assert not [name for name in both if "/one/" not in name and "/other/" not in name]

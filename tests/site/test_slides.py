@@ -27,7 +27,7 @@ def test_a_deck_is_printed_a_slide_a_page(slides, tmp_path, monkeypatch):
     deck = slides.deck(COURSE, LESSONS[0], [])
     page, pdf = slides.write_deck(deck, tmp_path / "deck.html")
     assert len(re.findall(rb"/Type\s*/Page\b", pdf.read_bytes())) == len(deck)
-    monkeypatch.setattr(slides, "_CHROMIUMS", ())
+    monkeypatch.setattr(slides.chromium, "find", lambda: None)
     assert slides.write_deck(deck, tmp_path / "alone.html") == [tmp_path / "alone.html"]
 
 

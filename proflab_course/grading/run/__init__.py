@@ -3,6 +3,7 @@
 Two runners: `subprocess_runner.py` (trusted notebooks) and `sandbox_runner.py` (untrusted ones).
 
     later_runner.py   a runner that starts when the first plan arrives
+    keeping_runner.py a runner that executes only what has changed since an earlier grading
     runners.py        what all runners share: a second try alone, the student's environment
     session.py        one session: sends the plan block by block, forks copies for hidden blocks
     statements.py     the statements of one cell or block, and their replies

@@ -9,10 +9,14 @@ from proflab_course.grading.plan import Plan, Result, Runner, Submission
 
 
 class LaterRunner:
-    """Replaces the runner that `make` returns, and calls `make` for the first plan."""
+    """Replaces the runner that `make` returns, and calls `make` for the first plan.
 
-    def __init__(self, make: Callable[[], Runner]) -> None:
+    conditions: those of this runner, known before
+    """
+
+    def __init__(self, make: Callable[[], Runner], conditions: str = "") -> None:
         self._make, self._lock = make, threading.Lock()
+        self.conditions = conditions
         self._made: Runner | None = None
 
     def run(self, submission: Submission, plan: Plan) -> Result:

@@ -68,6 +68,11 @@ def run_fairly(
     return add_execution(plan, first, later)
 
 
+def conditions_of(isolated: bool, limits: Limits) -> str:
+    """Return under which conditions a runner executes, of which `keeping_runner.py` takes note."""
+    return f"{'isolated' if isolated else 'not isolated'}, {limits}"
+
+
 def student_environment(home: Path) -> dict[str, str]:
     """Return the environment variables of a student's process; none comes from the instructor."""
     return {

@@ -25,7 +25,7 @@ from proflab_course.course.layout import CourseError
 from proflab_course.grading.limits import Limits
 from proflab_course.grading.plan import Plan, Result, Runner, Submission, statements
 from proflab_course.grading.run.bubblewrap import find_bubblewrap
-from proflab_course.grading.run.runners import SharedLock, run_fairly
+from proflab_course.grading.run.runners import SharedLock, conditions_of, run_fairly
 from proflab_course.grading.run.student_files import gather_files
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 from proflab_course.grading.run.time_allowance import Allowance
@@ -87,6 +87,7 @@ class SandboxRunner:
 
     def __init__(self, limits: Limits | None = None, jobs: int = 1, nested: bool = True) -> None:
         self.limits = limits or Limits()
+        self.conditions = conditions_of(True, self.limits)
         self.jobs, self.nested = jobs, nested
         self.cores = sorted(os.sched_getaffinity(0))
         self._lock = SharedLock()

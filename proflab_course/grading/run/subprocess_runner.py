@@ -19,7 +19,12 @@ from proflab_course.grading.limits import Limits
 from proflab_course.grading.plan import Plan, Result, Submission
 from proflab_course.grading.run.connection import new_channel
 from proflab_course.grading.run.processes import ProcessTree, describe_exit
-from proflab_course.grading.run.runners import SharedLock, run_fairly, student_environment
+from proflab_course.grading.run.runners import (
+    SharedLock,
+    conditions_of,
+    run_fairly,
+    student_environment,
+)
 from proflab_course.grading.run.session import Session
 from proflab_course.grading.run.student_files import gather_files, write_files
 from proflab_course.grading.run.time_allowance import Allowance
@@ -32,6 +37,7 @@ class SubprocessRunner:
 
     def __init__(self, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
+        self.conditions = conditions_of(False, self.limits)
         self._lock = SharedLock()
         self._processes: set[subprocess.Popen] = set()
 
