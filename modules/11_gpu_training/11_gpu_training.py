@@ -59,7 +59,7 @@ from proflab.lesson import cuda, expect, expect_between, expect_table, guesses
 MEASURED = ("v100_loader.json", "v100_workers.json", "v100_pair.json", "v100_step.json")
 record = cuda.Record(*MEASURED, "constructed_train.json", form=train_document)
 anywhere = cuda.Record("cpu_train.json", form=train_document, processor=True)
-lab = cuda.Record("cpu_lab.json", form=train_document, own=False)  # a small network's
+processor_lab = cuda.Record("cpu_lab.json", form=train_document, own=False)  # a small network's
 
 from built import conv2d_flops, fit_cost  # for what is measured below
 
@@ -776,7 +776,7 @@ for kind in ("pairwise", "loss", "loader"):
 # Prints the parts of the lab, each with its interval against an earlier one.
 import demos
 
-for run in (record, lab):
+for run in (record, processor_lab):
     print(run.title("The parts", *run.rows("step")))
     before = {None: {}}
     for row in run.rows("step"):
@@ -993,7 +993,7 @@ print(f"interaction {four:.2f} (above 1: together more than the product of both)
 import demos
 
 rows = record.rows("compile")
-for run in (record, lab):
+for run in (record, processor_lab):
     print(run.title("torch.compile", *run.rows("compile")))
     for row in run.rows("compile"):
         print(f"{row['name']:<28}{row['compile_s']:5.0f} s to compile, {row['ms']:.0f} ms a step")
