@@ -111,7 +111,7 @@ def _opened(path: Path) -> sqlite3.Connection | None:
 
 
 class KeepingRunner:
-    """Has another runner execute what is not kept; fresh: everything, whatever is kept.
+    """Let another runner execute what is not kept; fresh: everything, whatever is kept.
 
     A runner without `conditions` keeps nothing: its replies come from other machines.
     """
