@@ -30,7 +30,7 @@ def hand_in_some(course, count):
         hand_in(course, f"s{number}", solved())
 
 
-@pytest.mark.proves("a hand in takes few statements of sql")
+@pytest.mark.proves
 @pytest.mark.parametrize(
     "again, most", [(False, 18), (True, 11)], ids=["the first time", "graded again"]
 )
@@ -82,7 +82,7 @@ print(sorted(set({UNUSED!r}) & sys.modules.keys()))
 @pytest.mark.whole
 def test_what_a_grading_does_not_import_is_there_for_others():
     code = """
-import sys
+import os, sys, tempfile, zipfile
 from proflab_course.grading.lean import import_nbgrader
 import_nbgrader()
 import nbgrader.api
@@ -91,10 +91,20 @@ import nbgrader.server_extensions.formgrader.handlers
 import nbconvert, nbgrader.preprocessors, requests, setuptools
 from nbconvert.preprocessors import *
 from nbgrader.apps import NbGraderApp
-from nbgrader.utils import unarchive
+from nbgrader.utils import unzip
 named = [getattr(nbgrader.preprocessors, name) for name in nbgrader.preprocessors.__all__]
 print(all(isinstance(each, type) for each in named), nbconvert.HTMLExporter.__name__)
 print(requests.get.__name__, ExecutePreprocessor.__name__, len(NbGraderApp().classes) > 50)
+with tempfile.TemporaryDirectory() as place:
+    with zipfile.ZipFile(f"{place}/some.zip", "w") as archive:
+        archive.writestr("inside.txt", "1")
+    unzip(f"{place}/some.zip", place)
+    print(sorted(os.listdir(place)))
 """
     lines = told_by(code).splitlines()
-    assert lines == ["[]", "True HTMLExporter", "get ExecutePreprocessor True"]
+    assert lines == [
+        "[]",
+        "True HTMLExporter",
+        "get ExecutePreprocessor True",
+        "['inside.txt', 'some.zip']",
+    ]
