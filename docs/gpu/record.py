@@ -6,7 +6,8 @@
 
 Needs a CUDA device and torch; lesson 10 CuPy, too; nvidia-ml-py for clock, power and temperature.
 With --processor it measures what lesson 11 shows of a processor, which needs torch alone; with
---lab, too, the seven parts of its lab and the modes of torch.compile, which need a C++ compiler.
+--processor --lab only the seven parts of its lab and the modes of torch.compile, which need a C++
+compiler, too.
 It takes a few minutes and ends with 1 if rows are missing. A notebook takes the document in place
 of the constructed one if it lies beside it as recorded.json; docs/instructors.md says how to ship
 it. Lesson 11's part has run on a processor, in tests, and on no card yet.
@@ -60,11 +61,9 @@ def record(
     form = FORMS[lesson]
     scope, made, failed = solved(form.LESSON), Record(path, find=lambda: gpu, form=form), {}
     kinds = measures(scope, form.LESSON, "record" if lab else cells)
-    for kind, measure in kinds.items():
-        if lab and kind not in LAB:
-            continue
+    for kind in LAB if lab else kinds:
         try:
-            made.measure(kind, measure)
+            made.measure(kind, kinds[kind])
         except Exception as error:  # out of memory, say
             failed[kind] = f"{type(error).__name__}: {error}"
             print(f"no {kind} rows: {failed[kind]}", file=sys.stderr)
@@ -115,6 +114,8 @@ def main() -> int:
     parser.add_argument("--processor", action="store_true", help="measure it, for lesson 11")
     parser.add_argument("--lab", action="store_true", help="with --processor: the parts of the lab")
     given = parser.parse_args()
+    if given.lab and not given.processor:
+        parser.error("--lab is of a processor: say --processor, too")
     if given.processor:
         return record(given.output, devices.find_processor, "11", "anywhere", given.lab)
     if given.report:

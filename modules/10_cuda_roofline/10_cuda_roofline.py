@@ -1649,18 +1649,16 @@ look = {"log": "xy", "marks": {"your guess": guess_gpu_crossover}}
 demos.lines(lines, x="n", y="ms", title=record.title("Products, n × n"), **look)
 
 # %% nbgrader={"grade": false, "grade_id": "demo_small", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-# From how many bytes a measured card beats numpy's y = 2 x here; a smaller kernel costs a launch.
+# Prints from how many bytes on a card beats numpy's y = 2 x here; a smaller kernel costs a launch.
 for name, points in demos.measured(cards, "one by one").items():
     launch_us = points[0][1]  # at 64 KiB, where moving takes no time yet
     smaller = [(2**10, launch_us), (2**13, launch_us)]
     sizes, card_us = zip(*smaller, *points[::6], strict=True)
     here_us = demos.doubled_us(sizes)
-    size, last = crossover(sizes, here_us, card_us), f"{sizes[-1] / 2**20:.0f} MiB"
+    size = crossover(sizes, here_us, card_us)
     when = f"from {size / 2**10:.1f} KiB on" if size else "nowhere, or everywhere"
-    said = (
-        f"a launch {launch_us:.1f} µs; {last}: {here_us[-1]:,.0f} µs here, {card_us[-1]:.0f} there"
-    )
-    print(f"{name}, measured: faster {when}; {said}")
+    print(f"{name}, measured: faster {when}; a launch takes {launch_us:.1f} µs,")
+    print(f"    {sizes[-1] / 2**20:.0f} MiB {here_us[-1]:,.0f} µs here and {card_us[-1]:.0f} there")
 
 # %% [markdown]
 # ## 9 · Measurements that lie

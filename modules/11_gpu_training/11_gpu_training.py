@@ -776,10 +776,10 @@ for kind in ("pairwise", "loss", "loader"):
 # Prints the parts of the lab, each with its interval against an earlier one.
 import demos
 
-for run in (record, processor_lab):
-    print(run.title("The parts", *run.rows("step")))
+for run, rows in (record, record.rows("step")), (processor_lab, processor_lab.rows("step")):
+    print(run.title("The parts", *rows))
     before = {None: {}}
-    for row in run.rows("step"):
+    for row in rows:
         rate, loss = row["batch"] / row["ms"], row["losses"][-1]
         print(f"{row['name']:<18}{1e3 * rate:6.0f} images/s, last loss {loss:.3f}")
         before[row["name"]] = row["switches"]
@@ -790,7 +790,7 @@ for run in (record, processor_lab):
             print(f"{'':<18}{span} as fast as {row['against']!r}")
 
 # %% [markdown]
-# The second list was measured, on a processor: only channels-last gains there, and less than AMP cost.
+# The second list was measured on a processor: only channels-last gains there, and less than AMP costs.
 # Checkpoints cost another forward pass: out they go.
 # The others make a series: if its steps are 2×, 2× and 1.1×, what did each give?
 # Factors multiply, so their *logarithms* add: 0.69 + 0.69 + 0.10 = 1.48, and each 2× gets 47 %.
@@ -993,9 +993,9 @@ print(f"interaction {four:.2f} (above 1: together more than the product of both)
 import demos
 
 rows = record.rows("compile")
-for run in (record, processor_lab):
-    print(run.title("torch.compile", *run.rows("compile")))
-    for row in run.rows("compile"):
+for run, each in (record, rows), (processor_lab, processor_lab.rows("compile")):
+    print(run.title("torch.compile", *each))
+    for row in each:
         print(f"{row['name']:<28}{row['compile_s']:5.0f} s to compile, {row['ms']:.0f} ms a step")
 demos.break_even(rows, title=record.title("Since the start of the run", *rows))
 
