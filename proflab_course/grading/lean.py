@@ -1,6 +1,6 @@
-"""Import nbgrader without what it imports for other uses than grading, and takes long.
+"""Import nbgrader without what takes long to import and grading does not use.
 
-That are its extensions of Jupyter's server, and setuptools, from which it has three functions for
+These are its extensions of Jupyter's server, and setuptools, from which it has three functions for
 archives. The rest comes in with a course's jupyter_config.py, which names nbgrader's classes.
 """
 
