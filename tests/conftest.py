@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from behaviours import QUICK, REST, RUNS_IN, files, runs_in
+from behaviours import RUNS_IN, runs_in
 
 import proflab_course  # noqa: F401  # before any test imports nbformat, which is slow without
 
@@ -43,17 +43,6 @@ def pytest_collection_finish() -> None:
     """Collect garbage again, but not among the tests themselves: that took a tenth of all time."""
     gc.freeze()
     gc.enable()
-
-
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Pass over files of which nothing would run; each process that tests collects for itself."""
-    file = files().get(os.path.relpath(collection_path, Path(__file__).parent))
-    expression = config.getoption("markexpr")
-    idle = file and (
-        (expression == QUICK and not file.in_make_test())
-        or (expression == REST and not file.may_be_in_the_rest)
-    )
-    return True if idle else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -51,7 +51,7 @@ def test_the_tree_has_the_courses_own_code_but_no_exercise_of_the_track(hour):
     assert "def total(" not in text and "76_804" not in text
 
 
-@pytest.mark.proves("what is given and what no lesson of the class has is the courses")
+@pytest.mark.proves
 def test_what_is_given_and_what_no_lesson_of_the_class_has_is_the_courses(hour, capsys):
     tree, whole = hour
     write(tree, whole, tax="def tax(price):\n    return 0", total=(

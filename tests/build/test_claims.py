@@ -33,7 +33,7 @@ def built(tmp_path_factory):
     return course
 
 
-@pytest.mark.proves("an example reaches students with the docstring")
+@pytest.mark.proves
 def test_an_example_reaches_students_with_the_docstring(built):
     release = read_notebook(built.release("01_first"), "01_first")
     (stub,) = (cell.source for cell in release.cells if cell.name == "circle")

@@ -63,7 +63,7 @@ def test_no_guess_waits_for_a_demo_that_is_not_there(plans, name):
             assert "guess" not in cell.tags or bound_names(cell.statements()) <= answered
 
 
-@pytest.mark.proves("nothing refers to what the class never saw")
+@pytest.mark.proves
 @pytest.mark.parametrize("name", SHORT)
 def test_nothing_refers_to_what_the_class_never_saw(plans, name):
     plan = plans[name]

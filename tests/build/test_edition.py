@@ -274,7 +274,7 @@ def test_the_roofline_of_each_track_that_has_its_lesson_is_drawn(plan):
     assert "you draw this picture" in taken.lesson.cells[0].source
 
 
-@pytest.mark.proves("a cover shows a picture only where the lesson says that it is drawn")
+@pytest.mark.proves
 def test_a_cover_shows_a_picture_only_where_the_lesson_says_that_it_is_drawn(plan):
     for name, taken in plan.taken.items():
         cover = taken.lesson.cells[0].source

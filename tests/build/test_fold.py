@@ -19,7 +19,7 @@ def cells(tmp_path_factory):
     return [{c.name: c for c in read_notebook(path, "01_first").cells if c.name} for path in paths]
 
 
-@pytest.mark.proves("demos and long given cells are folded")
+@pytest.mark.proves
 def test_demos_and_long_given_cells_are_folded(cells):
     for each in cells:
         folded = {

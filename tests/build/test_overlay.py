@@ -65,7 +65,7 @@ def test_extended_cases_follow_the_public_ones(course):
     assert cases.count("### BEGIN HIDDEN TESTS") == 1
 
 
-@pytest.mark.proves("a wrong private case is found by the build")
+@pytest.mark.proves
 def test_a_wrong_private_case_is_found_by_the_build(course):
     overlay(course, CASES.replace("18_429", "18_430"))
     with pytest.raises(CourseError, match="test_area"):

@@ -363,7 +363,7 @@ def tree(shop, tmp_path_factory):
     return output
 
 
-@pytest.mark.proves("the tree holds the tracks lessons and no secret")
+@pytest.mark.proves
 def test_the_tree_holds_the_tracks_lessons_and_no_secret(tree):
     assert {path.name for path in (tree / "release").iterdir()} == {"01_shop", "given.py"}
     page = (tree / "README.md").read_text()

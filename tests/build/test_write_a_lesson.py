@@ -55,7 +55,7 @@ def hand_in(course, student: str, solution: str | None, essay: str = "") -> None
     nbformat.write(notebook, place)
 
 
-@pytest.mark.proves("the release has the lesson without what is secret")
+@pytest.mark.proves
 def test_the_release_has_the_lesson_without_what_is_secret(course):
     text = course.release(NAME).read_text()
     assert "About 25 min · 12.5 points and 5 for the essay" in text
@@ -63,7 +63,7 @@ def test_the_release_has_the_lesson_without_what_is_secret(course):
     assert "the longest one comes first" not in text and "Three points for" not in text
 
 
-@pytest.mark.proves("hand ins are graded and given back")
+@pytest.mark.proves
 @needs_sandbox
 def test_hand_ins_are_graded_and_given_back(course):
     [solution] = re.findall(r"^def padding_share.*?### END SOLUTION", TEXT, re.M | re.S)

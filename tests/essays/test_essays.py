@@ -48,7 +48,7 @@ def marked(course, name, items):
 # ── dealing ─────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.proves("essays are dealt in balance and the same again")
+@pytest.mark.proves
 def test_essays_are_dealt_in_balance_and_the_same_again(course, capsys):
     assert between("anna,ben", "--overlap", "4") == 0
     anna, ben = essays_of(course, "anna"), essays_of(course, "ben")
@@ -103,7 +103,7 @@ def test_a_marker_who_is_off_the_scheme_on_both_answers_settles_nothing(course, 
     assert {marks(course)[student][0] for student in anna} == {2}
 
 
-@pytest.mark.proves("marks reach the gradebook and the page without the markers names")
+@pytest.mark.proves
 def test_marks_reach_the_gradebook_and_the_page_without_the_markers_names(course, capsys):
     between("anna,ben")
     marked(course, "anna", lambda s: {1, 2, 5})

@@ -75,7 +75,7 @@ def export(course, monkeypatch, *words):
     return {row["Username"]: row["Grade"] for row in rows}
 
 
-@pytest.mark.proves("grades from 0 to 100")
+@pytest.mark.proves
 def test_grades_from_0_to_100(course, monkeypatch):
     declare_privately(course, 'use = "day"')
     assert export(course, monkeypatch, "01") == {"ada": "5", "bo": "70"}

@@ -220,7 +220,7 @@ def handed_in(course: Course, lesson: str) -> set[str]:
     return {path.parent.name for path in (course.root / "submitted").glob(f"*/{lesson}")}
 
 
-@pytest.mark.proves("lesson 1 is collected from moodle")
+@pytest.mark.proves
 def test_lesson_1_is_collected_from_moodle(term):
     said = term.said["first"]
     assert term.status == {**term.status, "early": 0, "first": 1}

@@ -145,7 +145,7 @@ def test_report_and_term_show_the_date_and_say_if_grading_had_another(course, ca
     assert "Graded when the due date was 2026-03-01 10:00 Europe/Zurich: run `proflab gr" in page
 
 
-@pytest.mark.proves("feedback shows a student the date and when the hand in came")
+@pytest.mark.proves
 def test_feedback_shows_a_student_the_date_and_when_the_hand_in_came(course):
     more = f'{PENALTY}[[extension]]\nstudent = "second"\nlesson = "01"\ndays = 2\n'
     write_dates(course, "2026-03-01 10:00", more)

@@ -73,7 +73,7 @@ def submit(hub: Hub, student: str, lines: list[str], **wrong: str) -> str:
     return newest.read_text()
 
 
-@pytest.mark.proves("a lesson goes out comes in and is given back")
+@pytest.mark.proves
 @needs_sandbox
 def test_a_lesson_goes_out_comes_in_and_is_given_back(tmp_path):
     hub = Hub(tmp_path)

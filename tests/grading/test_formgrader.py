@@ -54,7 +54,7 @@ def submission_id(course, student):
         return book.gradebook.find_submission_notebook(LESSON, LESSON, student).id
 
 
-@pytest.mark.proves("the class is listed")
+@pytest.mark.proves
 def test_the_class_is_listed(address, browser):
     browser.get(f"{address}/formgrader/gradebook/{LESSON}/{LESSON}")
     until(browser, lambda b: "100 / 110" in b.find_element(By.TAG_NAME, "body").text)

@@ -45,7 +45,7 @@ def autograded(course, student):
     return course.root / "autograded" / student / LESSON / f"{LESSON}.ipynb"
 
 
-@pytest.mark.proves("the sample class gets what it should")
+@pytest.mark.proves
 @pytest.mark.parametrize("student", sample_class.EXPECTED)
 def test_the_sample_class_gets_what_it_should(whole_class, student):
     course, rows = whole_class
@@ -134,7 +134,7 @@ def test_unknown_names_get_a_sentence(course):
         course.lesson("99_none", "source")
 
 
-@pytest.mark.proves("manual points survive a regrade")
+@pytest.mark.proves
 def test_manual_points_survive_a_regrade(course):
     grade(course)
     with Book(course.gradebook) as book, book.transaction() as rows:

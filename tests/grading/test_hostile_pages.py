@@ -40,7 +40,7 @@ def look(browser, path, selector):
     return clicked
 
 
-@pytest.mark.proves("nothing runs and nothing leaves")
+@pytest.mark.proves
 @pytest.mark.parametrize("page", ["feedback", "report"])
 def test_nothing_runs_and_nothing_leaves(course, browser, witness, page):
     path = course.root / "reports" / f"{LESSON}.html"

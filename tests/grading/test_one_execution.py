@@ -92,7 +92,7 @@ def test_a_second_look_brings_hidden_replies_alone(tmp_path):
     assert graded.score == 100
 
 
-@pytest.mark.proves("hidden cases that the solutions take longer for are tried again alone")
+@pytest.mark.proves
 def test_hidden_cases_that_the_solutions_take_longer_for_are_tried_again_alone(
     tmp_path, monkeypatch
 ):

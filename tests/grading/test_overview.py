@@ -96,7 +96,7 @@ def table(page):
     return {text_of(name): (text_of(points), text_of(mend)) for name, points, mend in lines}
 
 
-@pytest.mark.proves("the table says of each exercise what to mend first")
+@pytest.mark.proves
 def test_the_table_says_of_each_exercise_what_to_mend_first(pages):
     lines = table(pages.before)
     assert list(lines)[:3] == ["linear_parameters", "conv2d_parameters", "attention_parameters"]

@@ -305,7 +305,7 @@ def page(course, student):
     return (course.root / "feedback" / student / LESSON / f"{LESSON}.html").read_text("utf-8")
 
 
-@pytest.mark.proves("one students trouble is on that students page alone")
+@pytest.mark.proves
 def test_one_students_trouble_is_on_that_students_page_alone(course):
     course, log = course
     assert "100 of 100 points.</b> 10 more points are not yet marked" in page(course, "complete")

@@ -21,7 +21,7 @@ def pages(tmp_path_factory):
     }
 
 
-@pytest.mark.proves("the structure of a page")
+@pytest.mark.proves
 @pytest.mark.parametrize("name", ["feedback", "report"])
 def test_the_structure_of_a_page(pages, name):
     page = BeautifulSoup(pages[name], "html.parser")

@@ -224,7 +224,7 @@ def test_what_is_no_time_is_refused_in_a_sentence(text, said):
     assert handed.problem.endswith("write it as 2026-12-03 14:30:00 UTC")
 
 
-@pytest.mark.proves("a time that cannot be read is said and replaces an earlier one")
+@pytest.mark.proves
 def test_a_time_that_cannot_be_read_is_said_and_replaces_an_earlier_one(course):
     set_due(course, "2026-03-01 10:00:00 UTC")
     folder = course.root / "submitted" / "complete" / LESSON

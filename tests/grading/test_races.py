@@ -162,7 +162,7 @@ def test_an_attack_is_refused_or_worthless(attack, key):
     assert result.scores["test_rows"] == 40 or "traced" in attack.cell
 
 
-@pytest.mark.proves("a class gets the same points with one job and with two")
+@pytest.mark.proves
 @needs_sandbox
 def test_a_class_gets_the_same_points_with_one_job_and_with_two(tmp_path):
     course = course_in(tmp_path)

@@ -202,7 +202,7 @@ def make_stuck(patch, fault):
         patch.setattr(reading, name, stuck)
 
 
-@pytest.mark.proves("reading that does not end is ended and the others are graded")
+@pytest.mark.proves
 @pytest.mark.parametrize("fault", [endless, asleep, greedy, crashed])
 def test_reading_that_does_not_end_is_ended_and_the_others_are_graded(course, fault, monkeypatch):
     hand_in(course, "aa_stuck", solved())

@@ -216,7 +216,7 @@ def test_the_report_counts_halves_and_names_nobody(graded):
     assert "not validated" in page
 
 
-@pytest.mark.proves("another form is taken as it is and counted")
+@pytest.mark.proves
 def test_another_form_is_taken_as_it_is_and_counted(graded):
     course, halves = graded
     both = [s for s in {h.student for h in halves} if sum(h.student == s for h in halves) == 2]

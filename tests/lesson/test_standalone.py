@@ -67,7 +67,7 @@ def printed_counts(text: str) -> tuple[str, str]:
 # ── the file as it is run ────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.proves("one file with numpy alone counts as the lessons do")
+@pytest.mark.proves
 def test_one_file_with_numpy_alone_counts_as_the_lessons_do(assembled, with_numpy_alone, tmp_path):
     arguments = ["gpt2-small", "--batch", "2", "--tokens", "8", "--passes", "1", "--threads", "1"]
     ran = run(with_numpy_alone, assembled, *arguments, at=tmp_path)

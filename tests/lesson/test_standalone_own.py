@@ -43,7 +43,7 @@ def own(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.proves("a model of ones own is profiled")
+@pytest.mark.proves
 def test_a_model_of_ones_own_is_profiled(names, own, capsys):
     assert main(names, {}, ["nets/net.py:small", "--batch", "2", "--passes", "1"]) == 0
     said = capsys.readouterr().out

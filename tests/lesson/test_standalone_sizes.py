@@ -45,7 +45,7 @@ def test_other_sizes_are_predicted_from_the_recorded_one(names, tmp_path, monkey
     assert "<h2>At other sizes</h2>" in Path("report.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.proves("the bound is that of the roofs")
+@pytest.mark.proves
 def test_the_bound_is_that_of_the_roofs(names, tmp_path, monkeypatch, capsys):
     """With 100 GFLOP/s, 20 GB/s, and an overhead and factors that change nothing."""
     monkeypatch.chdir(tmp_path)

@@ -50,7 +50,7 @@ def test_demo_cells_end_on_a_picture_or_print(demos, lesson):
         assert isinstance(demos[cell.name], str if printed else Picture) and demos[cell.name]
 
 
-@pytest.mark.proves("what the demos show is what the text says")
+@pytest.mark.proves
 def test_what_the_demos_show_is_what_the_text_says(demos):
     needs = demos["demo_tracker"].alt
     assert re.search(r"b = 2 \* a; b = b \+ 1 16\.0; b = 2 \* a; b \+= 1 8\.0", needs)

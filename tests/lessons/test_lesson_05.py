@@ -66,7 +66,7 @@ def test_demo_cells_end_on_a_picture_or_print(demos, lesson):
         assert printed or value.alt, name
 
 
-@pytest.mark.proves("what the demos of 05 show is what its text says")
+@pytest.mark.proves
 def test_what_the_demos_show_is_what_the_text_says(demos):
     assert "memory    memory" in demos["demo_batches"][0]
     assert "calculation limits a T4: 52; you guessed 30" in demos["demo_batches"][0]

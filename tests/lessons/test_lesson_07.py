@@ -44,7 +44,7 @@ def test_demo_cells_end_on_a_picture_or_print(lesson, shown):
 # ── the syllabus's numbers ───────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.proves("exponents of a block")
+@pytest.mark.proves
 def test_exponents_of_a_block(scope, shown):
     tokens = [2**k for k in range(7, 16)]
     flops = [24 * s * 768**2 + 4 * s**2 * 768 for s in tokens]

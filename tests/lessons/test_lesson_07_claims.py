@@ -56,7 +56,7 @@ def test_timed_demos_tell_a_busy_machine(lesson, busy):
     assert busy.printed.count("busy: load 9 on 2 processors; the figures may be off") == len(timed)
 
 
-@pytest.mark.proves("measured answers have an interval")
+@pytest.mark.proves
 def test_measured_answers_have_an_interval(busy):
     measured = {what for what, answer in busy.answers.items() if isinstance(answer, Measured)}
     assert measured == {

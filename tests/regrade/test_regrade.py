@@ -83,7 +83,7 @@ def offered(page):
     return list(csv.DictReader(io.StringIO(unquote(unescape(address))))), name
 
 
-@pytest.mark.proves("from the page to an assistant and back")
+@pytest.mark.proves
 def test_from_the_page_to_an_assistant_and_back(course):
     hand_in(course, "amy", solved(linear_parameters=WRONG))
     hand_in(course, "bob", solved())

@@ -130,7 +130,7 @@ def course(tmp_path):
     return course
 
 
-@pytest.mark.proves("the class sees costs and places and an instructor names")
+@pytest.mark.proves
 def test_the_class_sees_costs_and_places_and_an_instructor_names(course):
     public, page = page_of(course), page_of(course, public=False)
     assert re.search(r"rows, 64 rows .* 2 of 4 right programs earn full marks", public)

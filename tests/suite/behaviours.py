@@ -20,8 +20,6 @@ COSTS = Path(__file__).with_name("costs.csv")
 WHOLE, PROVES, SOAK = "whole", "proves", "soak"
 # The record's column that says which command of the Makefile runs a test: `test`, or `test-rest`.
 RUNS_IN = "runs_in"
-# What pytest's -m is in `make test` (as in pyproject.toml), and in `make test-rest` (.ci/test).
-QUICK, REST = "not soak and not whole", "whole and not soak"
 
 
 def runs_in(item: pytest.Item) -> str:
@@ -42,7 +40,6 @@ class TestFile:
     marks: set[str] = field(default_factory=set)
     shown_by: str = ""
     tests: dict[str, set[str]] = field(default_factory=dict)
-    may_be_in_the_rest: bool = True
 
     def in_make_test(self) -> list[str]:
         """Return the tests that `make test` runs."""
@@ -58,11 +55,9 @@ def files() -> dict[str, TestFile]:
 
 
 def _read(path: Path) -> TestFile:
-    text = path.read_text("utf-8")
-    tree = ast.parse(text)
+    tree = ast.parse(path.read_text("utf-8"))
     doc = " ".join((ast.get_docstring(tree) or "").split("\n\n")[0].split())
     found = TestFile(str(path.relative_to(TESTS)), doc)
-    found.may_be_in_the_rest = f"mark.{WHOLE}" in text  # of parameters, too
     for node in tree.body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "pytestmark":
             for mark, call in _marks(node.value):
