@@ -23,8 +23,8 @@ from proflab_course.course.features import Building
 from proflab_course.course.notebook import HIDDEN, SOLUTION, Lesson, nbgrader_marks, set_cell_ids
 from proflab_course.course.sections import heading_lines, prose_words, sections
 from proflab_course.course.settings import read_settings
-from proflab_course.tracks.apply import Taken
 from proflab_course.tracks.minutes import WORDS_A_MINUTE
+from proflab_course.tracks.taken import Taken
 
 if TYPE_CHECKING:
     from proflab_course.build.facts import Facts

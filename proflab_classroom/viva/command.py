@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import Literal
 
 from proflab.lesson.names import bound_names
+from proflab_classroom.items.platforms import as_gift, as_qti
 from proflab_classroom.viva.execute import Notebook, Sandbox, handed_in, solved_notebook
 from proflab_classroom.viva.inputs import exercises, find_inputs, with_draws
 from proflab_classroom.viva.marks import keep_marks, read_marks, told
-from proflab_classroom.viva.pages import render
-from proflab_classroom.viva.pool import as_csv, as_gift, as_qti
-from proflab_classroom.viva.questions import Draws, Question
+from proflab_classroom.viva.pages import as_csv, render
+from proflab_classroom.viva.questions import Draws, SheetQuestion
 from proflab_classroom.viva.race_rows import race_rows
-from proflab_classroom.viva.rows import Row, rows
+from proflab_classroom.viva.rows import rows
 from proflab_classroom.viva.sheet import (
     QUESTIONS,
     Candidates,
@@ -256,15 +256,15 @@ def fill(
     known: Mapping[str, Known],
     draws: Draws,
     number: int = QUESTIONS,
-    own_rows: Callable[[], Sequence[Row]] = tuple,
+    own_rows: Callable[[], Sequence[SheetQuestion]] = tuple,
 ) -> None:
     """Choose a sheet's questions, and the functions that it prints."""
     candidates = Candidates(sandbox, notebook, cells, known, draws)
     candidates.run_own()
     untraced: list[str] = []
 
-    def other_questions() -> list[Question]:
-        own: Sequence[Row] = ()
+    def other_questions() -> list[SheetQuestion]:
+        own: Sequence[SheetQuestion] = ()
         try:
             own = own_rows()
         except NotTraced:
@@ -272,10 +272,10 @@ def fill(
                 f"No question about the race could be made, for {lesson.key.name} was built "
                 f"without being executed: run `proflab build {lesson.key.name}`."
             )
-        return rows(lesson.course, lesson.key.name, sheet.student, draws, own)
+        return rows(lesson.course, lesson.key.name, draws, own)
 
     sheet.questions = choose(candidates, lesson.points, sheet.lost, number, other_questions)
-    asked = {q.exercise for q in sheet.questions if q.about_own_code}
+    asked = {q.name for q in sheet.questions if q.about_own_code}
     sheet.functions = [printed(name, code) for name, code in cells.items() if name in asked]
     own = sum(q.about_own_code for q in sheet.questions)
     few = f"Only {own} of {number} questions could be made from this hand-in."
@@ -331,20 +331,20 @@ def _write(lesson: Lesson, sheets: list[Sheet], folder: Path, arguments: argpars
 def _index(sheets: list[Sheet]) -> str:
     rows = [["student", "exercises", "kinds", "digest"]]
     for sheet in sheets:
-        names = " ".join(q.exercise for q in sheet.questions)
+        names = " ".join(q.name for q in sheet.questions)
         kinds = " ".join(q.kind for q in sheet.questions)
         rows.append([sheet.student, names, kinds, sheet.digest])
     return csv_text(rows)
 
 
-def pool_questions(lesson: Lesson, sandbox: Sandbox, seed: str) -> list[Question]:
+def pool_questions(lesson: Lesson, sandbox: Sandbox, seed: str) -> list[SheetQuestion]:
     """Return verified questions of kind "tell" about the lesson's own solutions."""
     from proflab_classroom.viva.questions import tell_questions
 
     draws = Draws(lesson.secret, ("viva", seed, "the pool", lesson.key.name))
     known = lesson.all_known(sandbox)
     checker = Candidates(sandbox, lesson.solved, lesson.solutions, known, draws)
-    found: list[Question] = []
+    found: list[SheetQuestion] = []
     for name, about in known.items():
         made = tell_questions(name, about, about.right, draws.at(name), "a right one")
         fit = sorted(made, key=lambda q: q.error)[: 2 * _POOL_OF_EACH]

@@ -16,38 +16,30 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Literal
 
+from proflab_classroom.items.question import Question
 from proflab_classroom.viva.changes import Change
 from proflab_classroom.viva.execute import Run
 from proflab_classroom.viva.inputs import Input
 from proflab_classroom.viva.seen import Outcome, agree, differ, is_readable, shown
 from proflab_classroom.viva.variants import Known
+from proflab_course.course.answer_cells import LETTERS
 from proflab_course.course.secret import draw, shuffled
 
 Kind = Literal["value", "tell", "change", "race", "row"]
-LETTERS = "ABCDEFGH"
 _OPTIONS, _LEAST_OPTIONS = 4, 3
 _MOST_OF_A_KIND = 8
 SAME_RESULT = "8 and 8.0 count as the same result"
 
 
-@dataclass(frozen=True)
-class Question:
-    """One question of a sheet.
+@dataclass(frozen=True, kw_only=True)
+class SheetQuestion(Question):
+    """One question of a sheet; its options are code, but in a question of kind race or row.
 
-    text: code under the stem; options: code, or text for a row; key: the place of the right one;
-    results: what the key page says beside each option; note: what it says of the whole; error: True
-    if the key is an error; inputs: the inputs that it shows; runs, holds: what is executed again at
-    last, and the verdict on that.
+    error: True if the key is an error; inputs: the inputs that it shows; runs, holds: what is
+    executed again at last, and the verdict on that.
     """
 
     kind: Kind
-    exercise: str
-    stem: str
-    options: tuple[str, ...]
-    key: int
-    text: str = ""
-    results: tuple[str, ...] = ()
-    note: str = ""
     error: bool = False
     inputs: frozenset[str] = frozenset()
     runs: tuple[Run, ...] = ()
@@ -124,7 +116,7 @@ def value_questions(
     own: Sequence[Outcome | None],
     draws: Draws,
     changed: Callable[[Input], Sequence[tuple[Outcome, str]]] = lambda one: (),
-) -> Iterator[Question]:
+) -> Iterator[SheetQuestion]:
     """Yield questions on the value of the student's own function.
 
     changed: what it returns for an input with one line changed, each with that line; asked for
@@ -153,8 +145,7 @@ def value_questions(
         note = ""
         if right is not None and differ(right, mine):
             note = f"A right {exercise} returns {shown(right)} here."
-        yield Question(
-            "value",
+        yield SheetQuestion(
             exercise,
             f"{_after(one, ': what', 'What')} does your `{one.call}` return?",
             tuple(shown(outcome) for outcome, _ in options),
@@ -165,6 +156,7 @@ def value_questions(
             error=bool(mine.raised),
             inputs=frozenset([one.text]),
             runs=(Run(one),),
+            kind="value",
             holds=_value_holds(tuple(outcome for outcome, _ in options), key),
         )
 
@@ -202,7 +194,7 @@ def tell_questions(
     own: Sequence[Outcome | None],
     draws: Draws,
     whose: str = "yours",
-) -> Iterator[Question]:
+) -> Iterator[SheetQuestion]:
     """Yield questions on the one input that tells the student's function from a variant.
 
     whose: "yours", or how the stem calls a function that is nobody's.
@@ -235,8 +227,7 @@ def tell_questions(
         )
         inputs = [known.inputs[place] for place in places]
         runs = [Run(one, code) for one in inputs for code in ("", variant.code)]
-        yield Question(
-            "tell",
+        yield SheetQuestion(
             exercise,
             f"Here is another `{exercise}`. For which of these does {whose} give another result? "
             f"({SAME_RESULT}.)",
@@ -250,6 +241,7 @@ def tell_questions(
             error=any(outcome.raised for outcome in both[different[0]]),
             inputs=frozenset(one.text for one in inputs),
             runs=tuple(runs),
+            kind="tell",
             holds=_tell_holds(tuple(both[p] for p in places), key),
         )
 
@@ -291,7 +283,7 @@ def change_questions(
     tried: Sequence[tuple[Input, Outcome, Sequence[tuple[Change, Outcome | None]]]],
     draws: Draws,
     number_of: Callable[[int], int | None],
-) -> Iterator[Question]:
+) -> Iterator[SheetQuestion]:
     """Yield questions on the change of the student's own line that makes a difference.
 
     tried: inputs, each with the own outcome and with all changes that were tried and theirs;
@@ -322,8 +314,7 @@ def change_questions(
                 continue
             options, key = _placed((change, after), others, draws, "change places", one.text)
             start = _after(one, ", your", "Your")
-            yield Question(
-                "change",
+            yield SheetQuestion(
                 exercise,
                 f"{start} `{one.call}` returns `{shown(mine)}`. With one line of your "
                 f"`{exercise}` changed it returns `{shown(after)}`. Which change was it?",
@@ -333,6 +324,7 @@ def change_questions(
                 results=tuple(f"then {shown(outcome)}" for _, outcome in options),
                 inputs=frozenset([one.text]),
                 runs=(Run(one), *(Run(one, c.code) for c, _ in options)),
+                kind="change",
                 holds=_change_holds(mine, tuple(outcome for _, outcome in options), key),
             )
             made += 1

@@ -9,7 +9,7 @@ from viva_class import LESSON, VARIANTS, Local, make_course
 from proflab_classroom.viva.command import Lesson
 from proflab_classroom.viva.definitions import Definitions
 from proflab_classroom.viva.inputs import Input, find_inputs, with_draws
-from proflab_classroom.viva.questions import Draws, Question, tell_questions, value_questions
+from proflab_classroom.viva.questions import Draws, SheetQuestion, tell_questions, value_questions
 from proflab_classroom.viva.seen import Outcome
 from proflab_classroom.viva.sheet import MOST_NEW_LINES, Candidates, choose, missing_kinds
 from proflab_classroom.viva.variants import CACHE, Known, Variant
@@ -186,4 +186,4 @@ def test_a_sheet_has_few_lines_that_are_new_to_its_reader(tmp_path):
     chosen = choose(asked(lesson, Local(), lesson.solutions), lesson.points, {})
     assert len(chosen) == 4
     assert sum(len(q.text.splitlines()) for q in chosen) <= MOST_NEW_LINES
-    assert Question("tell", "f", "", (), 0, text="a\nb").new_lines == 2
+    assert SheetQuestion("f", "", (), 0, text="a\nb", kind="tell").new_lines == 2
