@@ -17,7 +17,7 @@
     run/                run: a plan goes in, replies come out, or those that were kept
     inside/             what runs in the student's process
     grade_notebook.py   judge: points from the verdicts, the outcome, the graded notebook
-    verdict.py          judge: one case, from its answer and its reply
+    judge_case.py       judge: one case, from its answer and its reply
     races.py            run: the tapes, plans and work logs of a hand-in
     apart.py            run: a process of the grader's own, apart from all student code
     points.py           judge: what a test cell earns, all or none or a share
