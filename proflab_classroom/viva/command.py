@@ -21,6 +21,7 @@ from proflab.lesson.names import bound_names
 from proflab_classroom.items.platforms import as_gift, as_qti
 from proflab_classroom.viva.execute import Notebook, Sandbox, handed_in, solved_notebook
 from proflab_classroom.viva.inputs import exercises, find_inputs, with_draws
+from proflab_classroom.viva.known_wrong import Known, known_outcomes, read_mutants
 from proflab_classroom.viva.marks import keep_marks, read_marks, told
 from proflab_classroom.viva.pages import as_csv, render
 from proflab_classroom.viva.questions import Draws, SheetQuestion
@@ -34,7 +35,6 @@ from proflab_classroom.viva.sheet import (
     missing_kinds,
     printed,
 )
-from proflab_classroom.viva.variants import Known, known_outcomes, read_variants
 from proflab_course.course.csv_table import csv_text
 from proflab_course.course.exercises import exercise_of
 from proflab_course.course.files import replace_file
@@ -102,7 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
     isolation: Literal["auto", "none"] = "none" if arguments.no_sandbox else "auto"
     jobs = arguments.jobs or default_jobs()
     lesson = Lesson(course, read_key(course.source(name)), arguments.after_deadline)
-    lesson.variants  # noqa: B018  (before a sandbox starts: there may be none)
+    lesson.mutants  # noqa: B018  (before a sandbox starts: there may be none)
     try:
         with Sandbox(isolation, jobs) as sandbox:
             if arguments.gift or arguments.qti:
@@ -133,7 +133,7 @@ def _people(course: Course) -> dict[str, str]:
 
 @dataclass
 class Lesson:
-    """Hold a lesson as viva needs it: its key, inputs, variants, and what these return."""
+    """Hold a lesson as viva needs it: its key, inputs, mutants, and what these return."""
 
     course: Course
     key: Key
@@ -161,10 +161,10 @@ class Lesson:
         return {cell.grade_id: text for cell, text in pairs if cell.is_exercise}
 
     @cached_property
-    def variants(self) -> dict:
+    def mutants(self) -> dict:
         """Return the known wrong solutions."""
         names = {name for text in self.solved.cells for name in _bound_in(text)}
-        return read_variants(self.course, self.key.name, self.solutions, names)
+        return read_mutants(self.course, self.key.name, self.solutions, names)
 
     @cached_property
     def solved(self) -> Notebook:
@@ -172,18 +172,18 @@ class Lesson:
         return solved_notebook(self.key, Submission("the lesson", None, self.support))
 
     def known(self, sandbox: Sandbox, exercise: str) -> Known:
-        """Return what solution and variants return, from the cache or the sandbox."""
+        """Return what solution and mutants return, from the cache or the sandbox."""
         found = find_inputs(self.key, exercise, self.hidden)
         inputs = with_draws(found, self.secret, "viva", self.key.name, exercise)
-        variants = self.variants.get(exercise, [])
-        return known_outcomes(self.course, sandbox, self.solved, inputs, variants)
+        mutants = self.mutants.get(exercise, [])
+        return known_outcomes(self.course, sandbox, self.solved, inputs, mutants)
 
     def all_known(self, sandbox: Sandbox) -> dict[str, Known]:
-        """Return the same for all exercises; print a note on variants that do not run."""
+        """Return the same for all exercises; print a note on mutants that do not run."""
         found = {name: self.known(sandbox, name) for name in self.points}
         for name, known in found.items():
             if known.is_silent:
-                what = f"none of its {len(known.variants)} known wrong solutions returns anything"
+                what = f"none of its {len(known.mutants)} known wrong solutions returns anything"
                 print(f"note: {name}: {what}, so no question rests on them")
         return found
 

@@ -1,4 +1,4 @@
-"""Make questions about a student's own function from what it and its variants return.
+"""Make questions about a student's own function from what it and its mutants return.
 
 value    What does your f return for this input? The options are what wrong solutions return, or
          what yours returns with a line changed.
@@ -20,8 +20,8 @@ from proflab_classroom.items.question import Question
 from proflab_classroom.viva.changes import Change
 from proflab_classroom.viva.execute import Run
 from proflab_classroom.viva.inputs import Input
+from proflab_classroom.viva.known_wrong import Known
 from proflab_classroom.viva.seen import Outcome, agree, differ, is_readable, shown
-from proflab_classroom.viva.variants import Known
 from proflab_course.course.answer_cells import LETTERS
 from proflab_course.course.secret import draw, shuffled
 
@@ -130,8 +130,8 @@ def value_questions(
             continue
         if mine.raised and not one.error:
             continue
-        mixed = draws.mixed(range(len(known.variants)), "value options", one.text)
-        theirs = [(known.wrong[n][place], known.variants[n].sentence) for n in mixed]
+        mixed = draws.mixed(range(len(known.mutants)), "value options", one.text)
+        theirs = [(known.wrong[n][place], known.mutants[n].sentence) for n in mixed]
         others = _apart(mine, theirs)
         if len(others) < _LEAST_OPTIONS - 1:
             others = _apart(mine, [*theirs, *changed(one)])
@@ -195,18 +195,18 @@ def tell_questions(
     draws: Draws,
     whose: str = "yours",
 ) -> Iterator[SheetQuestion]:
-    """Yield questions on the one input that tells the student's function from a variant.
+    """Yield questions on the one input that tells the student's function from a mutant.
 
     whose: "yours", or how the stem calls a function that is nobody's.
     """
     made = 0
-    for number in draws.mixed(range(len(known.variants)), "tell variants"):
-        variant, theirs = known.variants[number], known.wrong[number]
-        if not variant.is_readable or made == _MOST_OF_A_KIND:
+    for number in draws.mixed(range(len(known.mutants)), "tell variants"):
+        mutant, theirs = known.mutants[number], known.wrong[number]
+        if not mutant.is_readable or made == _MOST_OF_A_KIND:
             continue
         both: dict[int, tuple[Outcome, Outcome]] = {}
         different, same = [], []
-        order = draws.mixed(range(len(known.inputs)), "tell inputs", variant.sentence)
+        order = draws.mixed(range(len(known.inputs)), "tell inputs", mutant.sentence)
         for place in _small_first(order, known.inputs):
             mine, other = own[place], theirs[place]
             if mine is None or other is None or (mine.raised and not known.inputs[place].error):
@@ -223,21 +223,21 @@ def tell_questions(
             continue
         made += 1
         places, key = _placed(
-            different[0], same[: _OPTIONS - 1], draws, "tell places", variant.sentence
+            different[0], same[: _OPTIONS - 1], draws, "tell places", mutant.sentence
         )
         inputs = [known.inputs[place] for place in places]
-        runs = [Run(one, code) for one in inputs for code in ("", variant.code)]
+        runs = [Run(one, code) for one in inputs for code in ("", mutant.code)]
         yield SheetQuestion(
             exercise,
             f"Here is another `{exercise}`. For which of these does {whose} give another result? "
             f"({SAME_RESULT}.)",
             tuple(one.text for one in inputs),
             key,
-            text="\n".join([*_given(inputs), variant.shown]),
+            text="\n".join([*_given(inputs), mutant.shown]),
             results=tuple(
                 f"{whose}: {_brief(both[p][0])}; the other: {_brief(both[p][1])}" for p in places
             ),
-            note=f"The other one: {variant.sentence}.",
+            note=f"The other one: {mutant.sentence}.",
             error=any(outcome.raised for outcome in both[different[0]]),
             inputs=frozenset(one.text for one in inputs),
             runs=tuple(runs),

@@ -19,6 +19,7 @@ from proflab_classroom.viva.changes import changes
 from proflab_classroom.viva.definitions import without_docstrings
 from proflab_classroom.viva.execute import Notebook, Run, Sandbox
 from proflab_classroom.viva.inputs import Input
+from proflab_classroom.viva.known_wrong import Known
 from proflab_classroom.viva.questions import (
     Draws,
     Kind,
@@ -29,7 +30,6 @@ from proflab_classroom.viva.questions import (
     value_questions,
 )
 from proflab_classroom.viva.seen import Outcome, is_readable
-from proflab_classroom.viva.variants import Known
 
 PATTERN: tuple[Kind, ...] = ("value", "tell", "change", "tell")
 QUESTIONS, LEAST_EXERCISES = 4, 3
