@@ -53,12 +53,20 @@ STYLE = {
     "ytick.labelcolor": INK,
     "grid.color": FAINT,
     "grid.linewidth": 0.8,
-    # White in dark themes, too: colours are chosen for it, and a saved notebook is also printed.
+    # White, which a dark page takes away (_IN_THE_DARK); what knows no themes shows it.
     "figure.facecolor": "white",
     "savefig.facecolor": "white",
 }
 
 _DARK = (COLOURS[0], COLOURS[2], COLOURS[7])  # a number on these is white
+
+# By the marks of a dark page in JupyterLab, Colab and VS Code: the white of a picture goes and its
+# ink becomes light, while hues stay. A picture in a lesson's text cannot bring a style along.
+_IN_THE_DARK = (
+    "<style>:is([data-jp-theme-light=false], [theme=dark], .vscode-dark) "
+    ":is(img.proflab, .jp-RenderedMarkdown img) "
+    "{ filter: invert(1) hue-rotate(180deg); mix-blend-mode: screen; }</style>"
+)
 
 # A label beside a mark, on white, so that no grid line runs through it.
 BESIDE = {
@@ -91,8 +99,8 @@ class Picture:
         width, height = (int.from_bytes(data[at : at + 4]) // 2 for at in (16, 20))
         source = f"data:image/png;base64,{base64.b64encode(data).decode()}"
         size = f'width="{width}" height="{height}"'
-        image = f'<img alt="{html.escape(self.alt)}" {size} src="{source}">'
-        return {"text/html": image, "text/plain": self.alt}
+        image = f'<img alt="{html.escape(self.alt)}" class="proflab" {size} src="{source}">'
+        return {"text/html": image + _IN_THE_DARK, "text/plain": self.alt}
 
 
 def figure_class() -> Any:
