@@ -19,6 +19,7 @@ from proflab_course.course.sections import sections
 
 ROOT = Path(__file__).parents[1]
 _TABLE = re.compile(r"^\| lesson \|.*\n(?:\|.*\n)+", re.MULTILINE)
+_JOINED = "\N{NO-BREAK SPACE}"
 _HEAD = ["| lesson | what the student builds | time | needs |", "|---|---|--:|---|"]
 
 
@@ -31,7 +32,7 @@ def columns(course: Course) -> dict[str, tuple[str, str]]:
         needs = sorted({owner[used] for used in _imported(lesson) if used in owner})
         if name in taken:
             minutes = sum(section.minutes or 0 for section in sections(taken[name].lesson))
-            found[name] = (f"{minutes // 60} h {minutes % 60:02}", ", ".join(needs) or "–")
+            found[name] = (f"{minutes // 60}{_JOINED}h{_JOINED}{minutes % 60:02}", ", ".join(needs) or "–")
         owner |= {cell.name: name[:2] for cell in lessons[name].named("exercise")}
     return found
 

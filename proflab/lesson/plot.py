@@ -68,6 +68,8 @@ _IN_THE_DARK = (
     "{ filter: invert(1) hue-rotate(180deg); mix-blend-mode: screen; }</style>"
 )
 
+_MARKED, _LINE = 60, 12.0  # points that are marked, at most; the height of a label
+
 # A label beside a mark, on white, so that no grid line runs through it.
 BESIDE = {
     "textcoords": "offset points",
@@ -279,6 +281,17 @@ def shares(
     return picture
 
 
+def _apart(axes: Any, places: Sequence[tuple[float, float]]) -> list[float]:
+    """Return by how many points labels go up from their places, lest one cover another."""
+    axes.autoscale_view()
+    heights = [axes.transData.transform(place)[1] * 72 / axes.figure.dpi for place in places]
+    up, free = [0.0] * len(places), -math.inf
+    for index in sorted(range(len(places)), key=heights.__getitem__):
+        up[index] = max(0.0, free - heights[index])
+        free = heights[index] + up[index] + _LINE
+    return up
+
+
 def curves(
     series: dict[str, Sequence[tuple[float, float]]],
     *,
@@ -291,14 +304,18 @@ def curves(
     """Draw lines through (x, y) points, each named at its end; `log` may be "x", "y" or "xy"."""
     said = lines_in_words(series, show, on_axis, log)
     with canvas(7.5, 3.8, f"{title or 'Lines'}: {y} against {x}. {said}") as (picture, axes):
-        for index, (name, points) in enumerate(series.items()):
-            style = {"color": COLOURS[index % len(COLOURS)], "marker": "osD^v"[index % 5]}
-            axes.plot(*zip(*points, strict=True), ms=5, **style)
-            axes.annotate(name, points[-1], (8, 0), **BESIDE)
+        for index, points in enumerate(series.values()):
+            # Of many points, marks would make a band.
+            marker = "osD^v"[index % 5] if len(points) <= _MARKED else ""
+            colour = COLOURS[index % len(COLOURS)]
+            axes.plot(*zip(*points, strict=True), ms=5, color=colour, marker=marker)
         if "x" in log:
             axes.set_xscale("log")
         if "y" in log:
             axes.set_yscale("log")
+        ends = [points[-1] for points in series.values()]
+        for name, end, up in zip(series, ends, _apart(axes, ends), strict=True):
+            axes.annotate(name, end, (8, up), **BESIDE)
         axes.xaxis.set_major_formatter(lambda number, _: f"{number:,.15g}")
         axes.yaxis.set_major_formatter(lambda number, _: show(number))
         axes.set(xlabel=x, ylabel=y)

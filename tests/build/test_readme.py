@@ -64,7 +64,7 @@ def test_it_counts_the_lessons_and_the_hours_of_the_shortest_and_the_longest_tra
 
 
 def test_the_times_of_its_lessons_add_up_to_the_terms_hours():
-    times = re.findall(r"\| (\d+) h (\d\d) \|", README)
+    times = re.findall(r"\| (\d+)\sh\s(\d\d) \|", README)
     assert len(times) == len(counted(COURSE.lessons("release")))
     minutes = sum(60 * int(hours) + int(rest) for hours, rest in times)
     assert math.ceil(minutes / 60) == Tracks.read(ROOT).tracks["term"].hours

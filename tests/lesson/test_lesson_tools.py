@@ -35,6 +35,14 @@ def test_a_picture_is_drawn_and_described(name):
     assert picture.png()[:8] == b"\x89PNG\r\n\x1a\n"
 
 
+def test_labels_of_lines_that_end_together_stand_apart_and_many_points_have_no_marks():
+    many = [(x, 10) for x in range(1000)]
+    axes = plot.curves({"a": many, "b": many, "c": [(999, 900)]}, x="n", y="ms").figure.axes[0]
+    a, b, c = (text.xyann[1] for text in axes.texts)
+    assert abs(a - b) >= 10 and min(a, b) == 0 == c
+    assert [line.get_marker() for line in axes.lines] == ["", "", "D"]
+
+
 GROUNDS = {
     "data-jp-theme-light='true'": "#ffffff",
     "data-jp-theme-light='false'": "#111111",

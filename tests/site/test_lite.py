@@ -248,7 +248,7 @@ IN_THE_DARK = """
 
 @pytest.fixture(scope="module")
 def opened(lite, folder, tmp_path_factory):
-    """Two trees under one host, opened in one browser: for each what it says and stores, lacks, draws.
+    """Two trees under one host, opened in one browser: what each says, stores, lacks and draws.
 
     Each has settings in the page above JupyterLab's: without them JupyterLab does not start.
     """
