@@ -32,7 +32,10 @@ def columns(course: Course) -> dict[str, tuple[str, str]]:
         needs = sorted({owner[used] for used in _imported(lesson) if used in owner})
         if name in taken:
             minutes = sum(section.minutes or 0 for section in sections(taken[name].lesson))
-            found[name] = (f"{minutes // 60}{_JOINED}h{_JOINED}{minutes % 60:02}", ", ".join(needs) or "–")
+            found[name] = (
+                f"{minutes // 60}{_JOINED}h{_JOINED}{minutes % 60:02}",
+                ", ".join(needs) or "–",
+            )
         owner |= {cell.name: name[:2] for cell in lessons[name].named("exercise")}
     return found
 
