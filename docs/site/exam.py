@@ -8,11 +8,11 @@ from taken import read_lessons
 
 from proflab_classroom.questions.concepts_file import read_concepts
 from proflab_course.build.map_cell import purpose_of
-from proflab_course.build.vary import varying_cells
 from proflab_course.cases.reader import split
 from proflab_course.course.exercises import exercise_of
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import Lesson
+from proflab_course.grading.own_numbers.cases import varying_cells
 from proflab_course.tracks.read import Tracks
 
 _PAGE = """\

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import Lesson, read_module
-from proflab_course.tracks.apply import Taken, apply_track, read_tracks
+from proflab_course.tracks.apply import apply_track, read_tracks
 from proflab_course.tracks.read import Track, Tracks
+from proflab_course.tracks.taken import Taken
 
 
 @dataclass(frozen=True)

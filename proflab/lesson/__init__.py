@@ -23,7 +23,7 @@ concepts:      read answers to concept questions, and count them
 
 For a notebook on its way, and for the course's commands:
 
-guess_lock:    keep a reader's first guesses
+first_guess:   keep a reader's first guesses
 run_all:       let Run All go to a notebook's end
 imports:       say which modules the grader has
 kernel_record: note what a notebook's cells did

@@ -3,7 +3,7 @@
 The pair travels in the cell's output, beside the sentence, under a MIME type of its own. So it is
 saved with the notebook, and `proflab check` and `proflab report` can read it there. A guess is
 judged no more exactly than the answer was measured, and not at all by what nobody measured.
-Which guess was the first one is known to guess_lock.py.
+Which guess was the first one is known to first_guess.py.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
-from proflab.lesson.guess_lock import MIME, PREFIX, SKIP, Kept, as_meant, lock
+from proflab.lesson.first_guess import MIME, PREFIX, SKIP, Kept, as_meant, lock
 from proflab.lesson.kernel_record import current_record, kernel_shell
 from proflab.lesson.noise import TOO_NOISY, Measured, shown
 

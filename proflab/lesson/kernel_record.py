@@ -45,7 +45,7 @@ class KernelRecord:
 
     cells: the text of each cell that ran without an error, and the same as plain Python, in the
     order of their last runs; tests: how each test cell ended, since its exercise was last run.
-    guesses, tried, saved_guesses: what guess_lock.py knows of guesses, by their names.
+    guesses, tried, saved_guesses: what first_guess.py knows of guesses, by their names.
     """
 
     outline: Outline | None = None

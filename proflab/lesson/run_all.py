@@ -19,7 +19,7 @@ from proflab.checks import expect
 from proflab.checks.expect import CaseFailed
 from proflab.lesson import mine
 from proflab.lesson.errors import label_of_race, not_written, tell, unwritten
-from proflab.lesson.guess_lock import GuessCells
+from proflab.lesson.first_guess import GuessCells
 from proflab.lesson.kernel_record import ATTRIBUTE, KernelRecord, TestRun, kernel_shell
 from proflab.lesson.machine import NotHere
 from proflab.lesson.outline import LessonCell, Outline

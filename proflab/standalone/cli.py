@@ -13,6 +13,7 @@ from proflab.lesson.blas import blas_threads
 from proflab.lesson.hardware import this_machine
 from proflab.standalone.arguments import positive
 from proflab.standalone.compare import COMMANDS, NEEDED_TO_COMPARE, compare
+from proflab.standalone.example import show_example
 from proflab.standalone.measure import NEEDED, Report, Request, measure
 from proflab.standalone.page import HEAD, figures, operations, page, predictions
 from proflab.standalone.predict import NEEDED_TO_PREDICT, plan_sizes, predict
@@ -29,14 +30,13 @@ def main(
     names: dict[str, Any],
     unwritten: dict[str, str],
     arguments: Sequence[str] | None = None,
-    whose: str = "",
 ) -> int:
     """Profile the model that the command line names; return 0 if the report was written, else 2.
 
     names: all that the student's file defines. unwritten: its exercises that are still to be
-    written, each with its lesson. whose: a sentence on which of its functions are the student's.
+    written, each with its lesson. Without any words it shows an example.
     """
-    file = Path(names.get("__file__", "my_profiler.py")).name
+    file = _called(names)
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words and words[0] in COMMANDS:
         return _run(compare, NEEDED_TO_COMPARE, names, unwritten, file, words)
@@ -45,11 +45,10 @@ def main(
         return _run(read_file, needed, names, unwritten, file, words)
     if words and words[0] == "table":
         return _run(torch_table, NEEDED_FOR_TORCH, names, unwritten, file, words)
-    parser = _parser(file, whose)
     if not words:
-        parser.print_help()
-        print(f"\nTo begin with: python {file} lenet5")
+        show_example(names, unwritten, file)
         return 0
+    parser = _parser(file)
     given = parser.parse_args(arguments)
     needed = NEEDED | (NEEDED_TO_PREDICT if given.at else {})
     lacking = _lacking(needed, names, unwritten)
@@ -78,10 +77,17 @@ def main(
     return 0
 
 
-def _parser(file: str, whose: str) -> argparse.ArgumentParser:
+def _called(names: dict[str, Any]) -> str:
+    """Return the file's name, without its ending where pip has made a command of it."""
+    path = Path(names.get("__file__", "my_profiler.py"))
+    installed = names.get("__name__") == path.stem == Path(sys.argv[0]).stem
+    return path.stem if installed else path.name
+
+
+def _parser(file: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=file,
-        description=f"Profile a model with the functions of the lessons. {whose}".rstrip(),
+        description="Profile a model with the functions of the lessons.",
         epilog=f"To compare two commands: {file} compare --help, {file} gate --help. To read what "
         f"torch writes: {file} trace --help, {file} memory --help. For any model of torch: "
         f"{file} table --help.",

@@ -14,8 +14,8 @@ from typing import Any
 
 from markupsafe import Markup
 
+from proflab_classroom.items.question import Question
 from proflab_classroom.questions.concepts_file import Concept, read_concepts
-from proflab_classroom.viva import questions as viva
 from proflab_course.course.answer_cells import LETTERS, ORDERS
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import read_notebook
@@ -91,11 +91,10 @@ class Asked:
         """Return the class's letter for a letter of concepts.toml."""
         return LETTERS[self.order.index(home)]
 
-    def for_pool(self) -> viva.Question:
-        """Return the question for a platform's pool."""
+    def as_question(self) -> Question:
+        """Return the question as one is asked it, with what is said afterwards."""
         concept = self.concept
-        return viva.Question(
-            "row",
+        return Question(
             self.id,
             concept.stem,
             tuple(option.text for option in self.options),

@@ -23,8 +23,8 @@ from proflab_course.course.features import Building
 from proflab_course.course.notebook import HIDDEN, SOLUTION, Lesson, nbgrader_marks, set_cell_ids
 from proflab_course.course.sections import heading_lines, prose_words, sections
 from proflab_course.course.settings import read_settings
-from proflab_course.tracks.apply import Taken
 from proflab_course.tracks.minutes import WORDS_A_MINUTE
+from proflab_course.tracks.taken import Taken
 
 if TYPE_CHECKING:
     from proflab_course.build.facts import Facts
@@ -49,7 +49,6 @@ _TOLD_BY_LAST_CELL = (
     "The test cell checks only that each answer is a letter; once you have answered all, the "
     "lesson's last cell says which one is right."
 )
-_QUESTION = re.compile(r"^(?=\*\*(?:Question|Audit) \d\d\.)", re.MULTILINE)
 _ANSWER = re.compile(r"^concept_\w+\s*=(.*?)(?:#.*)?$", re.MULTILINE)
 
 
@@ -269,11 +268,6 @@ def _hidden_case(concept: Concept, shown: Mapping[str, str]) -> Iterator[str]:
 
 def _code(name: str, source: str, **flags: object) -> NotebookNode:
     return nbformat.v4.new_code_cell(source, metadata={"nbgrader": nbgrader_marks(name, **flags)})
-
-
-def question_texts(text: str) -> list[str]:
-    """Return each question of a block's text, with its options."""
-    return [part.strip() for part in _QUESTION.split(text)[1:]]
 
 
 def asked_in(lesson: Lesson) -> list[str]:

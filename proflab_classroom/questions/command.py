@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from proflab_classroom.items.platforms import as_gift, as_qti
 from proflab_classroom.questions.asked import asked_concepts
 from proflab_classroom.questions.guesses import asked_guesses
 from proflab_classroom.questions.pages import Files, concept_pages, guess_pages
-from proflab_classroom.viva.pool import as_gift, as_qti
 from proflab_course.course.files import replace_file
 from proflab_course.course.layout import Course, CourseError
 
@@ -93,7 +93,7 @@ def _concepts(course: Course, lesson: str, arguments: argparse.Namespace) -> Fil
     asked = asked_concepts(course, lesson)
     if not asked:
         raise CourseError(f"lesson {lesson} has no concept questions; --guesses has what it asks")
-    pool = [each.for_pool() for each in asked]
+    pool = [each.as_question() for each in asked]
     if arguments.gift:
         keys = "Quiz for Moodle, with the keys"
         return iter([(f"{lesson[:2]}.gift.txt", keys, as_gift(lesson, pool).encode())])

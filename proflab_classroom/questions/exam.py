@@ -18,7 +18,6 @@ from proflab_classroom.questions.concepts_file import read_concepts
 from proflab_classroom.questions.pages import Files, page_title, render_page
 from proflab_course.build.measures import docstrings
 from proflab_course.build.overlay import apply_overlay, overlay_path
-from proflab_course.build.vary import vary_cases
 from proflab_course.cases.reader import split_cell
 from proflab_course.course.exercises import exercise_of
 from proflab_course.course.layout import Course, CourseError
@@ -31,6 +30,7 @@ from proflab_course.course.notebook import (
     replace_regions,
 )
 from proflab_course.course.secret import seeded_key, shuffled
+from proflab_course.grading.own_numbers.cases import vary_cases
 from proflab_course.tracks.read import Tracks
 
 MOST_CALLS, MOST_CASES = 6, 5

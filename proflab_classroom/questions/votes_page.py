@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from proflab.lesson.guess_lock import as_meant
+from proflab.lesson.first_guess import as_meant
 from proflab_classroom.questions.guesses import asked_guesses
 from proflab_classroom.questions.pages import GuessQuestion
 from proflab_classroom.questions.votes import Vote, read_votes

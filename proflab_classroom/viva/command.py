@@ -18,14 +18,15 @@ from pathlib import Path
 from typing import Literal
 
 from proflab.lesson.names import bound_names
+from proflab_classroom.items.platforms import as_gift, as_qti
 from proflab_classroom.viva.execute import Notebook, Sandbox, handed_in, solved_notebook
 from proflab_classroom.viva.inputs import exercises, find_inputs, with_draws
+from proflab_classroom.viva.known_wrong import Known, known_outcomes, read_mutants
 from proflab_classroom.viva.marks import keep_marks, read_marks, told
-from proflab_classroom.viva.pages import render
-from proflab_classroom.viva.pool import as_csv, as_gift, as_qti
-from proflab_classroom.viva.questions import Draws, Question
+from proflab_classroom.viva.pages import as_csv, render
+from proflab_classroom.viva.questions import Draws, SheetQuestion
 from proflab_classroom.viva.race_rows import race_rows
-from proflab_classroom.viva.rows import Row, rows
+from proflab_classroom.viva.rows import rows
 from proflab_classroom.viva.sheet import (
     QUESTIONS,
     Candidates,
@@ -34,7 +35,6 @@ from proflab_classroom.viva.sheet import (
     missing_kinds,
     printed,
 )
-from proflab_classroom.viva.variants import Known, known_outcomes, read_variants
 from proflab_course.course.csv_table import csv_text
 from proflab_course.course.exercises import exercise_of
 from proflab_course.course.files import replace_file
@@ -102,7 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
     isolation: Literal["auto", "none"] = "none" if arguments.no_sandbox else "auto"
     jobs = arguments.jobs or default_jobs()
     lesson = Lesson(course, read_key(course.source(name)), arguments.after_deadline)
-    lesson.variants  # noqa: B018  (before a sandbox starts: there may be none)
+    lesson.mutants  # noqa: B018  (before a sandbox starts: there may be none)
     try:
         with Sandbox(isolation, jobs) as sandbox:
             if arguments.gift or arguments.qti:
@@ -133,7 +133,7 @@ def _people(course: Course) -> dict[str, str]:
 
 @dataclass
 class Lesson:
-    """Hold a lesson as viva needs it: its key, inputs, variants, and what these return."""
+    """Hold a lesson as viva needs it: its key, inputs, mutants, and what these return."""
 
     course: Course
     key: Key
@@ -161,10 +161,10 @@ class Lesson:
         return {cell.grade_id: text for cell, text in pairs if cell.is_exercise}
 
     @cached_property
-    def variants(self) -> dict:
+    def mutants(self) -> dict:
         """Return the known wrong solutions."""
         names = {name for text in self.solved.cells for name in _bound_in(text)}
-        return read_variants(self.course, self.key.name, self.solutions, names)
+        return read_mutants(self.course, self.key.name, self.solutions, names)
 
     @cached_property
     def solved(self) -> Notebook:
@@ -172,18 +172,18 @@ class Lesson:
         return solved_notebook(self.key, Submission("the lesson", None, self.support))
 
     def known(self, sandbox: Sandbox, exercise: str) -> Known:
-        """Return what solution and variants return, from the cache or the sandbox."""
+        """Return what solution and mutants return, from the cache or the sandbox."""
         found = find_inputs(self.key, exercise, self.hidden)
         inputs = with_draws(found, self.secret, "viva", self.key.name, exercise)
-        variants = self.variants.get(exercise, [])
-        return known_outcomes(self.course, sandbox, self.solved, inputs, variants)
+        mutants = self.mutants.get(exercise, [])
+        return known_outcomes(self.course, sandbox, self.solved, inputs, mutants)
 
     def all_known(self, sandbox: Sandbox) -> dict[str, Known]:
-        """Return the same for all exercises; print a note on variants that do not run."""
+        """Return the same for all exercises; print a note on mutants that do not run."""
         found = {name: self.known(sandbox, name) for name in self.points}
         for name, known in found.items():
             if known.is_silent:
-                what = f"none of its {len(known.variants)} known wrong solutions returns anything"
+                what = f"none of its {len(known.mutants)} known wrong solutions returns anything"
                 print(f"note: {name}: {what}, so no question rests on them")
         return found
 
@@ -256,15 +256,15 @@ def fill(
     known: Mapping[str, Known],
     draws: Draws,
     number: int = QUESTIONS,
-    own_rows: Callable[[], Sequence[Row]] = tuple,
+    own_rows: Callable[[], Sequence[SheetQuestion]] = tuple,
 ) -> None:
     """Choose a sheet's questions, and the functions that it prints."""
     candidates = Candidates(sandbox, notebook, cells, known, draws)
     candidates.run_own()
     untraced: list[str] = []
 
-    def other_questions() -> list[Question]:
-        own: Sequence[Row] = ()
+    def other_questions() -> list[SheetQuestion]:
+        own: Sequence[SheetQuestion] = ()
         try:
             own = own_rows()
         except NotTraced:
@@ -272,10 +272,10 @@ def fill(
                 f"No question about the race could be made, for {lesson.key.name} was built "
                 f"without being executed: run `proflab build {lesson.key.name}`."
             )
-        return rows(lesson.course, lesson.key.name, sheet.student, draws, own)
+        return rows(lesson.course, lesson.key.name, draws, own)
 
     sheet.questions = choose(candidates, lesson.points, sheet.lost, number, other_questions)
-    asked = {q.exercise for q in sheet.questions if q.about_own_code}
+    asked = {q.name for q in sheet.questions if q.about_own_code}
     sheet.functions = [printed(name, code) for name, code in cells.items() if name in asked]
     own = sum(q.about_own_code for q in sheet.questions)
     few = f"Only {own} of {number} questions could be made from this hand-in."
@@ -331,20 +331,20 @@ def _write(lesson: Lesson, sheets: list[Sheet], folder: Path, arguments: argpars
 def _index(sheets: list[Sheet]) -> str:
     rows = [["student", "exercises", "kinds", "digest"]]
     for sheet in sheets:
-        names = " ".join(q.exercise for q in sheet.questions)
+        names = " ".join(q.name for q in sheet.questions)
         kinds = " ".join(q.kind for q in sheet.questions)
         rows.append([sheet.student, names, kinds, sheet.digest])
     return csv_text(rows)
 
 
-def pool_questions(lesson: Lesson, sandbox: Sandbox, seed: str) -> list[Question]:
+def pool_questions(lesson: Lesson, sandbox: Sandbox, seed: str) -> list[SheetQuestion]:
     """Return verified questions of kind "tell" about the lesson's own solutions."""
     from proflab_classroom.viva.questions import tell_questions
 
     draws = Draws(lesson.secret, ("viva", seed, "the pool", lesson.key.name))
     known = lesson.all_known(sandbox)
     checker = Candidates(sandbox, lesson.solved, lesson.solutions, known, draws)
-    found: list[Question] = []
+    found: list[SheetQuestion] = []
     for name, about in known.items():
         made = tell_questions(name, about, about.right, draws.at(name), "a right one")
         fit = sorted(made, key=lambda q: q.error)[: 2 * _POOL_OF_EACH]

@@ -1,6 +1,6 @@
 """Execute calls in the grader's sandbox, each in the notebook as it was, and collect outcomes.
 
-Code of students and of variants is executed nowhere else. What does not end, is too large, is no
+Code of students and of mutants is executed nowhere else. What does not end, is too large, is no
 plain data, or comes back broken has no outcome, and no question is asked about it. A failure of the
 sandbox itself is none of these: it is the grader's, and is said.
 """

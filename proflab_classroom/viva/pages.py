@@ -1,19 +1,21 @@
 """Lay out a sheet and its key as HTML: one A4 page each, light and dark, without any script.
 
-Whatever a student wrote is text on them; nothing is fetched.
+Whatever a student wrote is text on them; nothing is fetched. For mail merge, sheets are a table.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
-from proflab_classroom.viva.questions import LETTERS, Question
+from proflab_classroom.viva.questions import SheetQuestion
 from proflab_classroom.viva.sheet import Function, Sheet
+from proflab_course.course.answer_cells import LETTERS
+from proflab_course.course.csv_table import csv_text
 from proflab_course.grading.pages.inert import readable
 from proflab_course.grading.pages.templates import template_loader
 
@@ -29,7 +31,7 @@ class Block:
     """Hold a question on the page, its number, and its function if it is the first about it."""
 
     number: int
-    question: Question
+    question: SheetQuestion
     function: Function | None
 
 
@@ -55,7 +57,7 @@ def _spare(sheet: Sheet, function: Function) -> int:
     named = [
         int(option.split(":")[0].removeprefix("line "))
         for q in sheet.questions
-        if q.kind == "change" and q.exercise == function.name
+        if q.kind == "change" and q.name == function.name
         for option in q.options
     ]
     return len(function.lines) - max([_LEAST_LINES, *named])
@@ -64,7 +66,7 @@ def _spare(sheet: Sheet, function: Function) -> int:
 def _made(sheet: Sheet, functions: Sequence[Function]) -> list[Block]:
     left = {function.name: function for function in functions}
     return [
-        Block(number, question, left.pop(question.exercise, None))
+        Block(number, question, left.pop(question.name, None))
         for number, question in enumerate(sheet.questions, 1)
     ]
 
@@ -109,3 +111,14 @@ def _with_code(text: str) -> Markup:
         Markup("<code>{}</code>").format(part) if n % 2 else escape(part)
         for n, part in enumerate(parts)
     )
+
+
+def as_csv(sheets: Iterable[Sheet]) -> str:
+    """Return a row for each question of each sheet: student, question, stem, A to D; no key."""
+    rows = [["student", "question", "stem", *LETTERS]]
+    for sheet in sheets:
+        for number, q in enumerate(sheet.questions, 1):
+            stem = "\n".join(filter(None, (q.stem, q.text)))
+            options = [*q.options, *[""] * (len(LETTERS) - len(q.options))]
+            rows.append([sheet.student, str(number), stem, *options])
+    return csv_text(rows)

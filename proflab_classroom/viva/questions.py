@@ -1,4 +1,4 @@
-"""Make questions about a student's own function from what it and its variants return.
+"""Make questions about a student's own function from what it and its mutants return.
 
 value    What does your f return for this input? The options are what wrong solutions return, or
          what yours returns with a line changed.
@@ -16,38 +16,30 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Literal
 
+from proflab_classroom.items.question import Question
 from proflab_classroom.viva.changes import Change
 from proflab_classroom.viva.execute import Run
 from proflab_classroom.viva.inputs import Input
+from proflab_classroom.viva.known_wrong import Known
 from proflab_classroom.viva.seen import Outcome, agree, differ, is_readable, shown
-from proflab_classroom.viva.variants import Known
+from proflab_course.course.answer_cells import LETTERS
 from proflab_course.course.secret import draw, shuffled
 
 Kind = Literal["value", "tell", "change", "race", "row"]
-LETTERS = "ABCDEFGH"
 _OPTIONS, _LEAST_OPTIONS = 4, 3
 _MOST_OF_A_KIND = 8
 SAME_RESULT = "8 and 8.0 count as the same result"
 
 
-@dataclass(frozen=True)
-class Question:
-    """One question of a sheet.
+@dataclass(frozen=True, kw_only=True)
+class SheetQuestion(Question):
+    """One question of a sheet; its options are code, but in a question of kind race or row.
 
-    text: code under the stem; options: code, or text for a row; key: the place of the right one;
-    results: what the key page says beside each option; note: what it says of the whole; error: True
-    if the key is an error; inputs: the inputs that it shows; runs, holds: what is executed again at
-    last, and the verdict on that.
+    error: True if the key is an error; inputs: the inputs that it shows; runs, holds: what is
+    executed again at last, and the verdict on that.
     """
 
     kind: Kind
-    exercise: str
-    stem: str
-    options: tuple[str, ...]
-    key: int
-    text: str = ""
-    results: tuple[str, ...] = ()
-    note: str = ""
     error: bool = False
     inputs: frozenset[str] = frozenset()
     runs: tuple[Run, ...] = ()
@@ -124,7 +116,7 @@ def value_questions(
     own: Sequence[Outcome | None],
     draws: Draws,
     changed: Callable[[Input], Sequence[tuple[Outcome, str]]] = lambda one: (),
-) -> Iterator[Question]:
+) -> Iterator[SheetQuestion]:
     """Yield questions on the value of the student's own function.
 
     changed: what it returns for an input with one line changed, each with that line; asked for
@@ -138,8 +130,8 @@ def value_questions(
             continue
         if mine.raised and not one.error:
             continue
-        mixed = draws.mixed(range(len(known.variants)), "value options", one.text)
-        theirs = [(known.wrong[n][place], known.variants[n].sentence) for n in mixed]
+        mixed = draws.mixed(range(len(known.mutants)), "value options", one.text)
+        theirs = [(known.wrong[n][place], known.mutants[n].sentence) for n in mixed]
         others = _apart(mine, theirs)
         if len(others) < _LEAST_OPTIONS - 1:
             others = _apart(mine, [*theirs, *changed(one)])
@@ -153,8 +145,7 @@ def value_questions(
         note = ""
         if right is not None and differ(right, mine):
             note = f"A right {exercise} returns {shown(right)} here."
-        yield Question(
-            "value",
+        yield SheetQuestion(
             exercise,
             f"{_after(one, ': what', 'What')} does your `{one.call}` return?",
             tuple(shown(outcome) for outcome, _ in options),
@@ -165,6 +156,7 @@ def value_questions(
             error=bool(mine.raised),
             inputs=frozenset([one.text]),
             runs=(Run(one),),
+            kind="value",
             holds=_value_holds(tuple(outcome for outcome, _ in options), key),
         )
 
@@ -202,19 +194,19 @@ def tell_questions(
     own: Sequence[Outcome | None],
     draws: Draws,
     whose: str = "yours",
-) -> Iterator[Question]:
-    """Yield questions on the one input that tells the student's function from a variant.
+) -> Iterator[SheetQuestion]:
+    """Yield questions on the one input that tells the student's function from a mutant.
 
     whose: "yours", or how the stem calls a function that is nobody's.
     """
     made = 0
-    for number in draws.mixed(range(len(known.variants)), "tell variants"):
-        variant, theirs = known.variants[number], known.wrong[number]
-        if not variant.is_readable or made == _MOST_OF_A_KIND:
+    for number in draws.mixed(range(len(known.mutants)), "tell variants"):
+        mutant, theirs = known.mutants[number], known.wrong[number]
+        if not mutant.is_readable or made == _MOST_OF_A_KIND:
             continue
         both: dict[int, tuple[Outcome, Outcome]] = {}
         different, same = [], []
-        order = draws.mixed(range(len(known.inputs)), "tell inputs", variant.sentence)
+        order = draws.mixed(range(len(known.inputs)), "tell inputs", mutant.sentence)
         for place in _small_first(order, known.inputs):
             mine, other = own[place], theirs[place]
             if mine is None or other is None or (mine.raised and not known.inputs[place].error):
@@ -231,25 +223,25 @@ def tell_questions(
             continue
         made += 1
         places, key = _placed(
-            different[0], same[: _OPTIONS - 1], draws, "tell places", variant.sentence
+            different[0], same[: _OPTIONS - 1], draws, "tell places", mutant.sentence
         )
         inputs = [known.inputs[place] for place in places]
-        runs = [Run(one, code) for one in inputs for code in ("", variant.code)]
-        yield Question(
-            "tell",
+        runs = [Run(one, code) for one in inputs for code in ("", mutant.code)]
+        yield SheetQuestion(
             exercise,
             f"Here is another `{exercise}`. For which of these does {whose} give another result? "
             f"({SAME_RESULT}.)",
             tuple(one.text for one in inputs),
             key,
-            text="\n".join([*_given(inputs), variant.shown]),
+            text="\n".join([*_given(inputs), mutant.shown]),
             results=tuple(
                 f"{whose}: {_brief(both[p][0])}; the other: {_brief(both[p][1])}" for p in places
             ),
-            note=f"The other one: {variant.sentence}.",
+            note=f"The other one: {mutant.sentence}.",
             error=any(outcome.raised for outcome in both[different[0]]),
             inputs=frozenset(one.text for one in inputs),
             runs=tuple(runs),
+            kind="tell",
             holds=_tell_holds(tuple(both[p] for p in places), key),
         )
 
@@ -291,7 +283,7 @@ def change_questions(
     tried: Sequence[tuple[Input, Outcome, Sequence[tuple[Change, Outcome | None]]]],
     draws: Draws,
     number_of: Callable[[int], int | None],
-) -> Iterator[Question]:
+) -> Iterator[SheetQuestion]:
     """Yield questions on the change of the student's own line that makes a difference.
 
     tried: inputs, each with the own outcome and with all changes that were tried and theirs;
@@ -322,8 +314,7 @@ def change_questions(
                 continue
             options, key = _placed((change, after), others, draws, "change places", one.text)
             start = _after(one, ", your", "Your")
-            yield Question(
-                "change",
+            yield SheetQuestion(
                 exercise,
                 f"{start} `{one.call}` returns `{shown(mine)}`. With one line of your "
                 f"`{exercise}` changed it returns `{shown(after)}`. Which change was it?",
@@ -333,6 +324,7 @@ def change_questions(
                 results=tuple(f"then {shown(outcome)}" for _, outcome in options),
                 inputs=frozenset([one.text]),
                 runs=(Run(one), *(Run(one, c.code) for c, _ in options)),
+                kind="change",
                 holds=_change_holds(mine, tuple(outcome for _, outcome in options), key),
             )
             made += 1

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from proflab_classroom.viva.rows import Row
+from proflab_classroom.viva.questions import SheetQuestion
 from proflab_course.cases.case import Step
 from proflab_course.cases.log import LogCase
 from proflab_course.cases.race import Race
@@ -42,7 +42,9 @@ def asked():
 """
 
 
-def race_rows(aligned: Aligned, key: Key, runner: Runner, submission: Submission) -> list[Row]:
+def race_rows(
+    aligned: Aligned, key: Key, runner: Runner, submission: Submission
+) -> list[SheetQuestion]:
     """Return rows on the lesson's race that has most points; none without a race.
 
     A question is left out where its answer cannot be computed or two options are too near. Raises
@@ -73,7 +75,7 @@ def race_rows(aligned: Aligned, key: Key, runner: Runner, submission: Submission
     return questions(reply.value)
 
 
-def questions(found: Mapping[str, Any]) -> list[Row]:
+def questions(found: Mapping[str, Any]) -> list[SheetQuestion]:
     """Return the rows that the facts of a race allow, as `proflab.lesson.race.facts` says them."""
     return [row for row in (_gain(found), _largest(found), _left(found)) if row is not None]
 
@@ -144,11 +146,11 @@ def _values(
 # ── one question each ────────────────────────────────────────────────────────────────────────
 
 
-def _row(name: str, stem: str, options: tuple[str, ...], key: int, note: str = "") -> Row:
-    return Row(name, stem, options, key, note, own=True)
+def _row(name: str, stem: str, options: tuple[str, ...], key: int, note: str = "") -> SheetQuestion:
+    return SheetQuestion(name, stem, options, key, note=note, kind="race")
 
 
-def _gain(found: Mapping[str, Any]) -> Row | None:
+def _gain(found: Mapping[str, Any]) -> SheetQuestion | None:
     own, other, free = found.get("gains", (0, 0, 0))
     made = _numbers(other, [own, free, own * own, 1 / other if other else 0])
     if made is None:
@@ -163,7 +165,7 @@ def _gain(found: Mapping[str, Any]) -> Row | None:
     return _row("gain", stem, *made, f"without overhead it would be {_times(free)}")
 
 
-def _largest(found: Mapping[str, Any]) -> Row | None:
+def _largest(found: Mapping[str, Any]) -> SheetQuestion | None:
     costs = found.get("twice", {})
     names = sorted(costs, key=lambda op: -costs[op])[:_MOST_OPTIONS]
     if len(names) < 2 or costs[names[0]] < _APART * costs[names[1]]:
@@ -178,7 +180,7 @@ def _largest(found: Mapping[str, Any]) -> Row | None:
     return _row("largest", stem, options, options.index(names[0]), f"now it is {before}")
 
 
-def _left(found: Mapping[str, Any]) -> Row | None:
+def _left(found: Mapping[str, Any]) -> SheetQuestion | None:
     left = {op: gain for op, gain in found.get("left", {}).items() if gain > _ENOUGH}
     names = sorted(left, key=lambda op: -left[op])[:_MOST_OPTIONS]
     if not names:
@@ -197,7 +199,7 @@ def _left(found: Mapping[str, Any]) -> Row | None:
     return _row("left", stem, options, options.index(key))
 
 
-def _best_step(found: Mapping[str, Any]) -> Row | None:
+def _best_step(found: Mapping[str, Any]) -> SheetQuestion | None:
     """Return the question of a program that loses nothing: which step was worth most?"""
     steps = sorted(found.get("steps", ()), key=lambda step: -step[1])[:_MOST_OPTIONS]
     changes = [" ".join(change.split())[:80] for change, _ in steps]

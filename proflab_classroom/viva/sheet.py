@@ -19,17 +19,17 @@ from proflab_classroom.viva.changes import changes
 from proflab_classroom.viva.definitions import without_docstrings
 from proflab_classroom.viva.execute import Notebook, Run, Sandbox
 from proflab_classroom.viva.inputs import Input
+from proflab_classroom.viva.known_wrong import Known
 from proflab_classroom.viva.questions import (
     Draws,
     Kind,
-    Question,
+    SheetQuestion,
     are_alike,
     change_questions,
     tell_questions,
     value_questions,
 )
 from proflab_classroom.viva.seen import Outcome, is_readable
-from proflab_classroom.viva.variants import Known
 
 PATTERN: tuple[Kind, ...] = ("value", "tell", "change", "tell")
 QUESTIONS, LEAST_EXERCISES = 4, 3
@@ -64,7 +64,7 @@ class Sheet:
 
     student: str
     lesson: str
-    questions: list[Question] = field(default_factory=list)
+    questions: list[SheetQuestion] = field(default_factory=list)
     functions: list[Function] = field(default_factory=list)
     lost: dict[str, float] = field(default_factory=dict)
     problem: str = ""
@@ -73,7 +73,7 @@ class Sheet:
     @property
     def digest(self) -> str:
         """Sixteen hexadecimal digits of what the sheet asks; the same sheet has the same."""
-        asked = [[q.kind, q.exercise, q.stem, q.text, q.options, q.key] for q in self.questions]
+        asked = [[q.kind, q.name, q.stem, q.text, q.options, q.key] for q in self.questions]
         shown = [[f.name, f.lines] for f in self.functions]
         text = json.dumps([asked, shown])
         return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
@@ -106,7 +106,7 @@ class Candidates:
     draws: Draws
     own: dict[str, list[Outcome | None]] = field(default_factory=dict)
     tried: dict[str, list] = field(default_factory=dict)
-    _made: dict[tuple[str, Kind], list[Question]] = field(default_factory=dict)
+    _made: dict[tuple[str, Kind], list[SheetQuestion]] = field(default_factory=dict)
 
     def run_own(self) -> None:
         """Execute the student's functions at all inputs."""
@@ -153,13 +153,15 @@ class Candidates:
                 for pair in outcomes:
                     pair[1] = found.get(Run(one, pair[0].code), pair[1])
 
-    def of(self, exercise: str, kind: Kind) -> list[Question]:
+    def of(self, exercise: str, kind: Kind) -> list[SheetQuestion]:
         """Return the candidates of an exercise and a kind, in the order in which they are taken."""
         if (exercise, kind) not in self._made:
             draws, known, own = self.draws.at(exercise), self.known[exercise], self.own[exercise]
             if kind == "value":
                 changed = partial(self._changed, exercise)
-                made: Iterator[Question] = value_questions(exercise, known, own, draws, changed)
+                made: Iterator[SheetQuestion] = value_questions(
+                    exercise, known, own, draws, changed
+                )
             elif kind == "tell":
                 made = tell_questions(exercise, known, own, draws)
             else:
@@ -180,11 +182,11 @@ class Candidates:
             if each == one and outcome is not None
         ]
 
-    def drop(self, question: Question) -> None:
+    def drop(self, question: SheetQuestion) -> None:
         """Never offer a question again."""
-        self._made[question.exercise, question.kind].remove(question)
+        self._made[question.name, question.kind].remove(question)
 
-    def verified(self, questions: Sequence[Question]) -> list[bool]:
+    def verified(self, questions: Sequence[SheetQuestion]) -> list[bool]:
         """Run each question once more, each of its calls in a process of its own."""
         runs = list(dict.fromkeys(run for q in questions for run in q.runs))
         found = dict(
@@ -198,13 +200,13 @@ def choose(
     points: Mapping[str, float],
     lost: Mapping[str, float],
     number: int = QUESTIONS,
-    rows: Callable[[], Sequence[Question]] = tuple,
-) -> list[Question]:
+    rows: Callable[[], Sequence[SheetQuestion]] = tuple,
+) -> list[SheetQuestion]:
     """Return the questions of a sheet; rows: called only if own functions do not fill it."""
     order = in_order(candidates.working, points, lost, candidates.draws)
     most = max(2, -(-number // max(1, len(points))))  # on one exercise: a track may have one alone
     candidates.change_lines(order[:_AHEAD])
-    chosen: list[Question] = []
+    chosen: list[SheetQuestion] = []
     good: set[int] = set()
     for _ in range(_ROUNDS):
         chosen = _picked(candidates, order, number, most)
@@ -218,12 +220,12 @@ def choose(
             else:
                 candidates.drop(question)
     chosen = [q for q in chosen if id(q) in good]
-    if len({q.exercise for q in chosen}) < LEAST_EXERCISES or len(chosen) < number:
+    if len({q.name for q in chosen}) < LEAST_EXERCISES or len(chosen) < number:
         chosen += list(rows())[: number - len(chosen)]
     return chosen
 
 
-def missing_kinds(questions: Sequence[Question], number: int) -> str:
+def missing_kinds(questions: Sequence[SheetQuestion], number: int) -> str:
     """Return a sentence on the kinds that a sheet should have and has not; "" if it has all."""
     wanted = {PATTERN[n % len(PATTERN)] for n in range(number)} - {q.kind for q in questions}
     told = [f"“{text}”" for kind, text in ASKED.items() if kind in wanted]
@@ -238,10 +240,12 @@ def in_order(
     return sorted(mixed, key=lambda name: (lost.get(name, 0.0) <= 0, -points.get(name, 0.0)))
 
 
-def _picked(candidates: Candidates, order: Sequence[str], number: int, most: int) -> list[Question]:
+def _picked(
+    candidates: Candidates, order: Sequence[str], number: int, most: int
+) -> list[SheetQuestion]:
     """Return a sheet's questions, as the rules take them from what is left of the candidates."""
     wanted = [PATTERN[n % len(PATTERN)] for n in range(number)]
-    slots: list[Question | None] = [None] * number
+    slots: list[SheetQuestion | None] = [None] * number
 
     def take(slot: int, kinds: Sequence[Kind], names: Iterable[str]) -> None:
         taken = [q for q in slots if q is not None]
@@ -273,18 +277,18 @@ def _picked(candidates: Candidates, order: Sequence[str], number: int, most: int
         take(slot, [wanted[slot], *rarity], _unused(order, slots))
     if empty():
         possible = [name for name in order if any(candidates.of(name, kind) for kind in rarity)]
-        used = {q.exercise for q in slots if q is not None}
+        used = {q.name for q in slots if q is not None}
         for slot in empty() if len(used) >= min(LEAST_EXERCISES, len(possible)) else ():
             take(slot, [wanted[slot], *rarity], _again(order, slots, most))
     return [q for q in slots if q is not None]
 
 
-def _unused(order: Sequence[str], slots: Sequence[Question | None]) -> list[str]:
-    used = {q.exercise for q in slots if q is not None}
+def _unused(order: Sequence[str], slots: Sequence[SheetQuestion | None]) -> list[str]:
+    used = {q.name for q in slots if q is not None}
     return [name for name in order if name not in used]
 
 
-def _again(order: Sequence[str], slots: Sequence[Question | None], most: int) -> list[str]:
+def _again(order: Sequence[str], slots: Sequence[SheetQuestion | None], most: int) -> list[str]:
     """Return the exercises that may come once more, those on the sheet least often first."""
-    used = [q.exercise for q in slots if q is not None]
+    used = [q.name for q in slots if q is not None]
     return sorted((name for name in order if used.count(name) < most), key=used.count)

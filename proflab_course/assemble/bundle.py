@@ -136,18 +136,30 @@ def _must_stay_first(node: ast.stmt) -> bool:
 def needed_by(text: str, sources: dict[str, tuple[bool, str]]) -> dict[str, tuple[bool, str]]:
     """Return those modules that a file's text imports, and all that these import.
 
-    What only lessons and their tests read (guesses, doubles of clocks and files) stays out.
+    What only lessons and their tests read (guesses, doubles of clocks and files) stays out. So does
+    the text of a package of lessons through which nothing but its modules is imported: it prepares
+    a notebook, by importing all that a lesson's cells may ask for.
     """
-    found: set[str] = set()
+    asked: set[str] = set()
     texts = [text]
     while texts:
         for name in _imported(ast.parse(texts.pop())):
             parts = name.split(".")
-            chain = {".".join(parts[: count + 1]) for count in range(len(parts))}
-            new = (chain & sources.keys()) - found
-            found |= new
+            chain = [".".join(parts[: count + 1]) for count in range(len(parts))]
+            known = [module for module in chain if module in sources]
+            new = {m for m in known if m == known[-1] or not _is_lessons(m)} - asked
+            asked |= new
             texts += [sources[module][1] for module in sorted(new)]
-    return {name: source for name, source in sources.items() if name in found}
+    passed = {".".join(m.split(".")[:count]) for m in asked for count in range(1, m.count(".") + 1)}
+    return {
+        name: source if name in asked else (True, "")
+        for name, source in sources.items()
+        if name in asked | passed
+    }
+
+
+def _is_lessons(package: str) -> bool:
+    return f"{package}.".startswith(f"{PACKAGE}.lesson.")
 
 
 def _imported(tree: ast.Module) -> Iterator[str]:

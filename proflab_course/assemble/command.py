@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import re
+import sys
 import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 
 from proflab_course.assemble.fill import course_code, filled, lacks, whose
-from proflab_course.assemble.gather import Collection, Statement, gather
+from proflab_course.assemble.gather import Collection, Statement, gather, without_files
 from proflab_course.assemble.own import store_own
+from proflab_course.assemble.package import PROFILER, files_beside
 from proflab_course.course.files import replace_file, what_is_wrong
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import Lesson, read_module, read_notebook
@@ -25,10 +28,15 @@ from proflab_course.course.notebook import Lesson, read_module, read_notebook
 MADE_BY = "Made by `proflab assemble`"
 _COMMAND_LINE = """
 
-if __name__ == "__main__":
-    from proflab.standalone import main
+def main():
+    \"\"\"Run the command line of this profiler, and return its exit status.\"\"\"
+    from proflab.standalone import main as run
 
-    raise SystemExit(main(globals(), {unwritten!r}{whose}))
+    return run(globals(), {unwritten!r})
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
 """
 _LESSON_IN_NAME = re.compile(r"\d\d_[a-z][a-z0-9_]*")
 
@@ -49,39 +57,93 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with --standalone: leave out the course's own functions in place of unwritten ones",
     )
+    parser.add_argument(
+        "--package",
+        action="store_true",
+        help="as --standalone; -o is then the folder to make, which pip installs",
+    )
     parser.add_argument("--through", metavar="N", help="take only the lessons up to N")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the file; print what it contains and which exercises are unwritten."""
-    _refuse_foreign(arguments.output)
+    output, beside = _begin(arguments)
     lessons = read_folder(arguments.folder, arguments.through)
     collection = gather(lessons, _known_exercises(lessons))
-    names = ", ".join(lesson.name for lesson in lessons)
-    title, told = f"A profiler built in {names}.", ""
-    whole = collection
-    if arguments.standalone and not arguments.own:
+    modules = _modules_of(lessons)
+    _leave_out(collection, modules)
+    whole, told = collection, ""
+    if _alone(arguments) and not arguments.own:
         course = [
             statement
-            for statement in course_code(arguments.folder)
+            for statement in without_files(course_code(arguments.folder), modules)
             if not arguments.through or is_upto(statement.lesson or "00", arguments.through)
         ]
         if lacks(collection, lessons, course):
-            whole = filled(collection, lessons, course)
-            told = whose(collection, whole.statements)
+            whole, told = filled(collection, lessons, course), whose(collection)
             collection.notes = whole.notes
-    head = "\n\n".join(filter(None, (title, told, f"{MADE_BY}: edit the notebooks.")))
-    text = render(whole, head)
-    own = f", whose={told!r}" if told else ""
-    text += _COMMAND_LINE.format(unwritten=whole.unwritten_lessons(), whose=own)
-    if arguments.standalone:
+    title = f"A profiler built in {', '.join(lesson.name for lesson in lessons)}."
+    text = _with_command_line(whole, [title, told])
+    if _alone(arguments):
         from proflab_course.assemble.bundle import with_engine
 
         text = with_engine(text)
-    _write(arguments.output, text)
-    lines = [summary(collection, arguments.output), *([f"  {told}"] if told else [])]
+    for path, content in {output: text, **beside}.items():
+        _write(path, content)
+    lines = [summary(collection, output), *([f"  {told}"] if told else [])]
     print("\n".join([*lines, *store_own(lessons)]))
     return 0
+
+
+def _alone(arguments: argparse.Namespace) -> bool:
+    return arguments.standalone or arguments.package
+
+
+def _with_command_line(whole: Collection, about: list[str]) -> str:
+    """Return the file's text, which says about itself what is not empty, with its command."""
+    if "main" in whole.names:
+        raise CourseError("main is the name of the profiler's own command: give yours another")
+    text = render(whole, "\n\n".join(filter(None, [*about, f"{MADE_BY}: edit the notebooks."])))
+    return text + _COMMAND_LINE.format(unwritten=whole.unwritten_lessons())
+
+
+def _begin(arguments: argparse.Namespace) -> tuple[Path, dict[Path, str]]:
+    """Return the file to write and, by their paths, the texts beside it; make a package's folder.
+
+    Raises CourseError if one of them is there and no earlier run has written it.
+    """
+    output, beside = arguments.output, dict[Path, str]()
+    if arguments.package:
+        if output.is_file() or not output.parent.is_dir():
+            raise CourseError(f"{output} cannot be made: give -o a folder, inside one that exists")
+        output.mkdir(exist_ok=True)
+        beside = {output / name: text for name, text in files_beside().items()}
+        output /= PROFILER
+    for path in (output, *beside):
+        _refuse_foreign(path)
+    return output, beside
+
+
+def _modules_of(lessons: list[Lesson]) -> set[str]:
+    """Return the names of the modules that lie beside these lessons, or beside the course's."""
+    folders = {Path(lesson.place).parent for lesson in lessons}
+    with contextlib.suppress(CourseError):
+        course = Course.find()
+        folders |= {course.module(name).parent for name in course.lessons()}
+    found = {path.stem for folder in folders for path in folder.glob("*.py")}
+    return found - sys.stdlib_module_names - {"numpy", "proflab"}
+
+
+def _leave_out(collection: Collection, modules: set[str]) -> None:
+    """Take what needs one of these modules out of a collection, and note its exercises."""
+    kept = without_files(collection.statements, modules)
+    there = {name for s in kept for name in s.binds}
+    gone = {name for s in collection.statements if not s.is_import for name in s.binds} - there
+    collection.statements = kept
+    for name in [name for name in collection.exercises if name in gone]:
+        lesson = collection.exercises.pop(name)
+        collection.notes.append(f"{name} stays in {lesson}: it needs a file that lies there")
+    collection.unwritten = [name for name in collection.unwritten if name in collection.exercises]
 
 
 def _refuse_foreign(output: Path) -> None:

@@ -86,15 +86,12 @@ def _has(names: set[str], exercise: str) -> bool:
     return any(exercise == name or exercise.startswith(f"{name}_") for name in names)
 
 
-def whose(own: Collection, statements: list[Statement]) -> str:
-    """Return how many of a file's functions are the student's, as a sentence."""
-    functions = {
-        node.name
-        for s in statements
-        if isinstance(node := s.node, DEFINITIONS) and not node.name.startswith("_")
-    }
+def whose(own: Collection) -> str:
+    """Return who wrote the exercises of a file that has the course's own code, too."""
     written = [name for name in own.exercises if name not in own.unwritten]
-    what = f"{len(written)} of its {len(functions)} functions and classes are yours"
-    listed = f" ({', '.join(written)})" if 0 < len(written) <= 12 else ""
-    others = "the others are the course's own" if len(written) < len(functions) else ""
-    return f"{'; '.join(filter(None, (what + listed, others)))}."
+    if not written:
+        return "So far its functions are the course's own: each that you write takes one's place."
+    some = len(written) < len(own.exercises)
+    count = f"{len(written)} of its {len(own.exercises)}" if some else "each of its"
+    listed = f" ({', '.join(written)})" if len(written) <= 12 else ""
+    return f"You wrote {count} exercises{listed}; the rest is the course's own."

@@ -191,6 +191,27 @@ def _note_unwritten(name: str, statements: list[Statement], result: Collection) 
         result.unwritten.append(name)
 
 
+def without_files(statements: list[Statement], beside: set[str]) -> list[Statement]:
+    """Return the statements that need no module which lies beside a lesson: a file goes alone.
+
+    beside: names of modules. What uses one goes, what uses that, and imports for these alone.
+    """
+    kept, left = statements, [s for s in statements if _package(s.node) in beside]
+    while left:
+        kept = [s for s in kept if s not in left]
+        gone = _bound_in(s for s in statements if s not in kept) - _bound_in(kept)
+        left = [s for s in kept if s.uses & gone]
+    used = [set[str]().union(*(s.uses for s in group)) for group in (statements, kept)]
+    return [s for s in kept if not (s.is_import and s.binds <= used[0] - used[1])]
+
+
+def _package(node: ast.stmt) -> str:
+    """Return the package of which an import takes one name, "" for another statement."""
+    if isinstance(node, ast.ImportFrom):
+        return "" if node.level else (node.module or "").partition(".")[0]
+    return node.names[0].name.partition(".")[0] if isinstance(node, ast.Import) else ""
+
+
 def _note_clashes(result: Collection) -> None:
     """Note names that two lessons define differently: the file has only the last definition."""
     firsts: dict[str, Statement] = {}

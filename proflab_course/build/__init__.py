@@ -6,8 +6,8 @@ facts.py       what each of them is called with
 prepare.py     all lessons are read, and the first stages made
 make.py        the lessons are audited and written in a folder of their own
 overlay.py     private cases and mark schemes take the place of the public ones
-vary.py        --seed N: other inputs in the hidden cases that may vary
-draw.py        a lesson's own draws: files and races; by_student.py one for each student
+draw.py        what is drawn for a class: hidden cases (grading/own_numbers/), files, races
+by_student.py  --per-student: files and races for each of them
 redrawn.py     what is drawn otherwise than in source/, by which hand-ins are graded
 stamp.py       links, points, Colab's first cell, and the last one
 map_cell.py    the map below the title: what is built, how long it takes

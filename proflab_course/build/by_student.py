@@ -1,7 +1,7 @@
 """Build a lesson whose draw.py draws for each student, and a folder for each to be handed out.
 
-What the grader needs of each lies in private/by_student (grading/own_program.py). Every program
-that was drawn is tried: the lesson's solution has to win each race against it.
+What the grader needs of each lies in private/by_student (`grading/own_numbers/program.py`). Every
+program that was drawn is tried: the lesson's solution has to win each race against it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from proflab_course.collect.roster import Roster, is_student_id
 from proflab_course.course.jobs import default_jobs
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import read_notebook
-from proflab_course.grading.own_program import place_of, write_own
+from proflab_course.grading.own_numbers.program import place_of, write_own
 from proflab_course.grading.races import as_metadata
 
 

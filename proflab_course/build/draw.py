@@ -1,13 +1,15 @@
-"""Draw a lesson's files and the shapes of its hidden races, for a class or for each student.
+"""Draw what is another one for each class: hidden cases, a lesson's files, shapes of its races.
+
+How hidden cases vary is in `grading/own_numbers/cases.py`; `by_student.py` draws files and races
+for each student.
 
 A lesson's folder may hold `draw.py`, which the build runs and copies nowhere. Nor does it copy
 files `draw_*.py`, which draw.py may run (`runpy.run_path`, by their place beside its `__file__`).
 Its function `drawn(number, shuffled, student)` returns the files to write beside the notebook, as
 text by name, by a hidden race's label the shapes of its inputs, by a race's label the floor that it
 says, and by an exercise's name the body that solves it, where the lesson's own does not solve what
-is drawn. number(low, high, *words) and
-shuffled(items, *words) are decided by the course's secret, the seed where there is one, and the
-words. What full marks cost follows from the solution.
+is drawn. number(low, high, *words) and shuffled(items, *words) are decided by the course's secret,
+the seed where there is one, and the words. What full marks cost follows from the solution.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import ast
 import re
 import runpy
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,20 +27,18 @@ from proflab_course.build.trial import execute, solved_run
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import Cell, Lesson
 from proflab_course.course.secret import draw, shuffled
+from proflab_course.grading.own_numbers.cases import count_varying, vary_cases
 
 if TYPE_CHECKING:
     from proflab_course.build.facts import Facts
 
 FILE = "draw.py"
 BESIDE = "draw_*.py"  # what draw.py runs, and students see no more than that file
-_ABOVE = (
-    1.045  # full marks, by the cost of the class's solution; a student's may cost 1.035 times it
-)
+# Full marks, by the cost of the class's solution; a student's may cost 1.035 times it.
+_ABOVE = 1.045
 _SOLUTION = re.compile(
     r"(?<=### BEGIN SOLUTION\n).*?(?=^ *### END SOLUTION)", re.DOTALL | re.MULTILINE
 )
-
-
 _BEST = re.compile(r"best=[\d._]+,\s*")
 
 
@@ -173,3 +173,25 @@ def _races(cell: Cell) -> dict[str, ast.Call]:
 
 def _text(cell: Cell, node: ast.AST) -> str:
     return ast.get_source_segment(cell.source, node) or ""
+
+
+# ── hidden cases ─────────────────────────────────────────────────────────────────────────────
+
+
+def draw_cases(lesson: Lesson, facts: Facts) -> Lesson:
+    """Draw the lesson's hidden cases that may vary, where a seed or an instructor asks for it."""
+    vary_cases(lesson, facts.key, facts.source(lesson.name))
+    return lesson
+
+
+def count_drawn(lesson: Lesson, facts: Facts) -> Iterator[str]:
+    """Yield how many of the lesson's hidden cases may vary, or have been drawn, where any do."""
+    vary, values, others = count_varying(lesson)
+    if not (facts.varies and values):
+        return
+    how = "vary" if facts.key is None else "drawn"
+    told = f"{lesson.name}: {vary} of {values} hidden cases {how}"
+    told += f", and {others} of errors, bounds or races stay" if others else ""
+    if facts.key is not None and not vary:
+        told += f": write cases of your own into private/{lesson.name}.py"
+    yield told

@@ -19,9 +19,10 @@ from proflab_course.course.layout import Course
 from proflab_course.course.notebook import Cell, Lesson, read_module
 from proflab_course.course.prose import paragraphs, split_sentences
 from proflab_course.course.sections import Section, reached, sections, split_at_headings
-from proflab_course.tracks.apply import GIVEN_HERE, SUMMARY, Taken, apply_track, read_tracks
-from proflab_course.tracks.mentions import Tree
+from proflab_course.tracks.apply import GIVEN_HERE, SUMMARY, apply_track, read_tracks
+from proflab_course.tracks.mentions import missing_in
 from proflab_course.tracks.read import PUBLIC, Track, Tracks
+from proflab_course.tracks.taken import Taken, Tree
 
 NEXT = "**Next.**"
 _DOES = "write|draw|build|compute|measure|count|find|put|use|judge|simulate|predict|audit"
@@ -159,7 +160,7 @@ class _Reads:
         for cell in self.taken.lesson.named("text", "manual"):
             if cell.source.startswith(GIVEN_HERE):
                 continue
-            found = [*self.tree.missing_in(self.taken, cell.source)]
+            found = [*missing_in(cell.source, self.tree, self.taken)]
             found += [name for name in _CODE.findall(cell.source) if name in lost]
             found += quoted.findall(cell.source) if titles else []
             for name in dict.fromkeys(found):

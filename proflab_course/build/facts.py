@@ -19,19 +19,14 @@ from proflab_course.build.claims import Milestone
 from proflab_course.build.durations import Durations, read_durations
 from proflab_course.build.measures import Measured
 from proflab_course.build.policy import Policy
-from proflab_course.course.address import Address
-from proflab_course.course.layout import Course
 from proflab_course.course.notebook import Lesson
-from proflab_course.tracks.apply import Taken
-from proflab_course.tracks.mentions import Tree
-from proflab_course.tracks.read import Track, Tracks
+from proflab_course.tracks.taken import TrackFacts
 
 
 @dataclass
-class Facts:
+class Facts(TrackFacts):
     """All lessons of a track, the names of those to be made, and what their course has decided.
 
-    taken: the track's lessons; whole: all of the course, as they are written.
     published: whether the track is the one whose lessons the public address has.
     figures: what the lessons to be made ask of their readers, before the build adds to them, and
     too_much: sentences on what is above the limits.
@@ -44,12 +39,7 @@ class Facts:
     stop nothing.
     """
 
-    course: Course
-    whole: list[Lesson]
     wanted: list[str] = field(default_factory=list)
-    taken: dict[str, Taken] = field(default_factory=dict)
-    track: Track | None = None
-    tracks: Tracks | None = None
     published: bool = True
     milestones: dict[str, Milestone] = field(default_factory=dict)
     figures: dict[str, list[Measured]] = field(default_factory=dict)
@@ -65,11 +55,6 @@ class Facts:
     kept: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
-    @cached_property
-    def tree(self) -> Tree:
-        """Return what the class sees of the course, once all its lessons are taken."""
-        return Tree.of(self.taken.values(), self.whole, self.address)
-
     def is_published(self, name: str) -> bool:
         """Say whether the public address has this lesson: nothing of it is drawn for this class."""
         return self.published and not (self.place(name) / draw.FILE).exists()
@@ -83,11 +68,6 @@ class Facts:
     def chosen(self) -> list[Lesson]:
         """Return the lessons that are to be made."""
         return [lesson for lesson in self.lessons if lesson.name in self.wanted]
-
-    @cached_property
-    def address(self) -> Address:
-        """Return where the course is published."""
-        return Address.read(self.course.root)
 
     @cached_property
     def durations(self) -> Durations:
@@ -115,10 +95,6 @@ class Facts:
             self.taken[lesson.name] = replace(taken, lesson=lesson)
         else:
             self.whole = [lesson if each.name == lesson.name else each for each in self.whole]
-
-    def as_written(self, name: str) -> Lesson:
-        """Return a lesson with all that its track leaves out."""
-        return next(lesson for lesson in self.whole if lesson.name == name)
 
     def place(self, name: str) -> Path:
         """Return the folder in modules/ of a lesson."""

@@ -22,7 +22,7 @@ from proflab_course.build.audit import (
     unclear_wrong,
 )
 from proflab_course.build.claims import drop_milestone, keep_milestone
-from proflab_course.build.draw import draw_program
+from proflab_course.build.draw import count_drawn, draw_cases, draw_program
 from proflab_course.build.durations import tell_durations
 from proflab_course.build.edition import edition_mistakes, mark_mistakes
 from proflab_course.build.evidence import evidence_notes
@@ -39,7 +39,6 @@ from proflab_course.build.stamp import (
     put_points,
     set_up_colab,
 )
-from proflab_course.build.vary import count_drawn, draw_cases
 from proflab_course.course.features import buildings
 from proflab_course.course.notebook import Lesson
 from proflab_course.tracks.apply import take_track

@@ -7,7 +7,7 @@
     answer_key.py       the lesson: its cells as released, its test cells, split
     match_cells.py      match: which cell is which, and what was changed
     given_code.py       match: code that the track of a shorter notebook gave
-    own_program.py      match: what was drawn for this student alone
+    own_numbers/        match: what was drawn for this class or student alone
     plan.py             plan: the types that grader and runners share
     late_blocks.py      plan: which hidden blocks may share a copy of the notebook
     one_execution.py    run: what counts where a plan is executed again
@@ -17,9 +17,7 @@
     run/                run: a plan goes in, replies come out, or those that were kept
     inside/             what runs in the student's process
     grade_notebook.py   judge: points from the verdicts, the outcome, the graded notebook
-    verdict.py          judge: one case, from its answer and its reply
-    variants.py         plan: hidden cases with a student's own numbers, if the course wants them
-    solved_values.py    run: what drawn inputs are worth, by the lesson's own solution
+    judge_case.py       judge: one case, from its answer and its reply
     races.py            run: the tapes, plans and work logs of a hand-in
     apart.py            run: a process of the grader's own, apart from all student code
     points.py           judge: what a test cell earns, all or none or a share

@@ -31,7 +31,8 @@ from proflab_course.grading.grader_errors import NOT_GRADED, log_error, log_path
 from proflab_course.grading.lean import import_nbgrader
 from proflab_course.grading.limit_options import add_limits, chosen_limits
 from proflab_course.grading.lock import only_grading
-from proflab_course.grading.own_program import own_program
+from proflab_course.grading.own_numbers.cases import NEW, Variants, chosen_variants, refuse_others
+from proflab_course.grading.own_numbers.program import own_program
 from proflab_course.grading.plan import Runner, Submission
 from proflab_course.grading.races import SALT, races_of, salt_of
 from proflab_course.grading.reader import Reader
@@ -53,7 +54,6 @@ from proflab_course.grading.submissions.read_guesses import Guess
 from proflab_course.grading.submissions.read_notebook import HandIn
 from proflab_course.grading.submissions.timestamp import Handed, read_timestamp
 from proflab_course.grading.table import ResultRow, make_rows, print_table, progress_bar
-from proflab_course.grading.variants import NEW, Variants, chosen_variants, refuse_others
 
 __all__ = ["ResultRow", "grade_class"]
 

@@ -20,6 +20,7 @@ from proflab_course.grading.answer_key import Key, make_key
 from proflab_course.grading.answers import Answered, answered
 from proflab_course.grading.broken_cells import BrokenCells
 from proflab_course.grading.failed_setup import NOT_REACHED, sentence_of
+from proflab_course.grading.judge_case import judge_case
 from proflab_course.grading.late_blocks import late_blocks
 from proflab_course.grading.limits import SOLVED_SECONDS
 from proflab_course.grading.match_cells import Aligned, Slot, align
@@ -41,7 +42,6 @@ from proflab_course.grading.run.time_allowance import LEFT_OUT
 from proflab_course.grading.second_look import in_doubt, look_again
 from proflab_course.grading.size_limits import cut_cases, cut_notebook, cut_text
 from proflab_course.grading.submissions.read_notebook import notebook_of
-from proflab_course.grading.verdict import judge
 
 
 @dataclass(frozen=True)
@@ -350,7 +350,7 @@ class _TestRun:
             self.writer.not_reached(answer, hidden)
             self.tally.add_case(False, None)
         else:
-            verdict = judge(answer, reply, self.raced.get((self.test.name, answer.label)))
+            verdict = judge_case(answer, reply, self.raced.get((self.test.name, answer.label)))
             if not verdict.passed and (cause := self.broken.cause(reply)):
                 verdict = Verdict(False, cause)
             if verdict.reason == BELOW_FLOOR:

@@ -23,7 +23,7 @@ from pathlib import Path
 from proflab_course.course.harness import harness_fingerprint
 from proflab_course.course.layout import Course
 from proflab_course.grading.answer_key import Key
-from proflab_course.grading.own_program import own_fingerprint
+from proflab_course.grading.own_numbers.program import own_fingerprint
 from proflab_course.grading.run.student_files import read_folder, read_start
 from proflab_course.grading.submissions.find import Work
 from proflab_course.grading.submissions.find_notebook import search_fingerprint

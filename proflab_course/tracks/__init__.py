@@ -2,6 +2,7 @@
 
 read.py        tracks.toml: which exercises, sections and essays each track has
 times.py       a lesson's table there: minutes, needs, and what serves each objective
+taken.py       what a class has of a course: each lesson as taken, and the whole
 apply.py       a lesson as a track has it
 marked_text.py lines that rest on what a track leaves out go with it
 minutes.py     how many minutes a section takes, in its heading

@@ -10,10 +10,9 @@ import ast
 import copy
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import nbformat
 from nbformat import NotebookNode
@@ -45,9 +44,7 @@ from proflab_course.course.sections import (
 from proflab_course.tracks.marked_text import in_track, places, whole_text, with_marks
 from proflab_course.tracks.minutes import write_minutes
 from proflab_course.tracks.read import PUBLIC, Track, Tracks
-
-if TYPE_CHECKING:
-    from proflab_course.build.facts import Facts
+from proflab_course.tracks.taken import Taken, TrackFacts
 
 SUMMARY = "Summary"
 GIVEN_HERE = "Given here, from "
@@ -56,24 +53,6 @@ _QUESTIONS = ("**Predict.**", "**Guess.**")
 _OPTIONAL = ("**Optional.**", "**Optional: ")
 _HINT = re.compile(r"<details>\s*<summary>Hint.*?</details>\s*", re.DOTALL)
 _DEFINE = ("exercise", "given", "setup")
-
-
-@dataclass(frozen=True)
-class Taken:
-    """A lesson as a track has it: its cells, and where it is less than the whole lesson.
-
-    given: the exercises that are not written and whose code is there; more: those that the
-    published lesson has students write and this one has not.
-    gone: the names of the sections that are not there; partial: it is not the whole lesson.
-    title: of a track that is not the published one; empty for that one and for a whole lesson.
-    """
-
-    lesson: Lesson
-    given: tuple[str, ...] = ()
-    gone: tuple[str, ...] = ()
-    more: tuple[str, ...] = ()
-    partial: bool = False
-    title: str = ""
 
 
 def read_tracks(root: Path, lessons: Iterable[Lesson]) -> Tracks | None:
@@ -125,7 +104,7 @@ def _typed_minutes(lesson: Lesson) -> Iterator[str]:
             yield f"{place.where}: {what}; the build computes them from {PUBLIC}"
 
 
-def take_track(lesson: Lesson, facts: Facts) -> Lesson:
+def take_track(lesson: Lesson, facts: TrackFacts) -> Lesson:
     """Take of a lesson, as it is written, what the class's track has of it."""
     if facts.track is None or facts.tracks is None:
         taken = Taken(whole_text(lesson))

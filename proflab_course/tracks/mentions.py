@@ -10,18 +10,11 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from proflab.lesson.names import bound_names
-from proflab_course.course.address import Address
 from proflab_course.course.notebook import HIDDEN, SOLUTION, Cell, Lesson, replace_regions
-from proflab_course.tracks.apply import GIVEN_FROM, Taken
-
-if TYPE_CHECKING:
-    from proflab_course.build.facts import Facts
+from proflab_course.tracks.apply import GIVEN_FROM
+from proflab_course.tracks.taken import Taken, TrackFacts, Tree
 
 _AND = r"(?:, | and | or | to |–)"
 _MENTION = re.compile(
@@ -37,54 +30,15 @@ _NEAR = 60
 _TO_THE_READER = re.compile(r"\b(write|your|above)\b", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class Tree:
-    """Hold what a class sees: each lesson of its track, and all of the course as written."""
-
-    taken: Mapping[str, Taken]
-    whole: Mapping[str, Lesson]
-    address: Address
-
-    @classmethod
-    def of(cls, taken: Iterable[Taken], whole: Iterable[Lesson], address: Address) -> Tree:
-        """Return the tree of these lessons."""
-        by_name = {each.lesson.name: each for each in taken}
-        return cls(by_name, {lesson.name: lesson for lesson in whole}, address)
-
-    @cached_property
-    def defined(self) -> Mapping[str, set[str]]:
-        """Return the names that each whole lesson's exercises and given cells define."""
-        return {name: _defined(lesson) for name, lesson in self.whole.items()}
-
-    @cached_property
-    def exercises(self) -> Mapping[str, str]:
-        """Return each exercise of the whole lessons with its lesson."""
-        return {
-            cell.name: name
-            for name, lesson in self.whole.items()
-            for cell in lesson.named("exercise")
-        }
-
-    @cached_property
-    def taken_defines(self) -> set[str]:
-        """Return the names that the track's own lessons define."""
-        return set().union(*(_defined(taken.lesson) for taken in self.taken.values()))
-
-    @cached_property
-    def is_whole(self) -> bool:
-        """True if the tree holds all of the course, so that no mention leads out of it."""
-        partial = any(taken.partial for taken in self.taken.values())
-        return not partial and len(self.taken) == len(self.whole)
-
-    def missing_in(self, taken: Taken, text: str) -> Iterator[str]:
-        """Yield what a text of one of the tree's lessons mentions and the tree does not hold."""
-        missing = _Missing(self, taken)
-        for match in _MENTION.finditer(text):
-            if missing.linked(match) != match[0]:
-                yield match[0]
+def missing_in(text: str, tree: Tree, taken: Taken) -> Iterator[str]:
+    """Yield what a text of one of a tree's lessons mentions and the tree does not hold."""
+    missing = _Missing(tree, taken)
+    for match in _MENTION.finditer(text):
+        if missing.linked(match) != match[0]:
+            yield match[0]
 
 
-def link_mentions(lesson: Lesson, facts: Facts) -> Lesson:
+def link_mentions(lesson: Lesson, facts: TrackFacts) -> Lesson:
     """Make links of what a lesson's text mentions and its class does not have."""
     if facts.track is not None and not facts.tree.is_whole:
         missing = _Missing(facts.tree, facts.taken[lesson.name])
@@ -94,7 +48,7 @@ def link_mentions(lesson: Lesson, facts: Facts) -> Lesson:
     return lesson
 
 
-def mentioned_in_code(lesson: Lesson, facts: Facts) -> Iterator[str]:
+def mentioned_in_code(lesson: Lesson, facts: TrackFacts) -> Iterator[str]:
     """Yield a sentence for each string or comment in code that mentions what is not there."""
     if facts.track is None or facts.tree.is_whole:
         return
@@ -107,7 +61,7 @@ def mentioned_in_code(lesson: Lesson, facts: Facts) -> Iterator[str]:
                     yield f"{cell.where}: {what}: write it without the number"
 
 
-def asks_for_given(lesson: Lesson, facts: Facts) -> Iterator[str]:
+def asks_for_given(lesson: Lesson, facts: TrackFacts) -> Iterator[str]:
     """Yield a sentence for each text that asks its reader to do what is given."""
     for cell in lesson.named("text"):
         for name in facts.taken[lesson.name].given:
@@ -173,7 +127,7 @@ class _Missing:
         return self.tree.address.whole_lesson(lesson)
 
 
-def track_line(taken: Taken, facts: Facts) -> str:
+def track_line(taken: Taken, facts: TrackFacts) -> str:
     """Return the line below a lesson's title that tells what of the lesson a class takes.
 
     It is empty in the published track, and for a lesson of which nothing is left out.
@@ -189,7 +143,7 @@ def track_line(taken: Taken, facts: Facts) -> str:
     return f"This class takes the track *{facts.track.title}*: {exercises}. {link}.{numbers}{first}"
 
 
-def _lacking_ideas(name: str, facts: Facts) -> Iterator[str]:
+def _lacking_ideas(name: str, facts: TrackFacts) -> Iterator[str]:
     """Yield a link for each idea that a lesson builds on and its track does not have."""
     names, taken = [lesson.name for lesson in facts.whole], facts.taken
     for need in facts.tracks.times[name].needs if facts.tracks else ():
@@ -198,11 +152,6 @@ def _lacking_ideas(name: str, facts: Facts) -> Iterator[str]:
         if lesson and (lesson not in taken or section in taken[lesson].gone):
             what = f"lesson {number}, section {section}" if section else f"lesson {number}"
             yield f"[{what}]({facts.address.whole_lesson(lesson)})"
-
-
-def _defined(lesson: Lesson) -> set[str]:
-    cells = lesson.named("exercise", "given")
-    return {name for cell in cells for name in bound_names(cell.statements())}
 
 
 def _shown_strings(cell: Cell) -> Iterator[str]:

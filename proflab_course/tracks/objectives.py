@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from proflab_course.cases.case import GrammarError
 from proflab_course.cases.reader import split_cell
@@ -18,12 +17,9 @@ from proflab_course.course.notebook import Cell, Lesson
 from proflab_course.course.prose import paragraphs
 from proflab_course.course.rubric import rubric_of
 from proflab_course.course.sections import sections
-from proflab_course.tracks.apply import Taken
 from proflab_course.tracks.read import PUBLIC
+from proflab_course.tracks.taken import Taken, TrackFacts
 from proflab_course.tracks.times import LessonTimes
-
-if TYPE_CHECKING:
-    from proflab_course.build.facts import Facts
 
 GOALS = "**You will be able to**"
 LEAST_CASES = 3
@@ -162,7 +158,7 @@ def _decides(after: str, lesson: Lesson, home: Mapping[str | int, Objective]) ->
 # ── the audit ────────────────────────────────────────────────────────────────────────────────
 
 
-def unserved_objectives(taken: Lesson, facts: Facts) -> Iterator[str]:
+def unserved_objectives(taken: Lesson, facts: TrackFacts) -> Iterator[str]:
     """Yield a sentence for each objective of the whole lesson that too little serves.
 
     Exercises that serve none are told, too. A lesson without objectives has none of these mistakes,
@@ -229,7 +225,7 @@ def essay_items(lesson: Lesson) -> int:
 # ── a class's first cell ─────────────────────────────────────────────────────────────────────
 
 
-def keep_promises(lesson: Lesson, facts: Facts) -> Lesson:
+def keep_promises(lesson: Lesson, facts: TrackFacts) -> Lesson:
     """Take out of a lesson's first cell the objectives for which its track has nothing left."""
     times = facts.tracks.times[lesson.name] if facts.tracks else None
     if times is None or not times.objectives:

@@ -59,7 +59,7 @@ def test_what_is_given_and_what_no_lesson_of_the_class_has_is_the_courses(hour, 
     names = assemble("--standalone")
     assert names["total"]([4, 8]) == 4.0 and names["tax"](8) == 2.0  # an edited given cell
     assert names["cart"]([4, 8]) == (4.0, 6.0)
-    told = "1 of its 5 functions and classes are yours (total); the others are the course's own."
+    told = "You wrote each of its exercises (total); the rest is the course's own."
     assert told in capsys.readouterr().out and told in names["__doc__"]
     assert "cart" not in assemble("--standalone", "--own") and "cart" not in assemble()
 
@@ -68,7 +68,9 @@ def test_an_unwritten_function_stays_unwritten_where_only_the_class_may_write_it
     names = assemble("--standalone")
     with pytest.raises(NotImplementedError):
         names["total"]([4])
-    assert "not yet written in 01_shop: total" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "not yet written in 01_shop: total" in said
+    assert "So far its functions are the course's own: each that you write takes one's" in said
 
 
 def test_mine_has_what_was_written_and_nothing_given(hour, capsys):
@@ -104,7 +106,7 @@ def test_an_evening_leaves_with_a_profiler_that_runs(tmp_path, monkeypatch):
         assert done.returncode == 0, done.stderr
         return " ".join(done.stdout.split())
 
-    yours = "yours (linear_parameters, count_parameters, count_flops, record)"
-    assert f"classes are {yours}; the others are the course's own." in run("--help")
+    yours = "exercises (linear_parameters, count_parameters, count_flops, record)"
+    assert f"You wrote each of its {yours}; the rest is the course's own." in run()
     shown = run("lenet5", "--passes", "2", "--threads", "1")
     assert "conv2d" in shown and "share of the peak" in shown and "written: report.html" in shown

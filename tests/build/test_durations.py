@@ -10,7 +10,7 @@ from cohort.run import ROOT
 from mini_course import FIRST, make_course
 
 from proflab_course.build.command import build
-from proflab_course.build.durations import RECORD, WITH_PROGRESS, read_durations, stamp_durations
+from proflab_course.build.durations import RECORD, read_durations, stamp_durations
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import read_module, read_notebook
 
@@ -86,7 +86,7 @@ def test_a_cell_of_more_than_half_a_minute_shows_progress(name):
     durations = read_durations(ROOT)
     for cell in read_module(COURSE.module(name), name).named("demo"):
         # Machines differ: only what took twice as long when it was recorded is certainly slow.
-        if durations.get((name, cell.name), 0.0) > 2 * WITH_PROGRESS:
+        if durations.get((name, cell.name), 0.0) > 2 * 30:
             assert progresses(name, ast.parse(cell.code)), f"{name}, {cell.name}"
 
 

@@ -9,8 +9,8 @@ import pytest
 from cohort.run import ROOT, exercises, lessons
 from cohort.variants import audit
 from proflab_course.build.prepare import prepare
-from proflab_course.build.vary import count_varying
 from proflab_course.course.layout import Course
+from proflab_course.grading.own_numbers.cases import count_varying
 
 DRAWS, EACH = 3, 12  # draws of every twelfth exercise
 WHOLE = [(lesson, exercise) for lesson in lessons() for exercise in exercises(lesson)]

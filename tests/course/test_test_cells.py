@@ -27,10 +27,10 @@ from proflab_course.cases.case import (
 from proflab_course.cases.raises import judge_raised
 from proflab_course.cases.reader import KINDS, hidden_source_removed, split
 from proflab_course.cases.value import judge_value
+from proflab_course.grading.judge_case import judge_case
 from proflab_course.grading.match_cells import Aligned, Slot
 from proflab_course.grading.plan import Reply, Result
 from proflab_course.grading.races import simulated
-from proflab_course.grading.verdict import judge
 
 CELL = """
 x = make(3)  # a comment that names the answer: 55
@@ -359,7 +359,7 @@ def test_a_kind_of_case_is_a_file_and_a_line(monkeypatch):
         result = Result(replies=[[Reply("value", value=values)]])
         raced = simulated(aligned, key, result, [0])
         assert (
-            judge(answer, Reply("value", value=values), raced["test_sizes", "sizes"]).passed
+            judge_case(answer, Reply("value", value=values), raced["test_sizes", "sizes"]).passed
             is passed
         )
         assert ask(step, answer, {"sizes": lambda n, values=values: values}).passed is passed

@@ -1,8 +1,7 @@
 """The names that a cell defines are found in its text, whatever text that is."""
 
-import time
-
 import pytest
+from pace import at_most
 
 from proflab_course.grading.defined_names import (
     defined_functions,
@@ -77,6 +76,5 @@ def test_cells_that_may_define_more_than_they_say(source, unseen):
 )
 def test_text_made_to_crash_or_stall_a_parser_does_neither(text):
     cells = [text * (1_000_000 // len(text))] + [text * (40_000 // len(text))] * 200
-    before = time.process_time()
-    names_in_each(cells, {text.split()[0] if text.split() else "x"})
-    assert time.process_time() - before < 20  # CPU time: a busy machine does not count
+    with at_most(paces=600):
+        names_in_each(cells, {text.split()[0] if text.split() else "x"})

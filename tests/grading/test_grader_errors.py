@@ -120,6 +120,14 @@ def course(tmp_path):
     return course
 
 
+def written_by(student):
+    """A right hand-in unlike others': what another's equal one has replied is not executed."""
+    notebook = solved()
+    cell = next(cell for cell in notebook.cells if "def linear_parameters" in cell.source)
+    cell.source += f"\n# {student}"
+    return notebook
+
+
 def grade_isolated(course, runner, **options):
     rows = grade_class(course, LESSON, runner, progress=False, **options)
     return {row.student: row for row in rows}
@@ -190,7 +198,7 @@ def broken_class(tmp_path_factory, runner):
     """A class, graded once, in which another step fails at each of BROKEN's hand-ins."""
     course = copy_course(tmp_path_factory.mktemp("broken"), [])
     for student in (*BROKEN, *OTHERS):
-        hand_in(course, student, solved())
+        hand_in(course, student, written_by(student))
     with pytest.MonkeyPatch.context() as patch:
         break_for(patch, BROKEN)
         return course, grade_isolated(course, runner)

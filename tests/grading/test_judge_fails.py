@@ -17,10 +17,11 @@ from test_variants import course_at
 
 from proflab_course import cli
 from proflab_course.grading import command as grading
-from proflab_course.grading import races, solved_values
+from proflab_course.grading import races
 from proflab_course.grading.command import grade_class
 from proflab_course.grading.grade_notebook import grade_notebook
 from proflab_course.grading.grader_errors import NOT_GRADED, GraderFailed
+from proflab_course.grading.own_numbers import solved_values
 from proflab_course.grading.plan import Reply
 from proflab_course.grading.records.gradebook import Book
 

@@ -5,7 +5,7 @@ import pytest
 from proflab.checks.values import dumps
 from proflab_course.grading.answer_key import Key
 from proflab_course.grading.grader_errors import GraderFailed
-from proflab_course.grading.own_program import (
+from proflab_course.grading.own_numbers.program import (
     own_fingerprint,
     own_program,
     place_of,

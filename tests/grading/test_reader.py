@@ -18,6 +18,7 @@ import pytest
 from adversarial import BLANKS, cpu_seconds, texts
 from grading_course import LESSON, ROOT, copy_course, grade, hand_in, release, solved, source
 from nbformat.v4 import new_code_cell
+from pace import at_most
 
 from proflab.lesson.outline import squeezed
 from proflab_course.export.student_code import write_code
@@ -136,9 +137,8 @@ def test_a_notebook_of_32_mb_is_matched_in_seconds(tmp_path):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{LESSON}.ipynb").write_text(json.dumps(notebook))
         assert (folder / f"{LESSON}.ipynb").stat().st_size > 28 * MB
-        before = time.process_time()
-        align(find_handin(folder, lessons).notebook, KEY)
-        assert time.process_time() - before < 20  # three on a slow machine; it used to be 45
+        with at_most(paces=600):  # it used to be three thousand
+            align(find_handin(folder, lessons).notebook, KEY)
 
 
 # ── a class in which reading does not end ────────────────────────────────────────────────────
@@ -161,10 +161,9 @@ def test_blanks_that_python_reads_for_hours_cost_nobody_the_grade(course):
     for cell in bare.cells:
         cell.metadata.pop("nbgrader", None)
     loose.write_text(nbformat.writes(bare))
-    before = time.process_time()
-    rows = grade(course, jobs=2)
-    code = write_code(course, LESSON, course.root / "code")
-    assert time.process_time() - before < 30
+    with at_most(paces=1000):
+        rows = grade(course, jobs=2)
+        code = write_code(course, LESSON, course.root / "code")
     assert rows["zz_honest"].score == 100
     assert {rows[name].status for name in ("aa_blanks", "bb_blanks", "cc_loose")} <= {
         "graded",

@@ -1,13 +1,13 @@
 """Whatever a student's process sends is read without harm, and bounded."""
 
 import json
-import time
 
 import nbformat
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pace import at_most
 
 from proflab.checks.compare import compare
 from proflab.checks.values import NotPlainData, dumps
@@ -133,10 +133,8 @@ COSTLY = {
 @pytest.mark.parametrize("name", COSTLY)
 def test_what_costs_too_much_or_makes_no_sense_is_refused_soon(name):
     blob = COSTLY[name]()
-    started = time.process_time()
-    with pytest.raises(NotPlainData):
+    with at_most(paces=300), pytest.raises(NotPlainData):
         parse_value(blob)
-    assert time.process_time() - started < 5
 
 
 def deep_and_wide(depth: int, wide: int) -> str:
@@ -161,12 +159,11 @@ LARGE = {
 @pytest.mark.parametrize("name", LARGE)
 def test_a_large_value_is_compared_and_shown_soon(name):
     value = parse_value(dumps(LARGE[name]()))
-    started = time.process_time()
-    for expected in (1, 0.5, "x", [1, 2], {"a": 1}, None):
-        verdict = compare(value, expected)
-        assert not verdict.passed
-        assert len(verdict.reason) < 2_000
-    assert time.process_time() - started < 5
+    with at_most(paces=300):
+        for expected in (1, 0.5, "x", [1, 2], {"a": 1}, None):
+            verdict = compare(value, expected)
+            assert not verdict.passed
+            assert len(verdict.reason) < 2_000
 
 
 @pytest.mark.parametrize("most", [-5, 0, 1, 3, 4, 5, 100, 10_000])

@@ -17,10 +17,10 @@ import psutil
 from cohort.attacks import TRIED, Attack, test_cell
 from cohort.attacks.staying import MARK
 
+from proflab_course.grading.judge_case import judge_case
 from proflab_course.grading.limits import MB, Limits
 from proflab_course.grading.plan import Plan, Result, RunBlock, RunCell, Submission
 from proflab_course.grading.run.sandbox_runner import SandboxRunner
-from proflab_course.grading.verdict import judge
 
 CANARY = "canary-of-"
 NAP = f"98765.{os.getpid()}"  # seconds for which left processes would sleep
@@ -137,7 +137,7 @@ def passed_cases(result: Result, first: int) -> list[str]:
         for answer, reply in zip(block.answers, replies, strict=True):
             if answer is None or reply.state not in ("value", "raised"):
                 continue
-            passed += [answer.label] if judge(answer, reply).passed else []
+            passed += [answer.label] if judge_case(answer, reply).passed else []
     return passed
 
 

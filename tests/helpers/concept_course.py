@@ -14,12 +14,13 @@ from mini_course import FIRST, SECOND, make_course
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from proflab_classroom.questions.block import HEADING, question_texts
+from proflab_classroom.questions.block import HEADING
 from proflab_course.course.answer_cells import open_answers
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import nbgrader_marks
 
 LESSON = "01_first"
+QUESTION = re.compile(r"^(?=\*\*(?:Question|Audit) \d\d\.)", re.MULTILINE)
 SLIP = "both sides are added where they are to be multiplied"
 WHY = "An area is the product of two sides, not the sum of them."
 CONCEPTS = f"""\
@@ -82,7 +83,7 @@ def released(course: Course) -> NotebookNode:
 def questions_in(notebook: NotebookNode) -> dict[str, str]:
     """Return the text of each concept question, with its options, by its id, such as "01_1"."""
     texts = (cell.source for cell in notebook.cells if cell.source.startswith(f"## {HEADING}"))
-    asked = [text for block in texts for text in question_texts(block)]
+    asked = [text.strip() for block in texts for text in QUESTION.split(block)[1:]]
     return {re.search(r" (\d\d\.\w+)\.\*\*", text)[1].replace(".", "_"): text for text in asked}
 
 

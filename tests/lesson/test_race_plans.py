@@ -1,10 +1,10 @@
 """Plans as data: what each rule's simulator counts, and the sentence for what is no plan."""
 
 import itertools
-import time
 
 import numpy as np
 import pytest
+from pace import at_most
 
 from proflab import meta, models
 from proflab.checks import expect
@@ -227,10 +227,9 @@ def test_what_are_no_owners(plan, sentence):
 
 
 def test_a_plan_is_judged_in_less_than_a_second():
-    start = time.process_time()
-    judge_plan(RULES["cache"].given(**CACHE), "cache", CACHE, 33_024)
-    refused("cache", CACHE, [(0, 0, 0)] * 1_000_000)
-    assert time.process_time() - start < 1
+    with at_most(paces=60):
+        judge_plan(RULES["cache"].given(**CACHE), "cache", CACHE, 33_024)
+        refused("cache", CACHE, [(0, 0, 0)] * 1_000_000)
 
 
 def test_a_rule_has_a_limit_for_its_own_size():

@@ -87,6 +87,43 @@ def test_one_file_with_numpy_alone_counts_as_the_lessons_do(assembled, with_nump
     assert ran.stdout == "[]\n"  # that is: nothing else was there
 
 
+def test_without_words_it_explains_itself_by_an_example(assembled, with_numpy_alone, tmp_path):
+    """Each line that it shows can be typed as it stands, and yields what it says."""
+    ran = run(with_numpy_alone, assembled, at=tmp_path)
+    assert (ran.returncode, ran.stderr) == (0, "") and not [*tmp_path.iterdir()]
+    shown = ran.stdout.split(">>> ")
+    assert shown[0].startswith("A profiler built in 01_parameters, ")
+    results = dict(part.split("\n", 1) for part in shown[1:])
+    found = {line.partition("(")[0]: value.strip() for line, value in results.items()}
+    counts = expected_counts("lenet5", (1, 1, 32, 32))
+    assert (found["my.count_parameters"], found["my.count_flops"]) == tuple(
+        count.replace(",", "") for count in counts
+    )
+    lines = [line for line in results if "latency" not in line]
+    typed = "\n".join([*lines[:-1], f"print({lines[-1].partition('  #')[0]})"])
+    command = [with_numpy_alone, "-c", typed]
+    ran = subprocess.run(command, cwd=assembled.parent, capture_output=True, text=True)
+    assert set(eval(ran.stdout)) == {"conv2d", "linear", "max_pool2d"}, ran.stderr
+
+
+def test_what_the_example_lacks_is_named(capsys):
+    def count_parameters(model):
+        raise NotImplementedError
+
+    names = {"count_parameters": count_parameters, "count_flops": len, "__file__": "mine.py"}
+    names["__doc__"] = "A profiler.\n\nTo be edited."
+    assert main(names, {"count_parameters": "01_parameters"}, []) == 0
+    said = capsys.readouterr().out
+    assert "not written yet: count_parameters (01_parameters)\n" in said
+    assert "TypeError: len() takes exactly one argument (2 given)\n" in said
+    assert said.startswith("A profiler.\n\nAn example") and "To be edited" not in said
+
+
+def test_the_file_is_small(assembled):
+    """Of what lessons import it carries what its commands use: it had 517,000 bytes once."""
+    assert assembled.stat().st_size < 420_000
+
+
 def test_what_is_not_installed_is_missed_only_where_it_is_used(
     assembled, with_numpy_alone, tmp_path
 ):

@@ -83,13 +83,6 @@ def test_exercises_that_lack_are_named(names, capsys):
     assert set(NEEDED_FOR_TORCH) <= names.keys()
 
 
-def test_alone_the_file_explains_itself(names, capsys):
-    assert main(names, {}, [], "Three of its functions are yours.") == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert said.count("are yours") == 1 and "table --help" in said
-    assert said.endswith("To begin with: python my_profiler.py lenet5")
-
-
 NO = [None] * 20
 
 

@@ -11,11 +11,11 @@ import pytest
 from concept_class import CONCEPTS, ORDER, answer, with_concepts
 from grading_course import LESSON, ROOT, copy_course
 
+from proflab_classroom.items.platforms import as_gift, as_qti
 from proflab_classroom.questions.asked import Asked, asked_concepts, inline
 from proflab_classroom.questions.concepts_file import parse_concepts, read_concepts
 from proflab_classroom.questions.pages import concept_pages
 from proflab_classroom.questions.peer import advice
-from proflab_classroom.viva.pool import as_gift, as_qti
 from proflab_course.cli import main
 from proflab_course.course.answer_cells import ORDERS
 from proflab_course.course.layout import Course, CourseError
@@ -132,7 +132,7 @@ PACKAGE = {"p": "http://www.imsglobal.org/xsd/imsccv1p1/imscp_v1p1"}
 def test_canvas_finds_each_question_of_a_lesson_with_its_one_right_option(lesson):
     """By the paths that Canvas's own reader of QTI 1.2 looks for (instructure/qti, lib/qti/v1)."""
     asked = asked_concepts(Course(ROOT), lesson)
-    package = as_qti(lesson, [each.for_pool() for each in asked], "concepts")
+    package = as_qti(lesson, [each.as_question() for each in asked], "concepts")
     with zipfile.ZipFile(io.BytesIO(package)) as files:
         manifest = ElementTree.fromstring(files.read("imsmanifest.xml"))
         [file] = manifest.iterfind(".//p:resource[@type='imsqti_xmlv1p2']/p:file", PACKAGE)
@@ -178,7 +178,7 @@ def told(item, labels):
 def test_moodle_finds_each_question_with_one_right_and_three_wrong_options(lesson):
     """GIFT's own characters, where no backslash stands before them."""
     asked = asked_concepts(Course(ROOT), lesson)
-    text = as_gift(lesson, [each.for_pool() for each in asked])
+    text = as_gift(lesson, [each.as_question() for each in asked])
     bare = re.sub(r"\\.", "", text.partition("\n")[2])
     blocks = re.findall(r"::[^:]*::\[html\][^{}]*\{([^{}]*)\}", bare)
     assert len(blocks) == len(asked) == bare.count("{") == bare.count("}")

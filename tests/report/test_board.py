@@ -14,7 +14,7 @@ from race_course import HALF, LESSON, PAIRS, course_in, handed
 
 from proflab_course.grading.command import grade_class
 from proflab_course.grading.grade_notebook import CaseResult
-from proflab_course.grading.own_program import place_of, write_own
+from proflab_course.grading.own_numbers.program import place_of, write_own
 from proflab_course.grading.pages.board import boards, names_shown
 from proflab_course.grading.races import COSTS, METADATA
 from proflab_course.grading.submissions.read_guesses import ALIAS, read_guesses

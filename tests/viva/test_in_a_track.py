@@ -9,10 +9,10 @@ from viva_class import LESSON, VARIANTS, Local, make_course
 from proflab_classroom.viva.command import Lesson
 from proflab_classroom.viva.definitions import Definitions
 from proflab_classroom.viva.inputs import Input, find_inputs, with_draws
-from proflab_classroom.viva.questions import Draws, Question, tell_questions, value_questions
+from proflab_classroom.viva.known_wrong import CACHE, Known, Mutant
+from proflab_classroom.viva.questions import Draws, SheetQuestion, tell_questions, value_questions
 from proflab_classroom.viva.seen import Outcome
 from proflab_classroom.viva.sheet import MOST_NEW_LINES, Candidates, choose, missing_kinds
-from proflab_classroom.viva.variants import CACHE, Known, Variant
 from proflab_course.cli import main
 from proflab_course.grading.answer_key import make_key, read_key
 
@@ -21,9 +21,9 @@ DRAWS = Draws(bytes(32), ("viva", "1", "ada", LESSON))
 GONE = 'HELPERS = """\nlarger = volume_of_all\n'
 
 
-def lesson_with(tmp_path, variants):
+def lesson_with(tmp_path, mutants):
     course = make_course(tmp_path, {})
-    (course.root / "private/variants/01.py").write_text(variants)
+    (course.root / "private/variants/01.py").write_text(mutants)
     lesson = Lesson(course, read_key(course.source(LESSON)))
     lesson.secret = bytes(32)
     return lesson
@@ -32,15 +32,15 @@ def lesson_with(tmp_path, variants):
 def test_helpers_that_a_wrong_solution_does_not_need_cannot_break_it(tmp_path):
     lesson = lesson_with(tmp_path, VARIANTS.replace('HELPERS = """\n', GONE))
     for name, known in lesson.all_known(Local()).items():
-        assert known.variants and all(map(all, known.wrong)), name
-    [squared] = [v for v in lesson.variants["rectangle"] if v.sentence == "a square on the width"]
+        assert known.mutants and all(map(all, known.wrong)), name
+    [squared] = [v for v in lesson.mutants["rectangle"] if v.sentence == "a square on the width"]
     assert "def product" in squared.code and "larger" not in squared.code
 
 
 def test_a_wrong_solution_that_needs_what_the_track_has_not_is_left_out(tmp_path):
     more = '"half of it": "return volume_of_all(width) / 2",'
     other = VARIANTS.replace('"half of it": "return width * height / 2",', more)
-    sentences = {v.sentence for v in lesson_with(tmp_path, other).variants["rectangle"]}
+    sentences = {v.sentence for v in lesson_with(tmp_path, other).mutants["rectangle"]}
     assert "half of it" not in sentences and "the sides are added" in sentences
 
 
@@ -88,7 +88,7 @@ def test_without_wrong_solutions_the_sheet_says_which_kind_is_missing(tmp_path):
 
 def test_values_with_a_line_changed_are_options_where_wrong_solutions_give_too_few():
     inputs, mine = [Input("f(3)")], [Outcome(3)]
-    known = Known(inputs, mine, [Variant("wrong", "", "")], [[Outcome(4)]])
+    known = Known(inputs, mine, [Mutant("wrong", "", "")], [[Outcome(4)]])
     assert not [*value_questions("f", known, mine, DRAWS)]
     changed = [(Outcome(3), "with `a`"), (Outcome(5), "with `b`")]
     [question] = value_questions("f", known, mine, DRAWS, lambda one: changed)
@@ -164,11 +164,11 @@ def test_of_large_numbers_the_halves_are_asked_about():
 def test_a_question_prints_its_definitions_once():
     inputs = [Input(f"f(TOY, {n})", given=("TOY = (4, 6)",)) for n in range(4)]
     mine = [Outcome(n) for n in range(4)]
-    variant = Variant("wrong", "def f(): ...", "def f(): ...")
-    known = Known(inputs, mine, [variant], [[Outcome(9), *mine[1:]]])
+    mutant = Mutant("wrong", "def f(): ...", "def f(): ...")
+    known = Known(inputs, mine, [mutant], [[Outcome(9), *mine[1:]]])
     [question] = tell_questions("f", known, mine, DRAWS)
     assert question.text == "TOY = (4, 6)\ndef f(): ..."
-    known = Known(inputs, mine, [variant] * 3, [[Outcome(n)] * 4 for n in (7, 8, 9)])
+    known = Known(inputs, mine, [mutant] * 3, [[Outcome(n)] * 4 for n in (7, 8, 9)])
     question = next(value_questions("f", known, mine, DRAWS))
     assert question.stem.startswith("With the definitions below: what does your `f(TOY, ")
     assert question.text == "TOY = (4, 6)"
@@ -179,11 +179,11 @@ def test_a_sheet_has_few_lines_that_are_new_to_its_reader(tmp_path):
     more = "\n".join(
         f'    "wordy {name}": """{wordy}\n    return 7""",' for name in ("one", "two", "three")
     )
-    variants = VARIANTS
+    mutants = VARIANTS
     for name in ("fence", "box", "tiles"):
-        variants = variants.replace(f'    "{name}": {{', f'    "{name}": {{\n{more}', 1)
-    lesson = lesson_with(tmp_path, variants)
+        mutants = mutants.replace(f'    "{name}": {{', f'    "{name}": {{\n{more}', 1)
+    lesson = lesson_with(tmp_path, mutants)
     chosen = choose(asked(lesson, Local(), lesson.solutions), lesson.points, {})
     assert len(chosen) == 4
     assert sum(len(q.text.splitlines()) for q in chosen) <= MOST_NEW_LINES
-    assert Question("tell", "f", "", (), 0, text="a\nb").new_lines == 2
+    assert SheetQuestion("f", "", (), 0, text="a\nb", kind="tell").new_lines == 2

@@ -50,22 +50,22 @@ def lesson(tmp_path):
 
 
 def test_the_kind_decides_and_not_the_words_of_the_sentence(lesson):
-    found = {name: [v.sentence for v in of] for name, of in lesson.variants.items()}
+    found = {name: [v.sentence for v in of] for name, of in lesson.mutants.items()}
     told = ["the result is checked and rounded, an error", "the width is squared"]
     assert found == {"rectangle": told, "tiles": []}
 
 
 def test_they_are_executed_with_the_helpers_that_they_need(lesson):
     known = lesson.all_known(Local())["rectangle"]
-    assert known.variants and all(map(all, known.wrong))
-    assert "def product" in known.variants[1].shown
+    assert known.mutants and all(map(all, known.wrong))
+    assert "def product" in known.mutants[1].shown
 
 
 def test_a_file_with_a_mistake_is_named_with_its_line(lesson):
     path = lesson.course.module(LESSON).parent / "wrong" / "tiles.txt"
     path.write_text("wrong (valeu): one more\n    return 1\n")
     with pytest.raises(CourseError, match=f"{LESSON}/wrong/tiles.txt, line 1: there is no kind"):
-        lesson.variants  # noqa: B018
+        lesson.mutants  # noqa: B018
 
 
 def test_a_course_without_them_is_told_so(lesson, capsys, monkeypatch):

@@ -9,20 +9,21 @@ from xml.etree import ElementTree
 import pytest
 from viva_class import LESSON, Local, make_course
 
+from proflab_classroom.items.platforms import as_gift, as_qti
 from proflab_classroom.viva.command import Lesson, pool_questions
-from proflab_classroom.viva.pool import as_csv, as_gift, as_qti
-from proflab_classroom.viva.questions import Question
+from proflab_classroom.viva.pages import as_csv
+from proflab_classroom.viva.questions import SheetQuestion
 from proflab_classroom.viva.sheet import Sheet
 from proflab_course.grading.answer_key import read_key
 
-NASTY = Question(
-    "tell",
+NASTY = SheetQuestion(
     "f",
     "For which of `f` ~ {x: 1} # = \\ <b>?",
     ("f({1: 2})", "a = '<i>'\nf(a)", "f('~#=')"),
     1,
     text="def f(x):\n    return x == {'a': 1}  # no\n",
     results=("yours: 1", "yours: 2; the other: 3", "yours: 4"),
+    kind="tell",
 )
 
 
@@ -59,7 +60,7 @@ def test_gift_has_each_question_with_one_right_option(questions):
     read = read_gift(as_gift(LESSON, questions))
     assert len(read) == len(questions) >= 4
     for question, (title, stem, options) in zip(questions, read, strict=True):
-        assert title.endswith(question.exercise)
+        assert title.endswith(question.name)
         assert [right for right, _, _ in options].index(True) == question.key
         assert sum(right for right, _, _ in options) == 1
         assert len(options) == len(question.options)

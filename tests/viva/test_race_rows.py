@@ -49,8 +49,8 @@ def test_a_sheet_takes_the_rows_as_questions_on_the_students_own_work(key):
     aligned, files = align(handed(), key), Submission("s", None, support())
     made = race_rows(aligned, key, warm_runner(), files)
     draws = Draws(b"secret", ("a",))
-    asked = rows(Course(support().parents[1]), LESSON, "ada", draws, made)
-    assert {q.exercise for q in asked} >= {"gain", "left"}
+    asked = rows(Course(support().parents[1]), LESSON, draws, made)
+    assert {q.name for q in asked} >= {"gain", "left"}
     assert all(q.about_own_code and q.kind == "race" for q in asked)
 
 

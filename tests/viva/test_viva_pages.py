@@ -3,12 +3,11 @@
 import pytest
 from viva_class import LESSON, Local, make_course
 
-from proflab_classroom.viva import rows as rows_module
 from proflab_classroom.viva.command import Lesson, fill
 from proflab_classroom.viva.execute import Notebook
 from proflab_classroom.viva.pages import blocks, render
-from proflab_classroom.viva.questions import Draws, Question
-from proflab_classroom.viva.rows import Row, rows
+from proflab_classroom.viva.questions import Draws, SheetQuestion
+from proflab_classroom.viva.rows import rows
 from proflab_classroom.viva.sheet import Sheet, printed
 from proflab_course.course.layout import CourseError
 from proflab_course.grading.answer_key import read_key
@@ -41,7 +40,9 @@ def sheet_of(lines):
     options = tuple(f"line {n}: x -= {n}" for n in (2, 20, 30))
     for number, name in enumerate("abcd"):
         kind = "change" if number == 2 else "value"
-        sheet.questions.append(Question(kind, name, f"What does `{name}` do?", options, 1))
+        sheet.questions.append(
+            SheetQuestion(name, f"What does `{name}` do?", options, 1, kind=kind)
+        )
         sheet.functions.append(printed(name, code))
     return sheet
 
@@ -120,11 +121,10 @@ def test_concepts_that_cannot_be_read_are_named(lesson):
         filled(lesson, ["fence"])
 
 
-def test_rows_of_another_maker_come_first(lesson, monkeypatch):
+def test_rows_about_a_race_come_first(lesson):
     write_concepts(lesson, CONCEPTS)
-    mine = Row("a race", "Which op took longest?", ("matmul", "add"), 0, own=True)
-    monkeypatch.setattr(rows_module, "MAKERS", [*rows_module.MAKERS, lambda *about: [mine]])
-    made = rows(lesson.course, LESSON, "ada", DRAWS)
-    assert [q.exercise for q in made][0] == "a race"
+    mine = SheetQuestion("a race", "Which op took longest?", ("matmul", "add"), 0, kind="race")
+    made = rows(lesson.course, LESSON, DRAWS, [mine])
+    assert [q.name for q in made][0] == "a race"
     assert [q.about_own_code for q in made] == [True, False, False]
     assert len(made) == 3

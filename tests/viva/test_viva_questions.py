@@ -8,6 +8,7 @@ from viva_class import LESSON, SOLUTIONS, Local, make_course
 from proflab_classroom.viva.command import Lesson
 from proflab_classroom.viva.execute import Notebook, Run
 from proflab_classroom.viva.inputs import Input
+from proflab_classroom.viva.known_wrong import Known, Mutant
 from proflab_classroom.viva.questions import (
     Draws,
     are_alike,
@@ -17,7 +18,6 @@ from proflab_classroom.viva.questions import (
 )
 from proflab_classroom.viva.seen import Outcome, differ
 from proflab_classroom.viva.sheet import MOST_LINES, Candidates, choose, in_order, printed
-from proflab_classroom.viva.variants import Known, Variant
 from proflab_course.grading.answer_key import read_key
 
 DRAWS = Draws(bytes(32), ("viva", "1", "ada", LESSON))
@@ -85,18 +85,18 @@ def test_rule_3_a_change_is_no_key_if_another_that_was_tried_gives_the_same():
             assert q.options[q.key] in ("line 4: changed 4", "line 5: changed 5")
 
 
-def test_rule_4_values_and_variants_that_are_long_are_not_printed():
+def test_rule_4_values_and_mutants_that_are_long_are_not_printed():
     inputs = [Input(f"f({n})") for n in range(6)]
     long = [Outcome("x" * 60 + str(n) * 20) for n in range(6)]
-    short = Variant("is wrong", "def f(x): ...", "def f(x): ...")
+    short = Mutant("is wrong", "def f(x): ...", "def f(x): ...")
     wrong = [[Outcome(n + 100 * k) for n in range(6)] for k in range(4)]
     known = Known(inputs, long, [short] * 4, wrong)
     assert list(value_questions("f", known, long, DRAWS)) == []
     numbers = [Outcome(n) for n in range(5)] + [Outcome(99)]
     wrong = [[Outcome(n) for n in range(6)]]
-    wordy = Variant("is long", "def f(x): ...", "\n".join(["x = 1"] * 19))
-    for variant, count in ((short, 1), (wordy, 0)):
-        known = Known(inputs, numbers, [variant], wrong)
+    wordy = Mutant("is long", "def f(x): ...", "\n".join(["x = 1"] * 19))
+    for mutant, count in ((short, 1), (wordy, 0)):
+        known = Known(inputs, numbers, [mutant], wrong)
         assert len(list(tell_questions("f", known, numbers, DRAWS))) == count
 
 
@@ -105,8 +105,8 @@ def test_rule_4_two_options_never_look_alike():
     assert not are_alike(("f(1)", "a = 2\nf(1)"))
 
 
-def test_rule_5_variants_whose_fault_is_form_are_not_read(lesson):
-    sentences = {v.sentence for v in lesson.variants["rectangle"]}
+def test_rule_5_mutants_whose_fault_is_form_are_not_read(lesson):
+    sentences = {v.sentence for v in lesson.mutants["rectangle"]}
     assert sentences == {"the sides are added", "a square on the width", "half of it"}
 
 
@@ -121,7 +121,7 @@ def test_rule_5_at_most_one_key_is_an_error(lesson):
 def test_rule_6_a_sheet_has_one_value_two_tells_and_one_change(lesson):
     chosen = choose(candidates(lesson), lesson.points, {})
     assert Counter(q.kind for q in chosen) == {"value": 1, "tell": 2, "change": 1}
-    assert len({q.exercise for q in chosen}) >= 3
+    assert len({q.name for q in chosen}) >= 3
     shown = [one for q in chosen for one in q.inputs]
     assert len(shown) == len(set(shown))
 

@@ -17,12 +17,6 @@ from proflab.meta import MetaArray
 from proflab.tensor import Tensor
 
 LINE = 64  # bytes of a cache line, as in lesson 07
-# Ops that only move, make room or look up: they have no FLOPs.
-MOVES = (
-    "to", "clone", "index", "index_put", "gather", "cat", "tril", "triu", "flip", "roll", "pad",
-    "embedding",
-)  # fmt: skip
-
 # Ops that compare or choose, and einsum, which may sum nothing: one FLOP for each output.
 _CHOOSE = ("einsum", "where", "masked_fill", "nonzero")
 # Ops whose operands are looked up, and not gone through.

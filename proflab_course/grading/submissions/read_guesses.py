@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from proflab.lesson.guess_lock import MIME, SKIP
+from proflab.lesson.first_guess import MIME, SKIP
 from proflab.lesson.kernel_record import output_data
 from proflab_course.grading.run.replies import text as fit_text
 

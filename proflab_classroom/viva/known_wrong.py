@@ -37,13 +37,13 @@ from proflab_course.course.wrong import (
 )
 
 MOST = 14  # of an exercise
-MOST_LINES = 18  # of a variant that is printed
+MOST_LINES = 18  # of a mutant that is printed
 CACHE = ".cache/viva"
 _VERSION = "2"
 
 
 @dataclass(frozen=True)
-class Variant:
+class Mutant:
     """Hold a known wrong solution: its sentence, its whole code, and what a reader needs of it.
 
     sentence: what is told of it. shown: the code with the helpers that it uses, without docstrings.
@@ -65,26 +65,26 @@ class Variant:
         return len(lines) <= MOST_LINES and max(map(len, lines), default=0) <= 100
 
 
-def read_variants(
+def read_mutants(
     course: Course, lesson: str, solutions: Mapping[str, str], names: Set[str]
-) -> dict[str, list[Variant]]:
-    """Return the variants of each exercise, those first that can be printed and stand alone.
+) -> dict[str, list[Mutant]]:
+    """Return the mutants of each exercise, those first that can be printed and stand alone.
 
     solutions: the code of the lesson's own solutions, whose signatures short entries have.
-    names: what the lesson binds; a variant that needs another name, of a function that the class's
+    names: what the lesson binds; a mutant that needs another name, of a function that the class's
     track has not, is left out.
 
     Raises CourseError if the course has none of this lesson.
     """
     known = _own(course, lesson, solutions) or _beside(course, lesson)
-    found: dict[str, list[Variant]] = {}
+    found: dict[str, list[Mutant]] = {}
     for exercise in solutions:
         # What else is wrong with form says nothing about what the function computes.
         of = [each for each in known.wrong(exercise) if each.kind in SUBSTANCE]
-        made = [_variant(each, known.helpers) for each in of]
+        made = [_mutant(each, known.helpers) for each in of]
         fit = [each for each in made if _runs_with(each.code, names)]
         found[exercise] = sorted(fit, key=lambda v: (not v.is_readable, v.wraps))[:MOST]
-    return {exercise: variants for exercise, variants in found.items() if known.of.get(exercise)}
+    return {exercise: mutants for exercise, mutants in found.items() if known.of.get(exercise)}
 
 
 def _own(course: Course, lesson: str, solutions: Mapping[str, str]) -> KnownSolutions | None:
@@ -123,10 +123,10 @@ def _beside(course: Course, lesson: str) -> KnownSolutions:
     )
 
 
-def _variant(entry: KnownSolution, helpers: str) -> Variant:
+def _mutant(entry: KnownSolution, helpers: str) -> Mutant:
     parts = [*_needed_helpers(entry.code, helpers), entry.code]
     shown = "\n".join(without_docstrings(part) for part in parts)
-    return Variant(entry.diagnosis, "\n\n".join(parts), shown)
+    return Mutant(entry.diagnosis, "\n\n".join(parts), shown)
 
 
 def _needed_helpers(code: str, helpers: str) -> list[str]:
@@ -150,21 +150,21 @@ def _runs_with(code: str, names: Set[str]) -> bool:
 
 @dataclass(frozen=True)
 class Known:
-    """Hold what the lesson's own solution and its variants return, input by input.
+    """Hold what the lesson's own solution and its mutants return, input by input.
 
-    right: the solution's outcomes; wrong: for each variant its outcomes. An outcome is None where
+    right: the solution's outcomes; wrong: for each mutant its outcomes. An outcome is None where
     there is none that can be relied on.
     """
 
     inputs: list[Input]
     right: list[Outcome | None]
-    variants: list[Variant]
+    mutants: list[Mutant]
     wrong: list[list[Outcome | None]]
 
     @property
     def is_silent(self) -> bool:
-        """Return True if no variant returns anything though the solution does: they do not run."""
-        return bool(self.inputs and self.variants) and not any(map(any, self.wrong))
+        """Return True if no mutant returns anything though the solution does: they do not run."""
+        return bool(self.inputs and self.mutants) and not any(map(any, self.wrong))
 
 
 def known_outcomes(
@@ -172,20 +172,20 @@ def known_outcomes(
     sandbox: Sandbox,
     solved: Notebook,
     inputs: Sequence[Input],
-    variants: Sequence[Variant],
+    mutants: Sequence[Mutant],
 ) -> Known:
-    """Return what solution and variants return for those inputs that the solution can take."""
+    """Return what solution and mutants return for those inputs that the solution can take."""
     digest = hashlib.sha256(
         json.dumps(
-            [_VERSION, solved.cells, [i.text for i in inputs], [v.code for v in variants]]
+            [_VERSION, solved.cells, [i.text for i in inputs], [v.code for v in mutants]]
         ).encode()
     ).hexdigest()[:32]
     path = course.root / CACHE / f"{digest}.json"
-    kept = _read(path, len(inputs), len(variants) + 1)
-    table = kept or _executed(sandbox, solved, inputs, variants)
+    kept = _read(path, len(inputs), len(mutants) + 1)
+    table = kept or _executed(sandbox, solved, inputs, mutants)
     fit = [n for n, one in enumerate(inputs) if _takes(table[0][n], one)]
     rows = [[row[n] for n in fit] for row in table]
-    known = Known([inputs[n] for n in fit], rows[0], list(variants), rows[1:])
+    known = Known([inputs[n] for n in fit], rows[0], list(mutants), rows[1:])
     if kept is None and fit and not known.is_silent:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, json.dumps([[_packed(o) for o in row] for row in table]).encode())
@@ -193,14 +193,14 @@ def known_outcomes(
 
 
 def _executed(
-    sandbox: Sandbox, solved: Notebook, inputs: Sequence[Input], variants: Sequence[Variant]
+    sandbox: Sandbox, solved: Notebook, inputs: Sequence[Input], mutants: Sequence[Mutant]
 ) -> list[list[Outcome | None]]:
     right = sandbox.stable(solved, [Run(one) for one in inputs])
     fit = [n for n, one in enumerate(inputs) if _takes(right[n], one)]
-    runs = [Run(inputs[n], variant.code) for variant in variants for n in fit]
+    runs = [Run(inputs[n], mutant.code) for mutant in mutants for n in fit]
     found = iter(sandbox.stable(solved, runs) if runs else ())
     table = [right]
-    for _ in variants:
+    for _ in mutants:
         row: list[Outcome | None] = [None] * len(inputs)
         for n in fit:
             row[n] = next(found)

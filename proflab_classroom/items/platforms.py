@@ -1,4 +1,4 @@
-"""Write questions for other programs: CSV for mail merge, GIFT for Moodle, QTI 1.2 for Canvas.
+"""Write questions for platforms, with their keys: GIFT for Moodle, QTI 1.2 for Canvas.
 
 GIFT is Moodle's own text format (docs.moodle.org, "GIFT format"); QTI 1.2 is the IMS's, in the
 package that Canvas imports: a zip with imsmanifest.xml and an assessment of items of the type
@@ -12,26 +12,12 @@ import html
 import io
 import re
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from xml.sax.saxutils import escape, quoteattr
 
-from proflab_classroom.viva.questions import LETTERS, Question
-from proflab_classroom.viva.sheet import Sheet
-from proflab_course.course.csv_table import csv_text
+from proflab_classroom.items.question import Question
 
-_OPTIONS = 4
 _TITLES = {"viva": "which input tells?", "concepts": "concept questions"}
-
-
-def as_csv(sheets: Iterable[Sheet]) -> str:
-    """Return a row for each question of each sheet: student, question, stem, A to D; no key."""
-    rows = [["student", "question", "stem", *LETTERS[:_OPTIONS]]]
-    for sheet in sheets:
-        for number, q in enumerate(sheet.questions, 1):
-            stem = "\n".join(filter(None, (q.stem, q.text)))
-            options = [*q.options, *[""] * (_OPTIONS - len(q.options))]
-            rows.append([sheet.student, str(number), stem, *options])
-    return csv_text(rows)
 
 
 # ── GIFT ─────────────────────────────────────────────────────────────────────────────────────
@@ -41,7 +27,7 @@ def as_gift(lesson: str, questions: Sequence[Question]) -> str:
     """Return the questions in GIFT, in a category of their own; texts are HTML."""
     parts = [f"$CATEGORY: $course$/top/{lesson}", ""]
     for number, q in enumerate(questions, 1):
-        title = _gift(f"{lesson} {number} {q.exercise}")
+        title = _gift(f"{lesson} {number} {q.name}")
         lines = [f"::{title}::[html]{_gift(_html(q))} {{"]
         for place, option in enumerate(q.options):
             sign = "=" if place == q.key else "~"
@@ -78,7 +64,7 @@ def _lines(code: str) -> str:
 
 
 def _option(q: Question, option: str) -> str:
-    """Return an option as HTML: code, or prose where the question is a row of another maker."""
+    """Return an option as HTML: code, or prose where the question is about no code."""
     if not q.about_own_code:
         return _prose(option)
     return f"<code>{'<br>'.join(map(html.escape, option.splitlines()))}</code>"
@@ -213,7 +199,7 @@ def _item(ident: str, lesson: str, q: Question) -> str:
             _FEEDBACK.format(ident=n, text=escape(f"<p>{_prose(text)}</p>"))
             for n, (_, text) in answers.items()
         ),
-        title=quoteattr(f"{lesson} {q.exercise}"),
+        title=quoteattr(f"{lesson} {q.name}"),
         stem=escape(_html(q)),
         labels=labels,
         key=names[q.key],

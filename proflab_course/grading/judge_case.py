@@ -13,7 +13,7 @@ from proflab_course.grading import work_limit
 from proflab_course.grading.plan import Reply
 
 
-def judge(answer: Answer, reply: Reply, raced: Mapping[str, Any] | None = None) -> Verdict:
+def judge_case(answer: Answer, reply: Reply, raced: Mapping[str, Any] | None = None) -> Verdict:
     """Return the verdict on a reply; a reply without a value fails, and its message is the reason.
 
     raced: of a race, what its tape or plan is worth, and of a log what was found in it. Raises

@@ -1,12 +1,12 @@
-"""verdict: what an answer says of the reply that came back."""
+"""judge_case: what an answer says of the reply that came back."""
 
 from __future__ import annotations
 
 from proflab_course.cases.raises import judge_raised
 from proflab_course.cases.reader import split
 from proflab_course.cases.value import judge_value
+from proflab_course.grading.judge_case import judge_case
 from proflab_course.grading.plan import Reply
-from proflab_course.grading.verdict import judge
 
 CELL = """
 expect("ten to five", count(x), 55)
@@ -31,7 +31,8 @@ def test_answers_judge_values_and_exceptions():
 
 def test_a_reply_is_judged_by_its_state():
     exact = split(CELL, "t").answers[0][1]
-    assert judge(exact, Reply("value", value=55)).passed
-    assert judge(exact, Reply("raised", raised=["KeyError"], message="x")).reason == "KeyError: x"
-    assert judge(exact, Reply("refused", message="no plain data")).reason == "no plain data"
-    assert judge(exact, Reply("lost")).reason == "nothing came back"
+    assert judge_case(exact, Reply("value", value=55)).passed
+    raised = Reply("raised", raised=["KeyError"], message="x")
+    assert judge_case(exact, raised).reason == "KeyError: x"
+    assert judge_case(exact, Reply("refused", message="no plain data")).reason == "no plain data"
+    assert judge_case(exact, Reply("lost")).reason == "nothing came back"

@@ -1,10 +1,11 @@
-"""Give each student hidden cases with numbers of their own, if the course wants that.
+"""Give a class, or each of its students, hidden cases with numbers of their own.
 
-With `[course] variants = "student"` in private/course.toml, each number that a `# vary:` of the
-lesson names is drawn from the course's secret for each student. What the cases then expect is what
-the lesson's own solution returns (`solved_values.py`), asked once for all students of a grading.
-The gradebook keeps digests of the secret and of the cells that vary with each hand-in, so that
-another secret is noticed: the same two give the same marks anywhere.
+With `proflab build --seed N`, each number that a `# vary:` of the lesson names (`cases/vary.py`) is
+another one, the same for the same seed and course's secret. With `[course] variants = "student"` in
+private/course.toml, it is drawn from the course's secret for each student, when hand-ins are
+graded. What the cases then expect is what the lesson's own solution returns (`solved_values.py`),
+asked once for all. The gradebook keeps digests of the secret and of the cells that vary with each
+hand-in, so that another secret is noticed: the same two give the same marks anywhere.
 """
 
 from __future__ import annotations
@@ -16,19 +17,82 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from proflab_course.cases.reader import TestCell, split
+from proflab_course.cases.reader import TestCell, split, split_cell
 from proflab_course.cases.vary import OWN, Edits, VaryError, Varying, varying
 from proflab_course.course.layout import Course, CourseError
-from proflab_course.course.notebook import HIDDEN
+from proflab_course.course.notebook import HIDDEN, Cell, Lesson
 from proflab_course.course.secret import PLACE, course_secret, digest
 from proflab_course.course.settings import SETTINGS, read_settings
-from proflab_course.grading.answer_key import Key
+from proflab_course.grading.answer_key import Key, make_key
 from proflab_course.grading.grader_errors import GraderFailed
 from proflab_course.grading.match_cells import Aligned
-from proflab_course.grading.solved_values import Name, solved_values
+from proflab_course.grading.own_numbers.solved_values import Name, solved_values
 
 NEW = "--new-variants"
 _TOGETHER = 40  # students whose values one session computes
+_CLASS = "class"
+
+
+# ── a class's, when a lesson is built ─────────────────────────────────────────────────────────
+
+
+def vary_cases(lesson: Lesson, key: bytes | None, folder: Path) -> None:
+    """Draw the lesson's hidden cases; without a key, see whether each comment is clear.
+
+    key: what they are drawn from (`course/secret.py`). folder: holds its built.py and files.
+
+    Raises CourseError for a comment that is not clear, for a case that cannot vary, and where the
+    solution returns no plain value.
+    """
+    cells = varying_cells(lesson)
+    if key is None or not cells:
+        return
+    drawn = {name: _drawn(cell, found, key) for name, (cell, found) in cells.items()}
+    asked = {(_CLASS, name): found.asked(drawn[name]) for name, (_, found) in cells.items()}
+    replies = solved_values(make_key(lesson.name, lesson.notebook), folder, asked)
+    for name, (cell, found) in cells.items():
+        values, label = replies[_CLASS, name], min(found.expected)
+        try:
+            if isinstance(values, str):
+                raise ValueError(label)
+            cell.node.source = found.text(drawn[name] | found.expecting(values))
+        except ValueError as error:
+            why = values if isinstance(values, str) else f"but {values[str(error)]!r}"
+            raise CourseError(
+                f"{cell.where}: with this seed the solution gives no plain value for "
+                f"{str(error)!r} ({why}): make the ranges of `# vary:` narrower"
+            ) from None
+
+
+def varying_cells(lesson: Lesson) -> dict[str, tuple[Cell, Varying]]:
+    """Return the test cells of a lesson that may vary, by name; raise CourseError."""
+    found = {}
+    for cell in lesson.named("test"):
+        try:
+            if here := varying(cell.source, cell.name):
+                found[cell.name] = cell, here
+        except VaryError as error:
+            raise CourseError(f"{cell.where}, {error}") from None
+    return found
+
+
+def _drawn(cell: Cell, found: Varying, key: bytes) -> Edits:
+    try:
+        return found.drawn(key, "hidden cases")
+    except VaryError as error:
+        raise CourseError(f"{cell.where}, {error}") from None
+
+
+def count_varying(lesson: Lesson) -> tuple[int, int, int]:
+    """Return how many hidden cases may vary, how many have a value, and how many have none."""
+    tests = [split_cell(cell) for cell in lesson.named("test")]
+    answers = [answer for test in tests for hidden, answer in test.answers if hidden]
+    values = sum(answer.call == "expect" for answer in answers)
+    vary = sum(len(found.expected) for _, found in varying_cells(lesson).values())
+    return vary, values, len(answers) - values
+
+
+# ── each student's, when hand-ins are graded ──────────────────────────────────────────────────
 
 
 @dataclass

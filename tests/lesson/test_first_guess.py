@@ -13,7 +13,7 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 from run_all import NAME, SOLUTIONS, filled, released, run_all, shown
 
 from proflab.lesson import run_all as hooks
-from proflab.lesson.guess_lock import FILE, _compared, as_meant
+from proflab.lesson.first_guess import FILE, _compared, as_meant
 from proflab.lesson.guesses import MIME
 from proflab.lesson.kernel_record import current_record
 from proflab.lesson.outline import Outline
