@@ -3,6 +3,7 @@
 import functools
 import sys
 
+
 # Times are given, and not taken: what a log does with them is tried here.
 @functools.cache
 def ms_of(program):
