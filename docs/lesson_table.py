@@ -2,8 +2,8 @@
 
     python docs/lesson_table.py
 
-Minutes are the sum of a lesson's headings in the default track; needed are the lessons whose
-functions it imports.
+Minutes are the sum of a lesson's headings as students get them, in the default track and with its
+concept questions; needed are the lessons whose functions it imports.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import ast
 import re
 from pathlib import Path
 
+from proflab_course.build.prepare import prepare
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import Lesson, read_module
 from proflab_course.course.sections import sections
-from proflab_course.tracks.apply import apply_track, read_tracks
-from proflab_course.tracks.read import DEFAULT
 
 ROOT = Path(__file__).parents[1]
 _TABLE = re.compile(r"^\| lesson \|.*\n(?:\|.*\n)+", re.MULTILINE)
+_JOINED = "\N{NO-BREAK SPACE}"
 _HEAD = ["| lesson | what the student builds | time | needs |", "|---|---|--:|---|"]
 
 
@@ -27,13 +27,15 @@ def columns(course: Course) -> dict[str, tuple[str, str]]:
     """Return for each lesson its time, as `6 h 05`, and the numbers of the lessons it needs."""
     found, owner = {}, {}
     lessons = {name: read_module(course.module(name), name) for name in course.lessons()}
-    tracks = read_tracks(course.root, lessons.values())
+    taken = prepare(course, public=True).taken
     for name, lesson in lessons.items():
-        if tracks is not None:  # which give the minutes
-            lesson = apply_track(lesson, tracks, tracks.track(DEFAULT)).lesson
-        hours, minutes = divmod(sum(s.minutes or 0 for s in sections(lesson)), 60)
         needs = sorted({owner[used] for used in _imported(lesson) if used in owner})
-        found[name] = (f"{hours} h {minutes:02}", ", ".join(needs) or "–")
+        if name in taken:
+            minutes = sum(section.minutes or 0 for section in sections(taken[name].lesson))
+            found[name] = (
+                f"{minutes // 60}{_JOINED}h{_JOINED}{minutes % 60:02}",
+                ", ".join(needs) or "–",
+            )
         owner |= {cell.name: name[:2] for cell in lessons[name].named("exercise")}
     return found
 

@@ -13,7 +13,7 @@ import json
 import sys
 from pathlib import Path
 
-from solved_demo import demos_of, machine_line, run_demo
+from solved_demo import demos_of, machine_line, run_demo, solved
 
 from proflab.lesson.hardware import this_machine
 from proflab.lesson.plot import Picture
@@ -30,11 +30,12 @@ def measure() -> None:
 
 
 def suite() -> Picture:
-    """Return the versions' speed-ups with their intervals, with the machine below."""
+    """Return the versions' speed-ups, verdicts and front by the lesson's solutions."""
     record = json.loads(RECORD.read_text(encoding="utf-8"))
-    title = "Four versions of one classifier: speed-up over the baseline"
-    intervals = demos_of("08_benchmarking").intervals
-    return intervals(record["suite"], title, caption=machine_line(record))
+    rows, pareto = record["suite"], solved("lesson_08").scope["pareto"]
+    front = pareto(rows, ["ms", "bytes"], ["accuracy"])
+    title = "Four versions of one classifier, and what the gate says"
+    return demos_of("08_benchmarking").intervals(rows, front, title, machine_line(record))
 
 
 if __name__ == "__main__":

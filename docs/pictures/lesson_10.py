@@ -2,29 +2,57 @@
 
     python docs/pictures/lesson_10.py
 
-The picture at the top is the lesson's own: its cell `demo_workloads` is run with the lesson's
-solutions and the constructed document.
+The picture at the top shows what others measured on two cards, and at which wall each kernel is by
+the lesson's solution.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from solved_demo import beside, run_demo
+from solved_demo import beside, demos_of, solved
 
 from proflab.lesson import plot
 from proflab.lesson.cuda import Record
 
-FOLDER = Path(__file__).parents[2] / "modules" / "10_cuda_roofline"
+LESSON = "10_cuda_roofline"
+FOLDER = Path(__file__).parents[2] / "modules" / LESSON
 
 LANES = ("host", "device")
 
 
+CARDS = ("A100-SXM4-40GB", "H200")
+WALLS = {"memory": plot.COLOURS[0], "ridge": plot.COLOURS[1], "compute": plot.COLOURS[2]}
+
+
 def roofs():
-    """Draw a Transformer's parts under the roofs, as the lesson does."""
-    form = beside("10_cuda_roofline", "roofline_document")
-    record = Record(FOLDER / "constructed_t4.json", form=form)
-    return run_demo("10_cuda_roofline", "demo_workloads", record=record)[0]
+    """Draw kernels of growing intensity on two cards: roofs, what was reached, at which wall."""
+    cards = Record(FOLDER / "cards.json", form=beside(LESSON, "roofline_document"))
+    demos, place = demos_of(LESSON), solved("lesson_10").scope["place"]
+    rows = [row for row in cards.rows("roofline") if cards.source(row)["card"] in CARDS]
+    points = {card: demos.measured(cards, "roofline")[card] for card in CARDS}
+    straight = demos.roofs_over(points)["two straight roofs"]
+    alt = f"Kernels of {' and '.join(CARDS)} under the roofs, coloured by the wall that they are at"
+    with plot.canvas(8.2, 4.4, alt) as (picture, axes):
+        for card, measured in points.items():
+            axes.plot(*zip(*straight[card], strict=True), color=plot.INK, lw=1.6, zorder=1)
+            end = straight[card][-1]
+            axes.annotate(card, end, (0, 5), textcoords="offset points", ha="right")
+            for intensity, moved, computed, _ in measured:
+                work = {"flops": computed * 1e9, "bytes": moved * 1e9, "ms": 1e3}
+                wall = place({**work, "dtype": "float32"}, demos.best(measured))["wall"]
+                axes.plot([intensity], [computed / 1e3], "o", color=WALLS[wall], ms=6, mew=0)
+        for wall, colour in WALLS.items():
+            axes.plot([], [], "o", color=colour, label=wall)
+        axes.legend(title="the wall", loc="lower right", frameon=False, alignment="left")
+        axes.set(xscale="log", yscale="log", xlabel="FLOPs a byte", ylabel="TFLOP/s")
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(lambda number, _: f"{number:,.6g}")
+        axes.set_title("Which wall is a kernel at? Two cards, one kernel of growing intensity")
+        caption = cards.title("Measured by others", *rows)
+        axes.figure.supxlabel(caption, x=0.01, ha="left", fontsize=8, color=plot.QUIET)
+        axes.grid()
+    return picture
 
 
 def chains():

@@ -2,14 +2,15 @@
 
     python docs/pictures/lesson_11.py
 
-The picture at the top is the lesson's own: three steps of the traces that others measured.
+The picture at the top is the lesson's own: three steps of the traces that others measured, and what
+the card waited for by the lesson's solutions.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from solved_demo import beside, demos_of
+from solved_demo import beside, demos_of, solved
 
 from proflab.lesson import cuda, plot
 
@@ -26,7 +27,10 @@ def timelines():
     record = cuda.Record(*(FOLDER / name for name in names), form=form)
     (alone, loaded), demos = record.rows("trace"), demos_of(LESSON)
     steps = [demos.one_step(row, at) for row, at in ((alone, 1), (loaded, 2), (loaded, 4))]
-    return demos.streams(steps, title=record.title("ResNet-50", alone, loaded))
+    tools = [solved("lesson_11").scope[name] for name in ("gpu_busy", "gap_causes")]
+    why = [demos.waits(step["trace"], *tools) for step in steps]
+    title = "What the card waited for: three steps of ResNet-50"
+    return demos.streams(steps, why, title, record.title("Measured by others", alone, loaded))
 
 
 def ring():

@@ -1,4 +1,4 @@
-"""Draws the README's picture: a student's notebook beside the page of results of its class.
+"""Draws the README's picture, light and dark: a student's notebook beside its class's results.
 
     make demo && python docs/pictures/readme.py
 
@@ -34,13 +34,20 @@ SIZE = (900, 1080)  # of a half, in pixels
 LESSON_WIDTH, REPORT_WIDTH = 600, 720  # in points: letters that can be read in a README
 # Long lines go on below; a tick has its colour where no font has its picture.
 STYLE = "<style>pre { white-space: pre-wrap !important; }</style>"
-TICK = '<b style="color: #0a7d33">✔</b>'
+TICK = '<b style="color: {}">✔</b>'
+GREEN = {"light": "#0a7d33", "dark": "#3fb950"}
 WORDS = "Words"  # the name under which the picture keeps them
-TARGET = ROOT / "docs" / "pictures" / "readme.png"
+TARGETS = {
+    scheme: ROOT / "docs" / "pictures" / name
+    for scheme, name in {"light": "readme.png", "dark": "readme-dark.png"}.items()
+}
+# What is between the halves, ground and line; and what Chromium calls a scheme.
+BETWEEN = {"light": ("white", "#c8ccd0"), "dark": ("#111111", "#3d444d")}
+PREFERRED = {"light": 1, "dark": 0}
 
 
-def notebook_page() -> str:
-    """Return the section as JupyterLab draws it, with the outputs of an execution."""
+def executed() -> nbformat.NotebookNode:
+    """Return the section's cells with the outputs of an execution."""
     notebook = nbformat.read(HAND_IN / f"{LESSON}.ipynb", as_version=4)
     for cell in notebook.cells:
         cell.source = cell.source.replace(GUESS.replace("1", "None"), GUESS)
@@ -56,9 +63,14 @@ def notebook_page() -> str:
     text.source = f"{heading}\n\n{question}"
     cells[DRAWN].source = cells[DRAWN].source.split("\n")[0]
     notebook.cells = [text, guess, cells[TESTED], cells[DRAWN]]
-    exporter = HTMLExporter(template_name="lab", mathjax_url="", require_js_url="")
-    page = exporter.from_notebook_node(notebook)[0]
-    return page.replace("</head>", f"{STYLE}</head>").replace("✅", TICK)
+    return notebook
+
+
+def notebook_page(notebook: nbformat.NotebookNode, scheme: str) -> str:
+    """Return a notebook as JupyterLab draws it in a light or a dark theme."""
+    words = {"mathjax_url": "", "require_js_url": "", "theme": scheme}
+    page = HTMLExporter(template_name="lab", **words).from_notebook_node(notebook)[0]
+    return page.replace("</head>", f"{STYLE}</head>").replace("✅", TICK.format(GREEN[scheme]))
 
 
 def words_of(page: str) -> str:
@@ -70,7 +82,7 @@ def words_of(page: str) -> str:
     return " ".join(" ".join([body.get_text(" "), *told]).split())
 
 
-def photograph(page: Path, picture: Path, width: int) -> Image.Image:
+def photograph(page: Path, picture: Path, width: int, scheme: str) -> Image.Image:
     """Take a picture of SIZE of the top of a page that is laid out in so many points."""
     browser = chromium.find()
     if browser is None:
@@ -78,21 +90,29 @@ def photograph(page: Path, picture: Path, width: int) -> Image.Image:
     scale = SIZE[0] / width
     flags = ["--hide-scrollbars", "--virtual-time-budget=5000", f"--screenshot={picture}"]
     flags += [f"--force-device-scale-factor={scale}"]
+    flags += [f"--blink-settings=preferredColorScheme={PREFERRED[scheme]}"]
     flags += [f"--window-size={width},{round(SIZE[1] / scale)}"]
     chromium.show(browser, page, flags, seconds=60)
     return Image.open(picture)
 
 
-def draw(report: Path, target: Path) -> None:
-    """Photograph the notebook and this report, and put them side by side into `target`."""
-    lesson, results = notebook_page(), report.read_text(encoding="utf-8")
+def draw(report: Path, targets: dict[str, Path]) -> None:
+    """Photograph the notebook and this report side by side, by scheme, into these files."""
+    notebook = executed()
+    for scheme, target in targets.items():
+        _draw(notebook_page(notebook, scheme), report, target, scheme)
+
+
+def _draw(lesson: str, report: Path, target: Path, scheme: str) -> None:
+    results = report.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder, "notebook.html")
         page.write_text(lesson, encoding="utf-8")
-        left = photograph(page, Path(folder, "left.png"), LESSON_WIDTH)
-        right = photograph(report, Path(folder, "right.png"), REPORT_WIDTH)
-        both = Image.new("RGB", (left.width + right.width + 20, left.height), "white")
-        both.paste("#c8ccd0", (left.width + 9, 0, left.width + 11, left.height))
+        left = photograph(page, Path(folder, "left.png"), LESSON_WIDTH, scheme)
+        right = photograph(report, Path(folder, "right.png"), REPORT_WIDTH, scheme)
+        ground, line = BETWEEN[scheme]
+        both = Image.new("RGB", (left.width + right.width + 20, left.height), ground)
+        both.paste(line, (left.width + 9, 0, left.width + 11, left.height))
         both.paste(left, (0, 0))
         both.paste(right, (left.width + 20, 0))
     kept = PngImagePlugin.PngInfo()
@@ -101,11 +121,11 @@ def draw(report: Path, target: Path) -> None:
 
 
 def main() -> None:
-    """Draw the picture of the report that `make demo` wrote."""
+    """Draw the pictures of the report that `make demo` wrote."""
     report = ROOT / "reports" / f"{LESSON}.html"
     if not report.exists():
         sys.exit(f"{report} is not there: run `make demo` first")
-    draw(report, TARGET)
+    draw(report, TARGETS)
 
 
 if __name__ == "__main__":

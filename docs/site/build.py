@@ -27,6 +27,7 @@ from string import Template
 import nbformat
 from api import write_api
 from blueprint import blueprint_page
+from bs4 import BeautifulSoup
 from exam import exam_page
 from figures import figures_page
 from lectures import lectures_page
@@ -182,7 +183,6 @@ run the examples. {{ref}}`An index of all names <genindex>` is on a page of its 
 # What the start page takes from the README, by its names in index.md.
 _OF_README = {
     "numbers": r"^\| \d+ lessons \|.*\n(\|.*\n)+",
-    "picture": r"^!\[[^]]*\]\(docs/\S+\)$",
     "example": r"^```python\n(.+\n)+?```$",
     "lessons": r"^\| lesson \|.*\n(\|.*\n)+",
     "others": r"^\| +\| students \|.*\n(\|.*\n)+(.+\n|\n)*?(?=\nProfLab is published)",
@@ -203,6 +203,7 @@ def start_page(course: Course, lessons: list[str]) -> str:
     page = Template((HERE / "index.md").read_text(encoding="utf-8")).substitute(
         buttons=address.links(lessons[0]).replace(" · ", " ").replace(")", "){.button}"),
         archive=address.archive,
+        picture=_picture(readme),
         **{name: re.search(found, readme, re.MULTILINE)[0] for name, found in _OF_README.items()},
     )
     named = [f"release/{lesson}/{lesson}" for lesson in lessons]
@@ -216,6 +217,14 @@ def start_page(course: Course, lessons: list[str]) -> str:
             ("Reference", _REFERENCE),
         )
     )
+
+
+def _picture(readme: str) -> str:
+    """Return the README's picture, for the theme that a reader of the site has chosen."""
+    element = BeautifulSoup(readme, "html.parser").find("picture")
+    light, dark = element.img["src"], element.source["srcset"]
+    alt = element.img["alt"]
+    return f"![{alt}]({light}){{.only-light}}\n![{alt}]({dark}){{.only-dark}}"
 
 
 _LEARN = (f"{FOLDER}/index", "docs/students", "docs/glossary")

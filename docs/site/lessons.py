@@ -26,6 +26,7 @@ from proflab_course.course.notebook import Cell, read_notebook
 from proflab_course.grading.limits import Limits
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 
+_STYLE = re.compile(r"<style>[^<]*</style>")
 _DRAWN = re.compile(r'src="data:image/png;base64,([^"]+)"')
 # Minutes and points behind a section's title, which site.css makes small and grey.
 _MEASURE = re.compile(r"^(##+ .*?)( · \d+ (?:min|points?)\b.*)$", re.MULTILINE)
@@ -105,7 +106,8 @@ def _shown(output: NotebookNode) -> dict | None:
         return kept if output.name == "stdout" else None
     kind = next((kind for kind in ("text/html", "text/plain") if kind in output.data), None)
     shown = {"output_type": "display_data", "metadata": {}}
-    return {**shown, "data": {kind: "".join(output.data[kind])}} if kind else None
+    # The site has a style of its own for pictures in the dark.
+    return {**shown, "data": {kind: _STYLE.sub("", "".join(output.data[kind]))}} if kind else None
 
 
 def _to_page(output: dict, name: str, files: Path) -> dict:

@@ -33,6 +33,14 @@
     document.body.append(note);
   }
 
+  // As proflab/lesson/plot.py says it below each picture that a cell draws, and here from the beginning.
+  function drawPicturesLightInTheDark() {
+    const style = document.createElement('style');
+    style.textContent = '[data-jp-theme-light=false] .jp-RenderedMarkdown img '
+      + '{ filter: invert(1) hue-rotate(180deg); mix-blend-mode: screen; }';
+    document.head.append(style);
+  }
+
   const plugin = {
     id: 'proflab:plugin',
     autoStart: true,
@@ -42,6 +50,7 @@
         isEnabled: () => Boolean(app.shell.currentWidget && app.shell.currentWidget.context),
         execute: () => download(app),
       });
+      drawPicturesLightInTheDark();
       tellIfUnreachable();
     },
   };

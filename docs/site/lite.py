@@ -89,6 +89,9 @@ def write_lite(
             _sort(path)
         (place / "site" / "index.html").unlink()  # the opening page stands there
         shutil.copytree(place / "site", target, dirs_exist_ok=True)
+        # JupyterLab asks for a text's pictures beside its own page before it knows the folder.
+        for picture in (place / "files").rglob("*.png"):
+            shutil.copyfile(picture, target / "lab" / picture.name)
     write_wheels(target / "wheels", course.root)
     if pyodide is not None:
         copy_pyodide(pyodide, target / "pyodide")

@@ -320,18 +320,23 @@ def compared(
     return rows
 
 
-def intervals(rows: Sequence[Mapping[str, Any]], title: str, caption: str = "") -> Picture:
-    """Draw each row's speed-up and its interval on a logarithmic axis; bytes and accuracy beside.
+def intervals(
+    rows: Sequence[Mapping[str, Any]], front: Sequence[str], title: str, caption: str = ""
+) -> Picture:
+    """Draw each row's speed-up and its interval on a logarithmic axis, with the gate's verdict.
 
-    rows: name, speedup, low, high, bytes, accuracy in percent. caption: stands below the axes, such
-    as the machine on which they were measured.
+    rows: name, speedup, low, high, verdict, bytes, accuracy in percent. front: the names of those
+    that no other row beats; the others' dots are hollow. caption: stands below the axes, such as
+    the machine on which they were measured.
     """
-    said = "; ".join("{name} {speedup:.3g} ({low:.3g} to {high:.3g})".format(**row) for row in rows)
+    text = "{name} {speedup:.3g} ({low:.3g} to {high:.3g}), {verdict}"
+    said = "; ".join(text.format(**row) for row in rows) + f"; on the front: {', '.join(front)}"
     with canvas(7.5, 0.9 + 0.5 * len(rows), f"{title}. {said}") as (picture, axes):
         for at, row in enumerate(rows):
-            axes.plot([row["low"], row["high"]], [at, at], color=COLOURS[0], lw=3)
-            axes.plot([row["speedup"]], [at], "o", color=COLOURS[0], ms=8)
-            said = "{speedup:.3g}×".format(**row)
+            axes.plot([row["low"], row["high"]], [at, at], "|-", color=COLOURS[0], lw=2, ms=14)
+            inside = COLOURS[0] if row["name"] in front else "white"
+            axes.plot([row["speedup"]], [at], "o", color=COLOURS[0], mfc=inside, ms=8)
+            said = "{speedup:.3g}× · {verdict}".format(**row)
             offset = {"textcoords": "offset points", "ha": "center", "fontsize": 9}
             offset["bbox"] = {"fc": "white", "ec": "none", "pad": 0.5}
             axes.annotate(said, (row["speedup"], at), (0, 8), **offset)
@@ -347,7 +352,8 @@ def intervals(rows: Sequence[Mapping[str, Any]], title: str, caption: str = "") 
         axes.tick_params(axis="y", length=0)
         axes.xaxis.set_major_formatter(lambda number, _: f"{number:,.15g}")
         axes.xaxis.set_minor_formatter(lambda *_: "")
-        axes.set_xlabel("times as fast as the baseline (dot: median; bar: interval)")
+        key = "dot: median; bar: interval; hollow: another version beats it"
+        axes.set_xlabel(f"times as fast as the baseline ({key})")
         axes.set_title(title, color=INK)
         if caption:
             axes.figure.supxlabel(caption, x=0.01, ha="left", fontsize=8, color=QUIET)

@@ -20,12 +20,12 @@
 # %% [markdown]
 # # 10 · The same picture on a GPU
 #
-# ![A roofline on logarithmic axes: a slope for the memory, a dotted one for the cache, two ceilings. Below lie the parts of a Transformer; products of growing matrices climb to the ceilings.](roofs.png) <!-- with place -->
+# ![Two rooflines on logarithmic axes, of an A100 and an H200; below them measured kernels of growing intensity, coloured by wall: memory on the slopes, compute on the ceilings, both at the ridges.](roofs.png) <!-- with place -->
 #
 # **Without a graphics card** you get all exercises, all points and all plots: they work on *documents*, files of measurements.
 # `cards.json` holds what others measured on cards from the V100 to the H200.
 # `constructed_t4.json` is *constructed*: a script made its numbers from a data sheet.
-# No card was measured for it, nor for the picture.
+# No card was measured for it; the two in the picture were.
 # **With a card**, the same cells measure yours.
 # Colab lends one: *Runtime → Change runtime type → T4 GPU*.
 #

@@ -20,7 +20,7 @@
 # %% [markdown]
 # # 11 · What did the card wait for?
 #
-# ![Three steps of ResNet-50 on a V100: host, kernels, copies. With the loader in the loop, no kernel runs for a part of each step. With four workers a step takes 127 ms, another, full of short gaps, 163.](timelines.png) <!-- with gap_causes -->
+# ![Three steps of ResNet-50 on a V100: host, kernels, copies, and what an idle card waited for. With the loader in the loop: data. With four workers a step takes 127 ms, another, whose host launches slowly, 163.](timelines.png) <!-- with gap_causes -->
 #
 # **You need no graphics card, and no torch.** All that is graded works on *documents*, files of measurements.
 # Without a card you read those beside this notebook: four that others measured on V100s, two of processors, and one of section 4's times that is *constructed*: a script made its numbers from assumptions. <!-- with section 4 -->
@@ -411,7 +411,8 @@ two = record.rows("trace")[:2]
 faster = demos.median_step(two[0]) / demos.median_step(two[1])
 what, source = "four workers: times as fast", record.source(two[1])
 guesses.compare(what, guess_gpu_workers, faster, document=source)
-demos.streams(two, title=record.title("Two runs", *two))
+why = [demos.waits(row["trace"], gpu_busy, gap_causes) for row in two]
+demos.streams(two, why, title=record.title("Two runs", *two))
 
 # %% [markdown]
 # While the host loads for 44 ms, the card still has 12 ms of work: only 32 ms are lost.

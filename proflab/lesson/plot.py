@@ -53,12 +53,22 @@ STYLE = {
     "ytick.labelcolor": INK,
     "grid.color": FAINT,
     "grid.linewidth": 0.8,
-    # White in dark themes, too: colours are chosen for it, and a saved notebook is also printed.
+    # White, which a dark page takes away (_IN_THE_DARK); what knows no themes shows it.
     "figure.facecolor": "white",
     "savefig.facecolor": "white",
 }
 
 _DARK = (COLOURS[0], COLOURS[2], COLOURS[7])  # a number on these is white
+
+# By the marks of a dark page in JupyterLab, Colab and VS Code: the white of a picture goes and its
+# ink becomes light, while hues stay. A picture in a lesson's text cannot bring a style along.
+_IN_THE_DARK = (
+    "<style>:is([data-jp-theme-light=false], [theme=dark], .vscode-dark) "
+    ":is(img.proflab, .jp-RenderedMarkdown img) "
+    "{ filter: invert(1) hue-rotate(180deg); mix-blend-mode: screen; }</style>"
+)
+
+_MARKED, _LINE = 60, 12.0  # points that are marked, at most; the height of a label
 
 # A label beside a mark, on white, so that no grid line runs through it.
 BESIDE = {
@@ -91,8 +101,8 @@ class Picture:
         width, height = (int.from_bytes(data[at : at + 4]) // 2 for at in (16, 20))
         source = f"data:image/png;base64,{base64.b64encode(data).decode()}"
         size = f'width="{width}" height="{height}"'
-        image = f'<img alt="{html.escape(self.alt)}" {size} src="{source}">'
-        return {"text/html": image, "text/plain": self.alt}
+        image = f'<img alt="{html.escape(self.alt)}" class="proflab" {size} src="{source}">'
+        return {"text/html": image + _IN_THE_DARK, "text/plain": self.alt}
 
 
 def figure_class() -> Any:
@@ -271,6 +281,17 @@ def shares(
     return picture
 
 
+def _apart(axes: Any, places: Sequence[tuple[float, float]]) -> list[float]:
+    """Return by how many points labels go up from their places, lest one cover another."""
+    axes.autoscale_view()
+    heights = [axes.transData.transform(place)[1] * 72 / axes.figure.dpi for place in places]
+    up, free = [0.0] * len(places), -math.inf
+    for index in sorted(range(len(places)), key=heights.__getitem__):
+        up[index] = max(0.0, free - heights[index])
+        free = heights[index] + up[index] + _LINE
+    return up
+
+
 def curves(
     series: dict[str, Sequence[tuple[float, float]]],
     *,
@@ -283,14 +304,18 @@ def curves(
     """Draw lines through (x, y) points, each named at its end; `log` may be "x", "y" or "xy"."""
     said = lines_in_words(series, show, on_axis, log)
     with canvas(7.5, 3.8, f"{title or 'Lines'}: {y} against {x}. {said}") as (picture, axes):
-        for index, (name, points) in enumerate(series.items()):
-            style = {"color": COLOURS[index % len(COLOURS)], "marker": "osD^v"[index % 5]}
-            axes.plot(*zip(*points, strict=True), ms=5, **style)
-            axes.annotate(name, points[-1], (8, 0), **BESIDE)
+        for index, points in enumerate(series.values()):
+            # Of many points, marks would make a band.
+            marker = "osD^v"[index % 5] if len(points) <= _MARKED else ""
+            colour = COLOURS[index % len(COLOURS)]
+            axes.plot(*zip(*points, strict=True), ms=5, color=colour, marker=marker)
         if "x" in log:
             axes.set_xscale("log")
         if "y" in log:
             axes.set_yscale("log")
+        ends = [points[-1] for points in series.values()]
+        for name, end, up in zip(series, ends, _apart(axes, ends), strict=True):
+            axes.annotate(name, end, (8, up), **BESIDE)
         axes.xaxis.set_major_formatter(lambda number, _: f"{number:,.15g}")
         axes.yaxis.set_major_formatter(lambda number, _: show(number))
         axes.set(xlabel=x, ylabel=y)

@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from proflab.lesson.cuda.timeline import DEVICE
+from proflab.standalone.other_files import EXPORT, refuse_bytes, refuse_content, without_ops
 
 _OPS = ("cpu_op", "user_annotation")
-_CALLS = ("cuda_runtime", "cuda_driver")
+CALLS = ("cuda_runtime", "cuda_driver")
 # What traces of 2021 call them.
 _OLD = {
     "Operator": "cpu_op",
@@ -49,6 +50,7 @@ class Trace:
     events: list[dict]
     histories: dict[str, list[dict]]
     notes: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)  # categories that no exercise knows
 
 
 def read_trace(path: Path) -> Trace:
@@ -60,36 +62,38 @@ def read_trace(path: Path) -> Trace:
     ran with profile_memory=True, in a torch that notes addresses.
     Raises ValueError with a sentence for what is no such file.
     """
-    raw, notes = _events(path)
+    content, raw, notes = _events(path)
     timed = [event for event in _joined(raw, notes) if _is_timed(event)]
     unusable = sum(e.get("ph") == "X" for e in raw) - sum(e.get("ph") == "X" for e in timed)
     if unusable > 0:
         notes.append(f"left out: {unusable:,} events without a name, a start or a duration")
     renamed = [_renamed(event) for event in timed]
-    kept = [e for e in renamed if e["cat"] in (*_OPS, *_CALLS, *DEVICE)]
-    unknown = Counter(e["cat"] for e in renamed if e["cat"] not in (*_OPS, *_CALLS, *DEVICE))
-    for category in sorted(unknown.keys() - _OTHERS):
+    kept = [e for e in renamed if e["cat"] in (*_OPS, *CALLS, *DEVICE)]
+    unknown = Counter(e["cat"] for e in renamed if e["cat"] not in (*_OPS, *CALLS, *DEVICE))
+    unread = sorted(unknown.keys() - _OTHERS)
+    for category in unread:
         notes.append(f"left out: {unknown[category]:,} events of the category {category!r}")
     if not kept:
-        among = f", among {len(raw):,} events" if raw else ""
-        raise ValueError(f"{path} holds no op{among}: let the profiler run around the work")
+        raise ValueError(without_ops(path, content, raw))
     zero = min(event["ts"] for event in kept)
     reduced = [_reduced(event, zero, -1 - count) for count, event in enumerate(kept)]
-    calls = {e["args"]["correlation"] for e in reduced if e["cat"] in _CALLS}
+    calls = {e["args"]["correlation"] for e in reduced if e["cat"] in CALLS}
     alone = sum(e["cat"] in DEVICE and e["args"]["correlation"] not in calls for e in reduced)
     if alone:
         notes.append(f"{alone:,} pieces of the card's work name no launch: each is its own row")
     marks = [e for e in raw if e.get("name") == "[memory]" and _is_number(e.get("ts"))]
     stacks = [e for e in renamed if e["cat"] in (*_OPS, _PYTHON)]
-    return Trace(_on_lanes(reduced), _histories(stacks, marks), notes)
+    return Trace(_on_lanes(reduced), _histories(stacks, marks), notes, unread)
 
 
 # ── a trace ──────────────────────────────────────────────────────────────────────────────────
 
 
-def _events(path: Path) -> tuple[list[dict], list[str]]:
-    """Return a trace's events and notes; a list may lack its end, as Chrome allows."""
-    text, notes = unpacked(path).decode("utf-8", errors="replace").strip(), []
+def _events(path: Path) -> tuple[Any, list[dict], list[str]]:
+    """Return what a file holds, its events, and notes; a list may lack its end, as Chrome's may."""
+    data = unpacked(path)
+    refuse_bytes(path, data, EXPORT)
+    text, notes = data.decode("utf-8", errors="replace").strip(), []
     if not text:
         raise ValueError(f"{path} is empty: export the trace again")
     try:
@@ -100,16 +104,21 @@ def _events(path: Path) -> tuple[list[dict], list[str]]:
     except RecursionError:
         raise ValueError(f"{path} is nested too deeply for a trace") from None
     except ValueError as error:
-        kind = "is cut off or damaged" if text[0] in "{[" else "is no JSON"
-        raise ValueError(f"{path} {kind}: {error}; export the trace again") from None
+        if text[0] not in "{[":
+            raise ValueError(f"{path} is no JSON: {EXPORT}") from None
+        damaged = f"is cut off, damaged or no JSON: {error}; export the trace again"
+        raise ValueError(f"{path} {damaged}") from None
+    refuse_content(path, content)
     events = content.get("traceEvents") if isinstance(content, dict) else content
     if not isinstance(events, list):
         lacks = 'it has no list "traceEvents"'
-        raise ValueError(f"{path} is no trace of torch.profiler: {lacks}")
+        raise ValueError(f"{path} is no trace of torch.profiler: {lacks}; {EXPORT}")
     found = [event for event in events if isinstance(event, dict)]
+    if events and not found:
+        raise ValueError(f"{path} holds a list, but none of its entries is an event: {EXPORT}")
     if len(found) < len(events):
         notes.append(f"left out: {len(events) - len(found):,} entries that are no events")
-    return found, notes
+    return content, found, notes
 
 
 def _joined(events: Iterable[dict], notes: list[str]) -> list[dict]:

@@ -11,9 +11,11 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+from proflab.standalone.other_files import refuse_bytes
 from proflab.standalone.torch_files import FOREIGN, entry, unpacked, with_before
 
 _FREED = "free_completed"  # requested, a block is not free yet
+_DUMP = "give what torch.cuda.memory._dump_snapshot writes"
 _LAYERS = "/torch/nn/modules/"
 
 
@@ -24,16 +26,32 @@ def read_snapshot(path: Path) -> list[dict[str, list[dict]]]:
     Raises ValueError with a sentence for what is no such file.
     """
     data = unpacked(path)
+    refuse_bytes(path, data, _DUMP)
     try:
-        snapshot = json.loads(data) if data[:1] == b"{" else _Plain(io.BytesIO(data)).load()
+        is_text = data[:1] in (b"{", b"[")
+        snapshot = json.loads(data.decode(errors="replace")) if is_text else _unpickled(data)
+        if not (isinstance(snapshot, dict) and {"segments", "device_traces"} <= snapshot.keys()):
+            raise ValueError(f"{path} is no snapshot of a card's memory: {_kind(snapshot)}")
         return [
             _card(entries, [s for s in snapshot["segments"] if s.get("device", 0) == card])
             for card, entries in enumerate(snapshot["device_traces"])
         ]
-    except (pickle.UnpicklingError, KeyError, TypeError, AttributeError, ValueError) as error:
-        raise ValueError(f"{path} is no snapshot of torch's memory: {error!r}") from None
-    except (EOFError, IndexError, MemoryError, RecursionError) as error:
-        raise ValueError(f"{path} is cut off or no pickle: {error!r}") from None
+    except (pickle.UnpicklingError, KeyError, TypeError, AttributeError) as error:
+        lacks = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+        raise ValueError(f"{path} is no snapshot of a card's memory: {lacks}; {_DUMP}") from None
+    except (json.JSONDecodeError, EOFError, IndexError, MemoryError, RecursionError):
+        raise ValueError(f"{path} is cut off or no pickle: {_DUMP}") from None
+
+
+def _kind(content: Any) -> str:
+    """Return what else a file is, as far as that is known, and what to give."""
+    if isinstance(content, dict) and "traceEvents" in content:
+        return "it is a trace, for which there is the command trace"
+    return f'it has no "segments" and "device_traces"; {_DUMP}'
+
+
+def _unpickled(data: bytes) -> Any:
+    return _Plain(io.BytesIO(data)).load()
 
 
 class _Plain(pickle.Unpickler):

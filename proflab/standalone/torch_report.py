@@ -17,7 +17,7 @@ from proflab.lesson.cuda.timeline import DEVICE, host_spans, with_host
 from proflab.standalone.aten import flops_of, products
 from proflab.standalone.tables import print_table, shortened
 from proflab.standalone.torch_diff import report_diff
-from proflab.standalone.torch_files import BEFORE, Trace, read_trace
+from proflab.standalone.torch_files import BEFORE, CALLS, Trace, read_trace
 from proflab.standalone.torch_memory import read_snapshot
 
 # What is called here, and the lesson in which it is written.
@@ -70,7 +70,7 @@ def _report_trace(names: dict[str, Any], path: Path, by_shape: bool) -> None:
     if kernels:
         _report_waits(names, {"traceEvents": trace.events})
     else:
-        print("no kernel ran on a card: nothing waited for one")
+        print(_without_kernels(trace))
     _report_ops(names, trace, by_shape)
     for device, history in trace.histories.items():
         _report_peak(names, f"memory of the {device}", history)
@@ -78,6 +78,17 @@ def _report_trace(names: dict[str, Any], path: Path, by_shape: bool) -> None:
         print("\nno block of memory is noted: profile(…, profile_memory=True) notes them")
     for note in trace.notes:
         print(f"note: {note}")
+
+
+def _without_kernels(trace: Trace) -> str:
+    """Return a sentence on a trace in which no kernel is noted: whether one may have run."""
+    calls = [event["name"] for event in trace.events if event["cat"] in CALLS]
+    if calls and trace.unread:
+        kinds = ", ".join(map(repr, trace.unread))
+        return f"how long a card worked is not known: its events are of {kinds}, not read here"
+    if any("launch" in name.lower() for name in calls):
+        return "kernels were launched and none is noted: the profiler did not watch the card"
+    return "no kernel is noted: nothing waited for a card"
 
 
 def _report_waits(names: dict[str, Any], trace: dict) -> None:
@@ -112,7 +123,7 @@ def _report_ops(names: dict[str, Any], trace: Trace, by_shape: bool) -> None:
         count = f"{calls[name]:,}" if calls[name] else "–"
         cells.append((name, count, *(f"{row[key] / 1e3:,.3f}" for key in keys), *more))
     print_table([head, *cells])
-    if not shapes:
+    if not any("Input Dims" in event["args"] for event in events):
         print("\nno shapes are noted: profile(…, record_shapes=True) notes them, and FLOPs follow")
 
 

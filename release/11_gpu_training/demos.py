@@ -14,6 +14,7 @@ from proflab.lesson.cuda import timeline
 from proflab.lesson.plot import COLOURS, FAINT, INK, QUIET, Picture, canvas, on_axis, short
 
 _HOST = {"launch": COLOURS[4], "sync": COLOURS[5], "copy": COLOURS[2], "data": COLOURS[1]}
+_NO_CAUSE = "#b0b0b0"
 _LEGEND = {"frameon": True, "framealpha": 1, "edgecolor": "none", "fontsize": 9}
 _CLEAR = {"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none"}  # no grid through a label
 _MB = 1024**2
@@ -26,31 +27,65 @@ _GAP = 0.9  # between the lanes of two traces
 # ── timelines ────────────────────────────────────────────────────────────────────────────────
 
 
-def streams(rows: Sequence[dict], title: str = "") -> Picture:
+def streams(
+    rows: Sequence[dict], idle: Sequence[Sequence[tuple]] = (), title: str = "", caption: str = ""
+) -> Picture:
     """Draw traces below one another on one axis of time: the host, the kernels, the copies.
 
     rows: dicts with name and trace. Where an op of the host is of several kinds, data is drawn
-    before copy, sync and launch. A line marks where each step begins.
+    before copy, sync and launch. A line marks where each step begins. idle: for each row, what
+    `waits` returns, drawn as a lane of its own. caption: stands below the axes.
     """
-    said = "; ".join(f"{row['name']}: {_said(row['trace'])}" for row in rows)
+    told = (f", idle for {_words(spans)}" for spans in idle) if idle else [""] * len(rows)
+    said = "; ".join(
+        f"{row['name']}: {_said(row['trace'])}{why}" for row, why in zip(rows, told, strict=True)
+    )
     alt = f"{title or 'Timelines'}. Lanes of the host, the kernels and the copies. {said}"
-    with canvas(8.6, 0.9 + 1.15 * len(rows), alt) as (picture, axes):
+    lanes = 4 if idle else 3
+    with canvas(8.6, 0.9 + (0.1 + 0.35 * lanes) * len(rows), alt) as (picture, axes):
         ticks: dict[float, str] = {}
         for number, row in enumerate(rows):
-            top = number * (3 + _GAP)
+            top = number * (lanes + _GAP)
             _draw_trace(axes, row["trace"], top)
-            names = (f"{row['name']} · host", "kernels", "copies")
+            for cause, colour in {**_HOST, "other": _NO_CAUSE}.items() if idle else ():
+                spans = [(start, end) for why, start, end in idle[number] if why == cause]
+                _draw_spans(axes, spans, _begin(row["trace"]), top + 3, colour)
+            names = (f"{row['name']} · host", "kernels", "copies", "idle, why")[:lanes]
             ticks |= {top + lane + 0.5: name for lane, name in enumerate(names)}
-        for name, colour in {**_HOST, "kernel": COLOURS[0]}.items():
+        others = {"other": _NO_CAUSE} if idle else {}
+        for name, colour in {**_HOST, **others, "kernel": COLOURS[0]}.items():
             axes.barh([0], [0], color=colour, label=name)
         axes.set_yticks(list(ticks), list(ticks.values()))
         axes.tick_params(axis="y", length=0)
-        axes.set(ylim=(len(rows) * (3 + _GAP) - _GAP + 0.1, -0.1), xlabel="ms")
+        axes.set(ylim=(len(rows) * (lanes + _GAP) - _GAP + 0.1, -0.1), xlabel="ms")
         axes.set_xlim(left=0)
-        axes.legend(loc="lower right", ncols=5, bbox_to_anchor=(1, 1), **_LEGEND)
+        axes.legend(loc="lower right", ncols=6, bbox_to_anchor=(1, 1), **_LEGEND)
         axes.set_title(_lines_of(title), pad=24)
         axes.grid(axis="x")
+        if caption:
+            axes.figure.supxlabel(caption, x=0.01, ha="left", fontsize=8, color=QUIET)
     return picture
+
+
+def waits(trace: dict, gpu_busy: Callable, gap_causes: Callable) -> list[tuple[str, float, float]]:
+    """Return (cause, start, end) in µs of all gaps of a trace's steps.
+
+    Where a gap has several causes, they stand one behind the other, each as long as it is.
+    """
+    found, spans = [], timeline.host_spans(trace)
+    for _, *window in timeline.step_spans(trace):
+        gaps = gpu_busy(trace["traceEvents"], window)["gaps"]
+        for gap, near in timeline.with_host(gaps, spans):
+            start = gap[0]
+            for cause, long in gap_causes(gap, near).items():
+                if long:
+                    found.append((cause, start, start + long))
+                    start += long
+    return found
+
+
+def _words(waits: Sequence[tuple[str, float, float]]) -> str:
+    return summed({cause: end - start} for cause, start, end in waits) + " ms"
 
 
 def one_step(row: dict, number: int) -> dict:

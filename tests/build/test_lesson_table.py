@@ -12,14 +12,14 @@ TABLE = runpy.run_path(str(ROOT / "docs/lesson_table.py"))
 
 def test_minutes_are_those_of_the_headings_and_needs_those_of_the_imports(tmp_path):
     assert TABLE["columns"](make_course(tmp_path)) == {
-        "01_first": ("0 h 35", "–"),
-        "02_second": ("0 h 00", "01"),
+        "01_first": ("0\xa0h\xa035", "–"),
+        "02_second": ("0\xa0h\xa000", "01"),
     }
     longer = SECOND + "\n# %% [markdown]\n# ## 1 · Boxes · 65 min\n"
     third = SECOND.replace("from built import area, circle\n", "from built import volume\n")
     course = make_course(tmp_path / "more", {"01_first": longer, "02_second": third})
     assert TABLE["columns"](course)["02_second"][1] == "01"
-    assert TABLE["columns"](course)["01_first"] == ("1 h 05", "–")
+    assert TABLE["columns"](course)["01_first"] == ("1\xa0h\xa005", "–")
 
 
 @pytest.mark.whole

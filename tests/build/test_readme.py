@@ -2,6 +2,7 @@
 
 import doctest
 import json
+import math
 import re
 import runpy
 import shutil
@@ -23,8 +24,8 @@ from proflab_course.tracks.read import Tracks
 COURSE = Course(ROOT)
 README = (ROOT / "README.md").read_text("utf-8")
 NUMBERS = re.search(r"^\| \d+ lessons \|.*$", README, re.MULTILINE)[0]
-PICTURE = ROOT / "docs/pictures/readme.png"
 AGAIN = "run: make demo && python docs/pictures/readme.py"
+PICTURES = [ROOT / f"docs/pictures/{name}.png" for name in ("readme", "readme-dark")]
 
 
 def record(name):
@@ -40,7 +41,9 @@ def test_it_opens_with_numbers_a_picture_and_two_commands():
     first_screen = "\n".join(README.splitlines()[:20])
     assert NUMBERS in first_screen
     assert "make demo" in first_screen and "make test" in first_screen
-    assert re.search(r"^!\[[^]]{20,}\]\(docs/\S+\.png\)", first_screen, re.MULTILINE)
+    assert re.search("<picture><source .*dark.*><img alt=.{20,} src=.*></picture>", first_screen)
+    named = sorted(re.findall(r"docs/pictures/[\w-]+\.png", first_screen), key=len)
+    assert [ROOT / name for name in named] == PICTURES
 
 
 def test_it_is_short():
@@ -58,6 +61,24 @@ def test_it_counts_the_lessons_and_the_hours_of_the_shortest_and_the_longest_tra
     assert f"| {len(counted(COURSE.lessons('release')))} lessons |" in NUMBERS
     hours = [track.hours for track in Tracks.read(ROOT).tracks.values()]
     assert f"| {min(hours)} to {max(hours)} hours |" in NUMBERS
+
+
+def test_the_times_of_its_lessons_add_up_to_the_terms_hours():
+    times = re.findall(r"\| (\d+)\sh\s(\d\d) \|", README)
+    assert len(times) == len(counted(COURSE.lessons("release")))
+    minutes = sum(60 * int(hours) + int(rest) for hours, rest in times)
+    assert math.ceil(minutes / 60) == Tracks.read(ROOT).tracks["term"].hours
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/cost.md", "docs/instructors.md"])
+def test_a_page_that_says_the_hours_of_tracks_says_them_as_they_are(page):
+    text = " ".join((ROOT / page).read_text("utf-8").split())
+    tracks = Tracks.read(ROOT).tracks
+    names = {"evening": "an evening", "week": "a week", "weeks3": "three weeks", "term": "a term"}
+    for track, name in (names | {"all": "everything"}).items():
+        for said in re.findall(rf"\b{name} \((\d+)[ h]*\)|\b(\d+) for {name}\b", text):
+            assert "".join(said) == str(tracks[track].hours), (page, name)
+    assert len(re.findall(r"three weeks \(\d+|\d+ for three weeks", text)) == 1
 
 
 def test_it_counts_wrong_and_unusual_solutions_and_attacks_in_round_numbers_below():
@@ -96,18 +117,23 @@ def test_every_number_of_its_example_is_true():
 
 
 @pytest.mark.whole
-def test_its_picture_is_of_todays_lesson_and_class(tmp_path):
-    """Drawn anew it says the same, word by word, and looks alike (letters differ by system)."""
+def test_its_pictures_are_of_todays_lesson_and_class(tmp_path):
+    """Drawn anew they say the same, word by word, and look alike (letters differ by system)."""
     pytest.importorskip("browsing")  # skips where there is no Chromium
-    picture = runpy.run_path(str(ROOT / "docs/pictures/readme.py"))
     course = copy_course(tmp_path)
     shutil.copytree(ROOT / "modules" / LESSON, tmp_path / "modules" / LESSON)  # concept questions
     grade(course)
     done = command(course, "proflab", "report", LESSON)
     assert done.returncode == 0, done.stderr
-    picture["draw"](course.root / f"reports/{LESSON}.html", tmp_path / "now.png")
-    with Image.open(PICTURE) as then, Image.open(tmp_path / "now.png") as now:
-        assert then.text[picture["WORDS"]] == now.text[picture["WORDS"]], AGAIN
-        small = [each.convert("L").resize((96, 64)) for each in (then, now)]
-        assert then.size == now.size
-        assert ImageStat.Stat(ImageChops.difference(*small)).mean[0] < 6, AGAIN
+    script = runpy.run_path(str(ROOT / "docs/pictures/readme.py"))
+    assert list(script["TARGETS"].values()) == PICTURES
+    drawn = {scheme: tmp_path / f"{scheme}.png" for scheme in script["TARGETS"]}
+    script["draw"](course.root / f"reports/{LESSON}.html", drawn)
+    for scheme, target in script["TARGETS"].items():
+        with Image.open(target) as then, Image.open(drawn[scheme]) as now:
+            assert then.text[script["WORDS"]] == now.text[script["WORDS"]], AGAIN
+            small = [each.convert("L").resize((96, 64)) for each in (then, now)]
+            assert then.size == now.size
+            assert ImageStat.Stat(ImageChops.difference(*small)).mean[0] < 6, AGAIN
+            light = ImageStat.Stat(small[0]).mean[0]
+            assert (light > 200) is (scheme == "light") and (light < 60) is (scheme == "dark")

@@ -6,7 +6,10 @@ import subprocess
 import sys
 
 import pytest
+from cohort.run import ROOT
+from lesson_demos import module_at
 from matplotlib.colors import to_hex
+from PIL import Image
 
 from proflab.lesson import plot
 from proflab.lesson.demo import demo_size
@@ -30,6 +33,43 @@ def test_a_picture_is_drawn_and_described(name):
     assert bundle["text/html"].startswith('<img alt="') and "data:image/png" in bundle["text/html"]
     assert bundle["text/plain"] == picture.alt != ""
     assert picture.png()[:8] == b"\x89PNG\r\n\x1a\n"
+
+
+def test_labels_of_lines_that_end_together_stand_apart_and_many_points_have_no_marks():
+    many = [(x, 10) for x in range(1000)]
+    axes = plot.curves({"a": many, "b": many, "c": [(999, 900)]}, x="n", y="ms").figure.axes[0]
+    a, b, c = (text.xyann[1] for text in axes.texts)
+    assert abs(a - b) >= 10 and min(a, b) == 0 == c
+    assert [line.get_marker() for line in axes.lines] == ["", "", "D"]
+
+
+GROUNDS = {
+    "data-jp-theme-light='true'": "#ffffff",
+    "data-jp-theme-light='false'": "#111111",
+    "theme='dark'": "#383838",
+    "class='vscode-dark'": "#1f1f1f",
+}
+
+
+@pytest.mark.whole
+def test_on_a_dark_page_a_pictures_white_goes_and_its_ink_is_light(tmp_path):
+    chromium = module_at(ROOT / "docs" / "site" / "chromium.py")
+    if chromium.find() is None:
+        pytest.skip("needs Chromium: make system")
+    drawn, size = PICTURES["bars"]()._repr_mimebundle_()["text/html"], 120
+    style = f"height: {size}px; overflow: hidden; background:"
+    boxes = [
+        f"<div {mark} style='{style} {ground}'>{drawn}</div>" for mark, ground in GROUNDS.items()
+    ]
+    page, shown = tmp_path / "page.html", tmp_path / "page.png"
+    page.write_text(f"<body style='margin: 0'>{''.join(boxes)}", encoding="utf-8")
+    chromium.show(chromium.find(), page, [f"--screenshot={shown}", "--window-size=500,700"], 60)
+    with Image.open(shown) as screen:
+        for place, ground in enumerate(GROUNDS.values()):
+            box = screen.convert("L").crop((0, place * size, 400, (place + 1) * size))
+            grey, (darkest, lightest) = int(ground[1:3], 16), box.getextrema()
+            assert box.getpixel((2, 2)) == grey
+            assert lightest > 200 and darkest < 60  # ink and ground are far apart
 
 
 def test_the_description_holds_the_numbers_and_no_markup():

@@ -17,27 +17,32 @@ pytestmark = pytest.mark.whole("lesson/test_run_all.py")
 LEFT_OUT = {name: text for name, text in SOLUTIONS.items() if name != "area"}
 STATES = {"none": {}, "left_out": LEFT_OUT, "all": SOLUTIONS}
 ATTEMPTS = 3
+# Not the current widget: that is the file browser where it was ready later than the notebook.
+PANEL = """
+    const app = window.jupyterapp;
+    const panel = app && [...app.shell.widgets('main')].find(widget => widget.sessionContext);
+"""
 # How the kernel is. A kernel says that it is idle once after its start, and on a busy machine that
 # can be before anybody listens; so it is asked again, and what it answers ends with that status.
-STATUS = """
-    const panel = window.jupyterapp && window.jupyterapp.shell.currentWidget;
+STATUS = f"""
+    {PANEL}
     const session = panel && panel.sessionContext;
     const kernel = session && session.session && session.session.kernel;
     if (!kernel) return 'no kernel';
     if (kernel.connectionStatus !== 'connected') return kernel.connectionStatus;
     const asked = window.askedKernelAt || (window.askedKernelAt = Date.now());
-    if (kernel.status !== 'idle' && Date.now() - asked > 10000) {
+    if (kernel.status !== 'idle' && Date.now() - asked > 10000) {{
         window.askedKernelAt = Date.now();
         kernel.requestKernelInfo();
-    }
+    }}
     return kernel.status;
 """
 # Run All, then save: the script's answer comes when both are done.
-RUN_AND_SAVE = """
+RUN_AND_SAVE = f"""
     const done = arguments[arguments.length - 1];
-    const run = name => window.jupyterapp.commands.execute(name);
-    run('notebook:run-all-cells')
-        .then(() => run('docmanager:save')).then(() => done('saved'), error => done(String(error)));
+    {PANEL}
+    app.commands.execute('notebook:run-all-cells')
+        .then(() => panel.context.save()).then(() => done('saved'), error => done(String(error)));
 """
 
 
@@ -118,15 +123,15 @@ def test_run_all_goes_to_the_end(folders, lab, state):
 
 
 LINK = "return document.querySelector('a[href$=\"={}\"]')"
-IN_VIEW = """
-    const notebook = window.jupyterapp.shell.currentWidget.content;
-    const cell = notebook.widgets.find(cell => cell.model.id === arguments[0]);
-    const [box, around] = [cell.node, notebook.node].map(node => node.getBoundingClientRect());
+IN_VIEW = f"""
+    {PANEL}
+    const cell = panel.content.widgets.find(cell => cell.model.id === arguments[0]);
+    const [box, around] = [cell, panel.content].map(each => each.node.getBoundingClientRect());
     return cell.node.isConnected && box.top >= around.top - 9 && box.top < around.bottom - 9;
 """
-FOLDED = """
-    const notebook = window.jupyterapp.shell.currentWidget.content;
-    const cell = notebook.widgets.find(cell => cell.model.id === 'demo_squares');
+FOLDED = f"""
+    {PANEL}
+    const cell = panel.content.widgets.find(cell => cell.model.id === 'demo_squares');
     return [cell.inputHidden, cell.outputHidden, cell.outputArea.node.textContent];
 """
 

@@ -33,10 +33,35 @@ READ = {
         "gemm": ["–", "0.000", "0.000", "0.080"],
     },
     "overlap.json": {"outer": ["1", "0.010", "0.010"], "late": ["1", "0.030", "0.030"]},
+    **dict.fromkeys(
+        ("mtia.json", "counters.json", "unwatched.json"),
+        {"aten::linear": ["1", "0.100", "0.040"], "aten::addmm": ["1", "0.060", "0.060"]},
+    ),
 }
 SAID = {
     "open_end.json": "note: the list of events has no end",
     "args_null.json": "note: 1 pieces of the card's work name no launch",
+    "mtia.json": "note: left out: 1 events of the category 'mtia_ccp_events'",
+    "counters.json": "note: left out: 1 events of the category 'cuda_profiler_range'",
+}
+# What is said of a card whose work is not in the trace, or not in a form that is read.
+UNKNOWN = {
+    "mtia.json": "how long a card worked is not known: its events are of 'mtia_ccp_events'",
+    "counters.json": "how long a card worked is not known: its events are of 'cuda_profiler_range'",
+    "unwatched.json": "kernels were launched and none is noted: the profiler did not watch the",
+    "overlap.json": "no kernel is noted: nothing waited for a card",
+}
+# Other makers' files: what each is, and what is to be given.
+EXPORT = "give the JSON that torch.profiler's export_chrome_trace writes"
+REFUSED = {
+    "corrupt.json.gz": ("is a damaged .gz file", "copy it anew"),
+    "viztracer.json": ("viztracer, which notes functions of Python: vizviewer", EXPORT),
+    "browser.json": ("no op of torch, among 3 events of 'toplevel', 'gpu': another prog", EXPORT),
+    "execution.json": ("is an execution trace: it has ops and no times", EXPORT),
+    "snapshot.json": ("is a snapshot of a card's memory", "the command memory reads it"),
+    "timeline.raw.json.gz": ("is a memory timeline", f"{EXPORT}, with profile_memory=True"),
+    "systrace.html": ("is a page of systrace, about a whole system", EXPORT),
+    "ftrace.txt": ("is a trace of Linux's ftrace, about a whole system", EXPORT),
 }
 
 
@@ -63,7 +88,7 @@ def op(name, start, dur, tid=1, **args):
 
 
 def test_every_case_is_read_or_refused():
-    assert {path.name for path in TRACES.iterdir()} == {*READ, "corrupt.json.gz"}
+    assert {path.name for path in TRACES.iterdir()} == {*READ, *REFUSED}
 
 
 @pytest.mark.parametrize("file", READ)
@@ -74,20 +99,48 @@ def test_a_trace_is_read_as_it_is_meant(names, capsys, file):
     assert SAID.get(file, "") in said and ("note:" in said) == (file in SAID)
 
 
-def test_a_damaged_archive_is_refused_in_a_sentence(names, capsys):
-    assert main(names, {}, ["trace", str(TRACES / "corrupt.json.gz")]) == 2
+@pytest.mark.parametrize("file", UNKNOWN)
+def test_a_card_is_said_to_be_idle_only_where_its_work_would_be_noted(names, capsys, file):
+    assert main(names, {}, ["trace", str(TRACES / file)]) == 0
+    said = capsys.readouterr().out
+    assert UNKNOWN[file] in said
+    assert ("nothing waited" in said) == (file == "overlap.json")
+
+
+@pytest.mark.parametrize("file", REFUSED)
+def test_another_makers_file_is_named_and_the_right_one_asked_for(names, capsys, file):
+    assert main(names, {}, ["trace", str(TRACES / file)]) == 2
     said = capsys.readouterr().err
-    assert "is a damaged .gz file" in said and said.count("\n") == 1
+    what, advice = REFUSED[file]
+    assert what in said and said.endswith(f"{advice}\n") and said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("file", "sentence"),
+    [
+        ("viztracer.json", "it is a trace, for which there is the command trace"),
+        ("timeline.raw.json.gz", 'it has no "segments" and "device_traces"; give what torch'),
+        ("systrace.html", "about a whole system: give what torch.cuda.memory._dump_snapshot"),
+    ],
+)
+def test_memory_says_what_a_file_is_instead(names, capsys, file, sentence):
+    assert main(names, {}, ["memory", str(TRACES / file)]) == 2
+    assert sentence in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ('{"traceEvents": [{"ph": "X", "na', "is cut off or damaged"),
+        ('{"traceEvents": [{"ph": "X", "na', "is cut off, damaged or no JSON"),
         ("[" * 100_000, "too deeply|is cut off"),
         ('{"events": []}', 'it has no list "traceEvents"'),
-        ('[{"ph": "M", "name": "process_name"}]', "holds no op, among 1 events"),
+        ('[{"ph": "M", "name": "process_name"}]', "holds no op of torch, among 1 events: anoth"),
         (" ", "is empty"),
+        ("<html></html>", "is a page for a browser"),
+        ("PK\x03\x04 and more", "is a .zip archive: unpack it"),
+        ("[[1, 2], [3, 4]]", "none of its entries is an event: give the JSON"),
+        ("some words", "is no JSON: give the JSON"),
+        ('{"schemaVersion": 1, "traceEvents": [{"ph": "i"}]}', "let the profiler run around"),
     ],
 )
 def test_a_refusal_says_what_is_the_matter(names, tmp_path, capsys, text, sentence):

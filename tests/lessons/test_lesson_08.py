@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 
 import pytest
 from cohort.run import ROOT
@@ -86,6 +87,15 @@ def test_the_opening_picture_is_of_what_was_measured():
     assert rows["quantized"]["high"] < 1 < rows["cached"]["low"]
     assert rows["pruned"]["low"] < 1 < rows["pruned"]["high"]
     assert all(row["low"] <= row["speedup"] <= row["high"] for row in rows.values())
+
+
+def test_the_opening_picture_has_verdicts_and_hollow_dots_for_what_is_beaten():
+    script = runpy.run_path(str(ROOT / "docs" / "pictures" / "lesson_08.py"))
+    picture = script["suite"]()
+    assert picture.alt.count("slower") == picture.alt.count("faster") == 1
+    assert "on the front: baseline, quantized, cached" in picture.alt
+    dots = [line for line in picture.figure.axes[0].lines if line.get_marker() == "o"]
+    assert [dot.get_markerfacecolor() == "white" for dot in dots] == [False, False, True, False]
 
 
 # ── what a wrong solution is told ────────────────────────────────────────────────────────────

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from cohort.run import ROOT
+from cohort.run import ROOT, solved
 from lesson_demos import beside, demos_of
 
 fake = beside("11_gpu_training", "trace_doubles")
@@ -51,6 +51,18 @@ def test_a_timeline_begins_at_its_first_event_and_draws_what_lies_in_it():
     drawn = demos.streams([{"name": "x", "trace": trace}])
     boxes = [path.vertices[:, 0] for c in axes(drawn).collections for path in c.get_paths()]
     assert [(min(x), max(x)) for x in boxes] == [(0, 2), (1, 1.5), (3, 7)]
+
+
+def test_a_lane_says_what_an_idle_card_waited_for():
+    step = fake.op("ProfilerStep#1", 0, 10_000, cat="user_annotation")
+    load = fake.op("enumerate(DataLoader)#__next__", 0, 6000)
+    trace = fake.trace(step, load, fake.launch(6000, 1000, 1), fake.kernel("k", 7000, 3000, 1))
+    tools = (solved("lesson_11").scope[name] for name in ("gpu_busy", "gap_causes"))
+    waits = demos.waits(trace, *tools)
+    assert waits == [("data", 0, 6000), ("launch", 6000, 7000)]
+    drawn = demos.streams([{"name": "x", "trace": trace}], [waits])
+    assert axes(drawn).get_yticklabels()[3].get_text() == "idle, why"
+    assert drawn.alt.endswith(" ms, idle for data 6.0, launch 1.0 ms")
 
 
 def test_a_history_is_drawn_as_what_is_held_after_each_event():
@@ -208,12 +220,12 @@ def test_drawing_needs_no_torch(rows):
 
 def test_the_picture_of_timelines_names_its_sources():
     script = runpy.run_path(str(ROOT / "docs" / "pictures" / "lesson_11.py"))
-    drawn = axes(script["timelines"]())
-    title, first, second = drawn.get_title(loc="left").splitlines()
-    whose = "pytorch/kineto@be239c04 (BSD-3-Clause)"
-    assert (title, first) == ("ResNet-50", f"Tesla V100-DGXS-32GB, 2021-06-08, {whose};")
-    assert second == f"Tesla V100-DGXS-32GB, 2021-06-09, {whose}"
-    lanes = [label.get_text() for label in drawn.get_yticklabels()][::3]
+    picture = script["timelines"]()
+    drawn, whose = axes(picture), "pytorch/kineto@be239c04 (BSD-3-Clause)"
+    below = picture.figure.get_supxlabel()
+    assert below.startswith(f"Measured by others · Tesla V100-DGXS-32GB, 2021-06-08, {whose}; ")
+    assert below.endswith(f"; Tesla V100-DGXS-32GB, 2021-06-09, {whose}")
+    lanes = [label.get_text() for label in drawn.get_yticklabels()][::4]
     assert [lane.split(", ")[1] for lane in lanes] == [
         "step 18 · host",
         "step 7 · host",

@@ -236,11 +236,19 @@ STORED = """
     const done = arguments[0];
     indexedDB.databases().then(all => done(all.map(each => each.name)));
 """
+MISSING = """
+    const all = performance.getEntriesByType('resource');
+    return all.filter(each => each.responseStatus == 404).map(each => each.name);
+"""
+IN_THE_DARK = """
+    document.body.dataset.jpThemeLight = 'false';
+    return getComputedStyle(document.querySelector('.jp-RenderedMarkdown img')).filter;
+"""
 
 
 @pytest.fixture(scope="module")
 def opened(lite, folder, tmp_path_factory):
-    """Two trees under one host, opened in one browser: what it shows and what it stores of each.
+    """Two trees under one host, opened in one browser: what each says, stores, lacks and draws.
 
     Each has settings in the page above JupyterLab's: without them JupyterLab does not start.
     """
@@ -259,7 +267,11 @@ def opened(lite, folder, tmp_path_factory):
             said = WebDriverWait(browser, browsing.WAIT).until(
                 lambda page: page.find_elements("css selector", "p[role=alert]")
             )
+            WebDriverWait(browser, browsing.WAIT).until(
+                lambda page: page.find_elements("css selector", ".jp-RenderedMarkdown img")
+            )
             found[name] = said[0].text, browser.execute_async_script(STORED)
+            found[name] += browser.execute_script(MISSING), browser.execute_script(IN_THE_DARK)
     browser.quit()
     return found
 
@@ -267,13 +279,20 @@ def opened(lite, folder, tmp_path_factory):
 @pytest.mark.whole
 def test_where_python_cannot_be_reached_a_sentence_says_what_is_missing(lite, opened):
     host = urlsplit(lite.PYODIDE).netloc
-    said, _ = opened["one"]
+    said = opened["one"][0]
     assert said.startswith(f"Python could not be fetched from {host}, so no cell can run:")
 
 
 @pytest.mark.whole
+def test_each_picture_of_a_lesson_is_there_and_fits_a_dark_theme(opened):
+    for _, _, missing, ink in opened.values():
+        assert not [name for name in missing if not name.endswith("/favicon.ico")]
+        assert ink == "invert(1) hue-rotate(180deg)"
+
+
+@pytest.mark.whole
 def test_two_trees_under_one_host_share_no_storage(opened):
-    (_, first), (_, both) = opened["one"], opened["other"]
+    first, both = opened["one"][1], opened["other"][1]
     added = set(both) - set(first)
     assert any("/one/" in name for name in first) and any("/other/" in name for name in added)
     assert not [name for name in both if "/one/" not in name and "/other/" not in name]

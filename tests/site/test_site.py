@@ -409,6 +409,18 @@ def test_the_scheme_is_the_readers(browser, address):
     assert grounds["dark"] < 150 < 600 < grounds["light"]
 
 
+def test_the_start_pages_picture_is_of_the_readers_scheme(browser, address):
+    from browsing import open_page
+
+    for scheme, name in (("light", "readme.png"), ("dark", "readme-dark.png")):
+        prefer(browser, scheme)
+        open_page(browser, f"{address}/{KINDS['start page']}")
+        pictures = browser.find_elements("css selector", "article p > img")
+        [shown] = [each for each in pictures if each.is_displayed()]
+        assert shown.get_attribute("src").endswith(f"/{name}")
+        assert shown.value_of_css_property("filter") == "none"
+
+
 SIZES = """
     const size = each => parseFloat(getComputedStyle(document.querySelector(each)).fontSize);
     return ['h1', 'h2', 'h3', '.measure', 'p'].map(each => size(`article ${each}`));
