@@ -1,8 +1,8 @@
 """Find what a program does without changing a number: ops that give back what was there before.
 
-`x * 1`, `x + 0 * y`, a copy, `exp` and then `log`: with such ops a fast program becomes a slower one,
-of which a log can say that it came first. So a work log's steps are compared without them. They are
-found by what the values are when the program runs, whichever ops have made them.
+`x * 1`, `x + 0 * y`, a copy, `exp` and then `log`: with such ops a fast program becomes a slower
+one, of which a log can say that it came first. So a work log's steps are compared without them.
+They are found by what the values are when the program runs, whichever ops have made them.
 """
 
 from __future__ import annotations
