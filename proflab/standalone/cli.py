@@ -9,13 +9,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from proflab.lesson.blas import blas_threads
-from proflab.lesson.hardware import this_machine
 from proflab.standalone.arguments import positive
 from proflab.standalone.compare import COMMANDS, NEEDED_TO_COMPARE, compare
 from proflab.standalone.example import show_example
+from proflab.standalone.lines import NEEDED_FOR_LINES, profile_lines
 from proflab.standalone.measure import NEEDED, Report, Request, measure
 from proflab.standalone.page import HEAD, figures, operations, page, predictions
+from proflab.standalone.pinned import begin_anew
 from proflab.standalone.predict import NEEDED_TO_PREDICT, plan_sizes, predict
 from proflab.standalone.tables import print_table
 from proflab.standalone.torch_diff import NEEDED_TO_DIFF
@@ -43,11 +43,13 @@ def main(
     if words and words[0] in FILES:
         needed = NEEDED_TO_READ | (NEEDED_TO_DIFF if "--diff" in words else {})
         return _run(read_file, needed, names, unwritten, file, words)
+    if words and words[0] == "lines":
+        return _run(profile_lines, NEEDED_FOR_LINES, names, unwritten, file, words)
     if words and words[0] == "table":
         return _run(torch_table, NEEDED_FOR_TORCH, names, unwritten, file, words)
     if not words:
-        show_example(names, unwritten, file)
-        return 0
+        begun = begin_anew(words, 1)
+        return show_example(names, unwritten, file) if begun is None else begun
     parser = _parser(file)
     given = parser.parse_args(arguments)
     needed = NEEDED | (NEEDED_TO_PREDICT if given.at else {})
@@ -55,6 +57,9 @@ def main(
     if lacking:
         return _refuse(file, lacking)
     request = _request(given, parser)
+    begun = begin_anew(words, request.threads)
+    if begun is not None:
+        return begun
     try:
         planned = plan_sizes(names, request)
     except ValueError as error:
@@ -88,9 +93,9 @@ def _parser(file: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=file,
         description="Profile a model with the functions of the lessons.",
-        epilog=f"To compare two commands: {file} compare --help, {file} gate --help. To read what "
-        f"torch writes: {file} trace --help, {file} memory --help. For any model of torch: "
-        f"{file} table --help.",
+        epilog=f"To compare two commands: {file} compare --help, {file} gate --help. For the lines "
+        f"of a program: {file} lines --help. To read what torch writes: {file} trace --help, "
+        f"{file} memory --help. For any model of torch: {file} table --help.",
     )
     parser.add_argument("model", type=_model, help=f"{', '.join(CHOICES)}, or {OWN}")
     parser.add_argument("--batch", type=positive, default=1, metavar="N", help="inputs at a time")
@@ -109,8 +114,9 @@ def _parser(file: str) -> argparse.ArgumentParser:
     parser.add_argument(
         "--threads",
         type=positive,
+        default=1,
         metavar="N",
-        help="of matrix products (as numpy has it); takes threadpoolctl to be set",
+        help="of matrix products (1)",
     )
     parser.add_argument(
         "-o", "--output", type=Path, default=Path("report.html"), help="the page to write"
@@ -173,8 +179,9 @@ def _request(given: argparse.Namespace, parser: argparse.ArgumentParser) -> Requ
         parser.error("--at predicts forward passes: leave out --train")
     if given.output.is_dir() or not given.output.parent.is_dir():
         parser.error(f"{given.output} cannot be written: give -o a file in a folder that exists")
-    threads = given.threads or blas_threads() or this_machine().processors or 1
-    return Request(choice, given.batch, size, given.train, given.passes, threads, tuple(given.at))
+    return Request(
+        choice, given.batch, size, given.train, given.passes, given.threads, tuple(given.at)
+    )
 
 
 def _refuse(file: str, lacking: dict[str, str]) -> int:

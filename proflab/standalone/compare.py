@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shlex
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from typing import Any, TypeGuard
 
 from proflab.lesson.hardware import this_machine
 from proflab.standalone.arguments import positive, share
+from proflab.standalone.pinned import with_threads
 
 COMMANDS = ("compare", "gate")
 # What is called here, and the lesson in which it is written.
@@ -29,10 +29,6 @@ NEEDED_TO_COMPARE = {
     "gate": "08_benchmarking",
 }
 START_UP = "start_up"  # what is timed beside the two commands
-# How the libraries that multiply matrices are told their threads.
-_THREADS = [
-    f"{library}_NUM_THREADS" for library in ("OPENBLAS", "OMP", "MKL", "BLIS", "NUMEXPR")
-] + ["VECLIB_MAXIMUM_THREADS"]
 STOPS = {"slower"}  # the verdicts with which `gate` ends with 1
 STOPS_IF_STRICT = {"slower", "unclear"}
 
@@ -73,6 +69,7 @@ def begin_times(given: argparse.Namespace) -> dict[str, Any]:
     for command in commands.values():
         _time_run(command, given.threads)
     return {name: [] for name in commands} | {
+        "cpu_ms": {name: [] for name in commands},
         "commands": commands,
         "threads": given.threads,
         "load": machine.load,
@@ -84,7 +81,9 @@ def begin_times(given: argparse.Namespace) -> dict[str, Any]:
 def time_rounds(names: dict[str, Any], times: dict[str, Any], rounds: int) -> None:
     """Add the ms of so many rounds, in the student's order, to the times."""
     for name in names["run_order"](list(times["commands"]), rounds):
-        times[name].append(_time_run(times["commands"][name], times["threads"]))
+        ms, cpu_ms = _time_run(times["commands"][name], times["threads"])
+        times[name].append(ms)
+        times["cpu_ms"][name].append(cpu_ms)
 
 
 def _run_once(names: dict[str, Any], times: dict[str, Any], given: argparse.Namespace) -> dict:
@@ -134,19 +133,19 @@ def _is_number(value: Any) -> TypeGuard[float]:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _time_run(command: str, threads: int) -> float:
-    """Return the ms of a fresh process, which multiplies matrices on so many threads."""
+def _time_run(command: str, threads: int) -> tuple[float, float]:
+    """Return the ms of a fresh process on so many threads, and its CPU ms (0 where not known)."""
     words = shlex.split(command)
     if not words:
         raise ValueError("a command is empty: give one that can be run")
-    start = time.perf_counter_ns()
+    before, start = _children_ms(), time.perf_counter_ns()
     try:
         ended = subprocess.run(
             words,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
-            env=os.environ | dict.fromkeys(_THREADS, str(threads)),
+            env=with_threads(threads),
         )
     except OSError as error:
         raise ValueError(f"{command!r} cannot be run: {error.strerror}") from None
@@ -154,7 +153,17 @@ def _time_run(command: str, threads: int) -> float:
     if ended.returncode:
         last = (ended.stderr.strip().splitlines() or ["it wrote no error"])[-1]
         raise ValueError(f"{command!r} failed with {ended.returncode}: {last}")
-    return ms
+    return ms, _children_ms() - before
+
+
+def _children_ms() -> float:
+    """Return the CPU ms of all processes that this one has started and seen end; else 0."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 0.0
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (used.ru_utime + used.ru_stime) * 1000
 
 
 def _summarize(names: dict[str, Any], times: dict[str, Any], confidence: float = 0.95) -> dict:
@@ -194,6 +203,9 @@ def _notes(times: dict[str, Any]) -> dict[str, Any]:
             part = min(start_up / shorter, 1)
             warning = "hides most of a change: let each run do more work"
             notes.append(f"warning: start-up is {part:.0%} of the shorter time, and {warning}")
+    if cpu := _cpu(times):
+        found["cpu_ms"] = cpu
+        notes.append("CPU time: {before:.4g} ms before, {after:.4g} ms after".format(**cpu))
     load, processors = times.get("load"), times.get("processors")
     if "load" in times:
         found["load"] = load
@@ -203,6 +215,18 @@ def _notes(times: dict[str, Any]) -> dict[str, Any]:
         busy = "warning: other programs keep this machine busy"
         notes.append(f"{busy}: close them for a narrower interval")
     return found | {"notes": notes}
+
+
+def _cpu(times: dict[str, Any]) -> dict[str, float]:
+    """Return the median CPU ms of both commands, nothing where a file or a system has none."""
+    known = times.get("cpu_ms")
+    if not isinstance(known, dict):
+        return {}
+    lists = [known.get(name) for name in ("before", "after")]
+    if not all(isinstance(v, list) and v and all(map(_is_number, v)) for v in lists):
+        return {}
+    found = {name: float(median(known[name])) for name in ("before", "after")}
+    return found if all(found.values()) else {}
 
 
 def _sentence(found: dict[str, Any]) -> str:

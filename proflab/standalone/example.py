@@ -26,8 +26,8 @@ _LINES = (
 )
 
 
-def show_example(names: dict[str, Any], unwritten: dict[str, str], file: str) -> None:
-    """Print what the file is, lines of Python with their results, and what to type next."""
+def show_example(names: dict[str, Any], unwritten: dict[str, str], file: str) -> int:
+    """Print what the file is, lines with their results, and what to type next; return 0."""
     about = (names.get("__doc__") or "").split("\n\n")[:-1]  # the last part is for who edits it
     print("\n\n".join([*about, "An example in Python, carried out just now:"]))
     print(f"\n>>> import {Path(file).stem} as my, proflab")
@@ -39,6 +39,7 @@ def show_example(names: dict[str, Any], unwritten: dict[str, str], file: str) ->
     call = f"python {file}" if file.endswith(".py") else file
     print(f"\nA table and a page about a model:  {call} lenet5")
     print(f"All that it does:                  {call} --help")
+    return 0
 
 
 def _outcome(line: str, known: dict[str, Any], unwritten: dict[str, str]) -> str:

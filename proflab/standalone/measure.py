@@ -6,14 +6,16 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Any
 
 from proflab import Tensor, enable_grad, example_input, manual_seed, no_grad
 from proflab.lesson.hardware import Hardware, this_machine
-from proflab.lesson.measuring import beyond_caches, called, copy_on, on_threads
+from proflab.lesson.measuring import beyond_caches, copy_on, on_threads
+from proflab.standalone.pinned import threads_here
 from proflab.standalone.zoo import Choice
 
 # What is called here, and the lesson in which it is written.
@@ -73,6 +75,7 @@ class Report:
     flops: int
     latency_ms: float
     passes_ms: list[float]
+    cpu_ms: float
     mfu: float
     memory: dict[str, float]
     training: dict[str, float]
@@ -98,20 +101,20 @@ def measure(names: dict[str, Any], request: Request, say: Callable[[str], None])
     parameters = names["count_parameters"](model)
     flops = count(model, shape, per_sample=False)
     with on_threads(request.threads):
-        machine = this_machine().sentences()
+        here = replace(this_machine(), threads=threads_here())
         say("measuring the roofs")
         roof, rounds = _measure_roofs(names, request.threads)
         say("timing the pass")
         work = _make_pass(model, request.train)
         latency = names["measure_latency"](work, x, warmup=1, iterations=request.passes)
         say("recording its operations")
-        rows, passes = record(names, lambda: work(x), request.passes)
+        rows, passes, cpu = record(names, lambda: work(x), request.passes)
         say("measuring its memory")
         memory = _memory_parts(names, model, shape)
     report = Report(
         title=request.title,
-        machine=machine,
-        threads=called(request.threads),
+        machine=here.sentences(),
+        threads=_called(here.threads),
         roof=roof,
         roof_rounds=rounds,
         ridge=names["ridge_point"](roof.peak_flops, roof.bandwidth),
@@ -119,6 +122,7 @@ def measure(names: dict[str, Any], request: Request, say: Callable[[str], None])
         flops=flops,
         latency_ms=latency,
         passes_ms=passes,
+        cpu_ms=cpu,
         mfu=names["mfu"](flops, latency / 1000, roof.peak_flops),
         memory=memory,
         training=names["training_memory"](model, shape, "adam"),
@@ -128,6 +132,10 @@ def measure(names: dict[str, Any], request: Request, say: Callable[[str], None])
     report.points = _points(names, rows, roof)
     report.targets = _targets(names, rows, roof)
     return report
+
+
+def _called(threads: int | None) -> str:
+    return f"{threads} thread{'s' * (threads > 1)}" if threads else "threads unknown"
 
 
 def _make_pass(model: Any, train: bool) -> Callable[[Tensor], Any]:
@@ -156,26 +164,35 @@ def _measure_roofs(
         for _ in range(_ROUNDS)
     ]
     peak, bandwidth = (max(values) for values in zip(*rounds, strict=True))
-    return Hardware(peak, bandwidth, called(threads), "measured here"), rounds
+    return Hardware(peak, bandwidth, _called(threads_here()), "measured here"), rounds
 
 
 def record(
     names: dict[str, Any], work: Callable[[], Any], passes: int
-) -> tuple[list[dict], list[float]]:
-    """Return the rows of one pass, each with its median time, and each pass's ms."""
-    recordings = []
+) -> tuple[list[dict], list[float], float]:
+    """Return the rows of one pass, each with its median time, each pass's ms, and its CPU ms.
+
+    The CPU time is the median of what all threads of this process took together in a pass.
+    """
+    recordings, cpu = [], []
     for _ in range(passes):
+        start = time.process_time()
         with names["OpRecorder"]() as recorder:
             work()
+        cpu.append((time.process_time() - start) * 1000)
         recordings.append(list(recorder.rows))
     times = [sum(row["self_ms"] for row in rows) for rows in recordings]
     middle = recordings[times.index(sorted(times)[len(times) // 2])]
     if len({len(rows) for rows in recordings}) > 1:
-        return middle, times
-    return [
-        row | {"self_ms": median(rows[i]["self_ms"] for rows in recordings)}
-        for i, row in enumerate(middle)
-    ], times
+        return middle, times, median(cpu)
+    return (
+        [
+            row | {"self_ms": median(rows[i]["self_ms"] for rows in recordings)}
+            for i, row in enumerate(middle)
+        ],
+        times,
+        median(cpu),
+    )
 
 
 def _memory_parts(names: dict[str, Any], model: Any, shape: tuple[int, ...]) -> dict[str, float]:

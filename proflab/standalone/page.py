@@ -83,6 +83,7 @@ def figures(report: Report) -> list[tuple[str, str]]:
         ("FLOPs of its products", f"{report.flops:,}"),
         ("time, median", f"{report.latency_ms:,.2f} ms"),
         ("in operations, recorded", passes),
+        ("CPU time, recorded", f"{report.cpu_ms:,.2f} ms"),
         ("speed", rate(report.mfu * report.roof.peak_flops, "FLOP/s")),
         ("share of the peak", f"{report.mfu:.1%}"),
         ("peak, measured", rate(report.roof.peak_flops, "FLOP/s")),

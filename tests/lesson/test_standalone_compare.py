@@ -80,6 +80,16 @@ class Script:
         return self.now * 1e6
 
 
+def test_cpu_time_stands_beside_the_clocks(names, capsys):
+    """A sleep takes time of the clock and hardly any of a processor."""
+    command = [sys.executable, "-S", "-c"]
+    before = shlex.join([*command, "sum(i * i for i in range(1_500_000))"])
+    after = shlex.join([*command, "import time; time.sleep(0.05)"])
+    assert main(names, {}, ["compare", before, after, "--rounds", "6", "--json"]) == 0
+    cpu = json.loads(capsys.readouterr().out)["cpu_ms"]
+    assert cpu["before"] > 2 * cpu["after"] > 0
+
+
 def busy(rng):
     """A neighbour that takes up to both processors: on one thread it does less harm than on two.
 

@@ -77,6 +77,7 @@ def test_each_form_of_the_file_helps_and_says_what_lacks(tmp_path, options):
         "": "FILE.py:FUNCTION",
         "compare": "--start-up",
         "gate": "--strict",
+        "lines": "scalene",
         "trace": "export_chrome_trace",
         "memory": "_dump_snapshot",
     }.items():
