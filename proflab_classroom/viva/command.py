@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 from proflab.lesson.names import bound_names
-from proflab_classroom.items.platforms import as_gift, as_qti
+from proflab_classroom.items.quizzes import as_gift, as_qti
 from proflab_classroom.viva.execute import Notebook, Sandbox, handed_in, solved_notebook
 from proflab_classroom.viva.inputs import exercises, find_inputs, with_draws
 from proflab_classroom.viva.known_wrong import Known, known_outcomes, read_mutants
