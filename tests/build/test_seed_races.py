@@ -17,10 +17,10 @@ from proflab_course.grading.answer_key import read_key
 from proflab_course.grading.records.gradebook import Book
 
 ALONE = ["--no-sandbox"] if os.environ.get("PROFLAB_NO_SANDBOX_TESTS") else []
+pytestmark = pytest.mark.whole("lessons/test_lesson_13.py")
 SEED, OTHER, LESSON = 7, 8, "13_faster"
 
 
-@pytest.mark.whole
 def test_a_drawn_capstone_is_solved_by_its_own_solution_alone(tmp_path):
     course = linked_course(tmp_path, "source", "release")
     (course.root / PLACE).parent.mkdir()
