@@ -202,14 +202,14 @@ def work_log(log):
     For each step call log.step(program=step_1, change="all texts at once", guess_ms=9.5,
     because="640 times `linear`, 5 µs each, are the largest cost"); for one that you did not keep,
     add rejected="…", with the reason. Kept steps fall in cost, one cause at a time: where the cost
-    falls more than three times there are three of them at least, and none goes 85 % of the way.
-    change or because names one of the five largest costs before the step, or more, but no more
-    than six ops in all; a kept step makes at least half of these costs 10 % cheaper. For one step,
-    instead="…" may say why it is about another. At least one idea is not kept, and it is neither
-    slow nor a step that is kept; a step that your own pairs call slower is not kept either. At the
-    end call log.stop("…"): it names one of the two largest costs that are left, and what the cost
-    is above the floor, in ms or times the floor. Returns
-    nothing.
+    falls more than three times, three of them at least go 5 % of the way each, not counting ops
+    that change no number, and none goes 85 %. change or because names one of the five largest costs
+    before the step, or more, but no more than six ops in all; a kept step makes at least half of
+    these costs 10 % cheaper. For one step, instead="…" may say why it is about another. At least
+    one idea is not kept, and it is neither slow nor a kept step, nor one of these with an op more;
+    a step that your own pairs call slower is not kept either. At the end call log.stop("…"): it
+    names one of the two largest costs that are left, and what the cost is above the floor, in ms or
+    times the floor. Returns nothing.
     """
 
     ### BEGIN SOLUTION

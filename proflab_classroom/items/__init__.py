@@ -2,6 +2,6 @@
 
 item.py       what such a question is, and the order of its options
 question.py   the same as somebody is asked it
-platforms.py  questions for Moodle and Canvas: GIFT and QTI
+quizzes.py    quizzes for Moodle and Canvas: GIFT and QTI
 figures.py    what a class's answers say about a question: difficulty, interval, discrimination
 """

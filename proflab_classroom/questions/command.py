@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from proflab_classroom.items.platforms import as_gift, as_qti
+from proflab_classroom.items.quizzes import as_gift, as_qti
 from proflab_classroom.questions.asked import asked_concepts
 from proflab_classroom.questions.guesses import asked_guesses
 from proflab_classroom.questions.pages import Files, concept_pages, guess_pages

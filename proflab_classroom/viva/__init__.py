@@ -10,7 +10,6 @@ execute.py    calls in the grader's sandbox
 seen.py       values as a person sees them
 questions.py  the three kinds of question
 sheet.py      the choice of a sheet's questions, each verified at last
-rows.py       what fills a sheet up: concept questions
 race_rows.py  questions about a race, from the student's own tapes
 pages.py      sheet and key as pages, and sheets as a table
 marks.py      marks of a viva

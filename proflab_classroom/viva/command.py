@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 from proflab.lesson.names import bound_names
-from proflab_classroom.items.platforms import as_gift, as_qti
+from proflab_classroom.items.quizzes import as_gift, as_qti
 from proflab_classroom.viva.execute import Notebook, Sandbox, handed_in, solved_notebook
 from proflab_classroom.viva.inputs import exercises, find_inputs, with_draws
 from proflab_classroom.viva.known_wrong import Known, known_outcomes, read_mutants
@@ -26,7 +26,6 @@ from proflab_classroom.viva.marks import keep_marks, read_marks, told
 from proflab_classroom.viva.pages import as_csv, render
 from proflab_classroom.viva.questions import Draws, SheetQuestion
 from proflab_classroom.viva.race_rows import race_rows
-from proflab_classroom.viva.rows import rows
 from proflab_classroom.viva.sheet import (
     QUESTIONS,
     Candidates,
@@ -34,6 +33,7 @@ from proflab_classroom.viva.sheet import (
     choose,
     missing_kinds,
     printed,
+    rows,
 )
 from proflab_course.course.csv_table import csv_text
 from proflab_course.course.exercises import exercise_of

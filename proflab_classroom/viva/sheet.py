@@ -4,7 +4,7 @@ A sheet takes questions of the kinds in PATTERN, from three exercises at least: 
 lost points, then those worth more points. No input is asked about twice, at most one key is an
 error, and of code that is not the student's own there are few lines. A question whose keys do not
 come out again, each option in a process of its own, is dropped and the next candidate is taken.
-What own functions cannot fill is filled with rows (`rows.py`).
+What own functions cannot fill is filled with rows: a race's (`race_rows.py`), concept questions.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from proflab_classroom.questions.asked import asked_concepts
 from proflab_classroom.viva.changes import changes
 from proflab_classroom.viva.definitions import without_docstrings
 from proflab_classroom.viva.execute import Notebook, Run, Sandbox
@@ -30,6 +31,7 @@ from proflab_classroom.viva.questions import (
     value_questions,
 )
 from proflab_classroom.viva.seen import Outcome, is_readable
+from proflab_course.course.layout import Course
 
 PATTERN: tuple[Kind, ...] = ("value", "tell", "change", "tell")
 QUESTIONS, LEAST_EXERCISES = 4, 3
@@ -292,3 +294,20 @@ def _again(order: Sequence[str], slots: Sequence[SheetQuestion | None], most: in
     """Return the exercises that may come once more, those on the sheet least often first."""
     used = [q.name for q in slots if q is not None]
     return sorted((name for name in order if used.count(name) < most), key=used.count)
+
+
+# ── rows ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def rows(
+    course: Course, lesson: str, draws: Draws, own: Sequence[SheetQuestion] = ()
+) -> list[SheetQuestion]:
+    """Return all rows for a student's sheet, in a drawn order; first own, about the student's race.
+
+    A lesson without a concepts.toml has no concept questions.
+    """
+    concepts = [each.as_question() for each in asked_concepts(course, lesson)]
+    asked = [
+        SheetQuestion(q.name, q.stem, q.options, q.key, note=q.note, kind="row") for q in concepts
+    ]
+    return sorted(draws.mixed([*own, *asked], "rows"), key=lambda row: not row.about_own_code)

@@ -9,9 +9,8 @@
     given_code.py       match: code that the track of a shorter notebook gave
     own_numbers/        match: what was drawn for this class or student alone
     plan.py             plan: the types that grader and runners share
-    late_blocks.py      plan: which hidden blocks may share a copy of the notebook
+    late_blocks.py      plan: which hidden blocks may share a copy; run: once more, if that may cost
     one_execution.py    run: what counts where a plan is executed again
-    second_look.py      run: a hidden block once more, by itself, if sharing may be the reason
     limits.py           every limit of time and memory, and where it is enforced
     limit_options.py    options that set limits of time
     run/                run: a plan goes in, replies come out, or those that were kept

@@ -21,7 +21,7 @@ from proflab_course.grading.answers import Answered, answered
 from proflab_course.grading.broken_cells import BrokenCells
 from proflab_course.grading.failed_setup import NOT_REACHED, sentence_of
 from proflab_course.grading.judge_case import judge_case
-from proflab_course.grading.late_blocks import late_blocks
+from proflab_course.grading.late_blocks import in_doubt, late_blocks, look_again
 from proflab_course.grading.limits import SOLVED_SECONDS
 from proflab_course.grading.match_cells import Aligned, Slot, align
 from proflab_course.grading.one_execution import add_execution
@@ -39,7 +39,6 @@ from proflab_course.grading.points import Tally
 from proflab_course.grading.races import Judged, Raced, judge_jobs, simulated
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 from proflab_course.grading.run.time_allowance import LEFT_OUT
-from proflab_course.grading.second_look import in_doubt, look_again
 from proflab_course.grading.size_limits import cut_cases, cut_notebook, cut_text
 from proflab_course.grading.submissions.read_notebook import notebook_of
 

@@ -8,8 +8,11 @@ import sys
 import tomllib
 from pathlib import Path
 
+import essay_class
 import nbformat
 import pytest
+import race_course
+import viva_class
 import yaml
 from archives import solved, zipped
 from following import executed
@@ -132,9 +135,9 @@ def test_a_walk_has_as_many_files_as_it_says(walk):
     assert len({path for _, path in rows}) == said
 
 
-def test_there_are_ten_walks():
+def test_there_are_as_many_walks_as_the_page_says():
     [told] = re.findall(r"code in (\w+) walks", ARCHITECTURE)
-    assert told == "ten" and len(WALKS) == 10
+    assert told == "fourteen" and len(WALKS) == 14
 
 
 def test_each_question_of_a_newcomer_is_answered_by_one_file():
@@ -237,6 +240,45 @@ def test_the_walk_of_a_lesson_is_what_python_executes(tmp_path, monkeypatch):
     # Nothing of the build's own is left out but what makes a tree for a class.
     own = {path for path in seen if path.startswith("proflab_course/build/")}
     assert own <= set(walk("A lesson through the build"))
+
+
+@pytest.mark.whole
+def test_the_walks_of_a_race_and_of_a_number_are_what_python_executes(tmp_path, monkeypatch):
+    course = race_course.course_in(tmp_path / "races")
+    folder = course.root / "submitted" / "ada" / race_course.LESSON
+    folder.mkdir(parents=True)
+    notebook = race_course.handed(rows=race_course.HALF)
+    nbformat.write(notebook, folder / f"{race_course.LESSON}.ipynb")
+    monkeypatch.chdir(course.root)
+    found = followed("grade", race_course.LESSON, "--no-sandbox")
+    # What the grader leaves to other processes, the notebook does in its own.
+    monkeypatch.syspath_prepend(str(race_course.support()))
+    scope: dict = {}
+    with executed() as seen:
+        for code in (cell.source for cell in notebook.cells if cell.cell_type == "code"):
+            exec(code, scope)
+    assert not set(seen) >= set(walk("A race"))
+    assert set(walk("A race")) <= {*found, *seen}
+    (tmp_path / "numbers").mkdir()
+    course = copy_course(tmp_path / "numbers", ["complete"])
+    (course.root / "private").mkdir()
+    (course.root / "private/course.toml").write_text('[course]\nvariants = "student"\n')
+    monkeypatch.chdir(course.root)
+    assert set(walk("A number")) <= followed("grade", LESSON, "--no-sandbox")
+
+
+@pytest.mark.whole
+def test_the_walks_of_a_viva_and_of_an_essay_are_what_python_executes(tmp_path, monkeypatch):
+    course = viva_class.make_course(tmp_path / "viva", {"ada": {}})
+    monkeypatch.chdir(course.root)
+    found = followed("viva", "1", "--jobs", "1", "--no-sandbox")
+    (course.root / "marks.csv").write_text("student,q1,q2,q3,q4\nada,1,1,0,1\n")
+    assert set(walk("A viva sheet")) <= found | followed("viva", "1", "--marks", "marks.csv")
+    (tmp_path / "essays").mkdir()
+    course = essay_class.essay_class(tmp_path / "essays", ["ada", "ben"])
+    monkeypatch.chdir(course.root)
+    found = followed("essays", "1", "--between", "anna,bert", "--overlap", "2")
+    assert set(walk("An essay")) <= found | followed("essays", "1")
 
 
 # ── citation, workflows, hooks ───────────────────────────────────────────────────────────────

@@ -110,7 +110,8 @@ def test_a_later_attempt_replaces_and_an_earlier_one_does_not(course, tmp_path, 
 
 def test_canvas(course, tmp_path, capsys):
     files = {
-        f"müllerjörg_101_98765_{LESSON}-1.ipynb": solved("second"),
+        f"müllerjörg_101_98765_{LESSON}-10.ipynb": solved("last"),
+        f"müllerjörg_101_98764_{LESSON}-9.ipynb": solved("tenth"),
         f"müllerjörg_101_98700_{LESSON}.ipynb": solved("first"),
         f"obriensiobhan_LATE_102_98766_{LESSON}.ipynb": solved("late"),
         f"wang_103_98767_{LESSON}.ipynb": solved("wang"),
@@ -126,7 +127,7 @@ def test_canvas(course, tmp_path, capsys):
     assert collect(tmp_path / "submissions.zip", "--roster", str(tmp_path / "grades.csv")) == 1
     out = capsys.readouterr().out
     found = tree(course)
-    assert found[f"jmueller/{LESSON}/{NAME}"].read_bytes() == solved("second")
+    assert found[f"jmueller/{LESSON}/{NAME}"].read_bytes() == solved("last")
     assert f"müllerjörg_101_98700_{LESSON}.ipynb is an earlier attempt" in out
     assert found[f"sobrien/{LESSON}/{NAME}"].read_bytes() == solved("late")
     assert "marked late by Canvas" in out

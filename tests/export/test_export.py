@@ -30,7 +30,7 @@ def graded(tmp_path_factory):
             gradebook.update_or_create_student("empty", lms_user_id="4713")
             notebook = gradebook.find_submission_notebook(LESSON, LESSON, "complete")
             essay = next(g for g in notebook.grades if g.cell_type != "code")
-            essay.manual_score = 7.0
+            essay.manual_score = 7.25
     return course
 
 
@@ -70,7 +70,7 @@ def test_canvas(graded, monkeypatch, tmp_path, capsys):
         "01 Parameters (55)",
     ]
     grades = {row[3]: row[5] for row in table[2:]}
-    assert grades["complete"] == "107" and grades["empty"] == "0"
+    assert grades["complete"] == "107.25" and grades["empty"] == "0"
     # An essay that nobody has read is not worth 0: what is there stays.
     assert grades["lost_metadata"] == "12"
     assert "lost_metadata" in out.partition("has no mark yet")[2]
@@ -153,7 +153,7 @@ def test_moodle_in_another_language(graded, monkeypatch, tmp_path, capsys, heade
     assert [row[4] for row in table[1:4]] == ["100", table[2][4], "0"]
     (tmp_path / "sheet.csv").write_text(text.replace("110,00", "10,00"))
     assert export(graded, monkeypatch, "--moodle", tmp_path / "sheet.csv") == 2
-    assert "complete has 107 points" in capsys.readouterr().err
+    assert "complete has 107.25 points" in capsys.readouterr().err
 
 
 def test_moodle_in_a_language_that_is_not_known(graded, monkeypatch, tmp_path, capsys):
@@ -225,13 +225,13 @@ def test_a_student_who_left_the_course_is_named_and_holds_nobody_up(
     said = capsys.readouterr().out
     assert "without a line in grades.csv (have they left the course?):\n  lost_metadata\n" in said
     grades = {row[3]: row[5] for row in rows(tmp_path / "grades_filled.csv")}
-    assert grades["complete"] == "107" and grades["other"] == "12"
+    assert grades["complete"] == "107.25" and grades["other"] == "12"
 
 
 def test_a_grade_above_the_platforms_maximum_is_refused(graded, monkeypatch, tmp_path, capsys):
     (tmp_path / "sheet.csv").write_text(MOODLE.replace("110.00", "10.00"))
     assert export(graded, monkeypatch, "--moodle", tmp_path / "sheet.csv") == 2
-    assert "complete has 107 points" in capsys.readouterr().err
+    assert "complete has 107.25 points" in capsys.readouterr().err
 
 
 def test_a_platforms_file_is_not_overwritten(graded, monkeypatch, tmp_path, capsys):

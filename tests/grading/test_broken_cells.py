@@ -8,11 +8,12 @@ from nbformat.v4 import new_code_cell
 
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.broken_cells import BrokenCells
-from proflab_course.grading.grade_notebook import grade_notebook
+from proflab_course.grading.grade_notebook import CaseResult, grade_notebook
 from proflab_course.grading.match_cells import Aligned, Slot
 from proflab_course.report.failed_cases import causes_once
 
 KEY = make_key("01_parameters", source())
+KINDS = {"a hidden case": True, "a visible case": False}
 
 
 def failed_with(notebook):
@@ -34,6 +35,13 @@ def test_all_that_lacks_a_function_names_the_cell_that_should_define_it(start, e
     assert len({case.cell for case in failed}) > 2  # also of exercises that use it
     [once] = causes_once(failed)
     assert (once.label, once.reason) == (f"{len(failed)} cases", reason)
+
+
+def test_what_stands_for_hidden_and_visible_cases_is_no_hidden_case():
+    reason = "the cell of f ended with SyntaxError: invalid syntax"
+    cases = [CaseResult("test_f", name, hidden, False, reason) for name, hidden in KINDS.items()]
+    assert [(case.label, case.hidden) for case in causes_once(cases)] == [("2 cases", False)]
+    assert causes_once(cases[:1]) == cases[:1] and cases[0].hidden
 
 
 def test_a_helper_in_a_cell_of_the_students_own_is_named():

@@ -67,7 +67,7 @@ RUNNING = [
 JUDGING = [
     (execute, "conclude"),
     (execute, "conclude_test"),
-    (execute, "judge"),
+    (execute, "judge_case"),
     (value, "compare"),
     (execute, "executed_notebook"),
     (execute, "number_cell"),
@@ -100,7 +100,7 @@ BROKEN = {
     for number, (place, name) in enumerate([*READING, *RUNNING, *JUDGING, *WRITING])
 } | {
     f"{name.strip('_')}_{type(error).__name__}": (place, name, error)
-    for place, name in [(execute, "judge"), (Book, "_write_grades")]
+    for place, name in [(execute, "judge_case"), (Book, "_write_grades")]
     for error in KINDS
     if place is execute or isinstance(error, Exception)
 }

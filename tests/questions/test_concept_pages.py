@@ -11,7 +11,7 @@ import pytest
 from concept_class import CONCEPTS, ORDER, answer, with_concepts
 from grading_course import LESSON, ROOT, copy_course
 
-from proflab_classroom.items.platforms import as_gift, as_qti
+from proflab_classroom.items.quizzes import as_gift, as_qti
 from proflab_classroom.questions.asked import Asked, asked_concepts, inline
 from proflab_classroom.questions.concepts_file import parse_concepts, read_concepts
 from proflab_classroom.questions.pages import concept_pages

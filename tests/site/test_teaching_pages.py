@@ -49,6 +49,12 @@ def test_the_blueprint_says_what_a_track_leaves_out(blueprint):
     assert ": read" in blueprint
 
 
+def test_the_page_for_lectures_says_hours_and_minutes_of_each_lesson():
+    page = module_at(ROOT / "docs/site/lectures.py").lectures_page(COURSE)
+    times = re.findall(r"^(\d+) h (\d\d) in all\.$", page, re.M)
+    assert len(times) == page.count("\n## ") and all(int(minutes) < 60 for _, minutes in times)
+
+
 def test_the_blueprints_first_table_has_every_track(blueprint):
     titles = [row[0].strip("*") for row in rows(blueprint, "All tracks")[1:]]
     assert titles == [track.title for track in Tracks.read(ROOT).tracks.values()]

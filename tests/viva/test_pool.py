@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from viva_class import LESSON, Local, make_course
 
-from proflab_classroom.items.platforms import as_gift, as_qti
+from proflab_classroom.items.quizzes import as_gift, as_qti
 from proflab_classroom.viva.command import Lesson, pool_questions
 from proflab_classroom.viva.pages import as_csv
 from proflab_classroom.viva.questions import SheetQuestion

@@ -8,7 +8,7 @@ from log_course import LESSON, handed, source, support
 
 from proflab_classroom.viva.questions import Draws
 from proflab_classroom.viva.race_rows import questions, race_rows, twice
-from proflab_classroom.viva.rows import rows
+from proflab_classroom.viva.sheet import rows
 from proflab_course.course.layout import Course
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.grader_errors import GraderFailed

@@ -7,8 +7,7 @@ from proflab_classroom.viva.command import Lesson, fill
 from proflab_classroom.viva.execute import Notebook
 from proflab_classroom.viva.pages import blocks, render
 from proflab_classroom.viva.questions import Draws, SheetQuestion
-from proflab_classroom.viva.rows import rows
-from proflab_classroom.viva.sheet import Sheet, printed
+from proflab_classroom.viva.sheet import Sheet, printed, rows
 from proflab_course.course.layout import CourseError
 from proflab_course.grading.answer_key import read_key
 from proflab_course.grading.races import NotTraced

@@ -3,11 +3,21 @@
 import functools
 import sys
 
+
 # Times are given, and not taken: what a log does with them is tried here.
-sys.modules["proflab.lesson.race.log"].timed_pairs = lambda *pairs, **more: (
-    [20 + n / 10 for n in range(12)],
-    [2 + n / 50 for n in range(12)],
-)
+@functools.cache
+def ms_of(program):
+    return counting.counted_ms(program, make_model)
+
+
+def times(old, new, methods):
+    before = [ms_of(old) * (1 + n / 200) for n in range(12)]
+    return before, [ms_of(new) * (1 + 5 * n % 12 / 200) for n in range(12)]
+
+
+kept_times = sys.modules["proflab.lesson.race.log"]
+kept_times.calling = lambda program, *draws, **made: program
+kept_times.timed_pairs = times
 drawing = {"__name__": "draw"}
 exec(TEXT_OF("draw.py"), drawing)
 

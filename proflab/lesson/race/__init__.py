@@ -18,7 +18,10 @@ trail:     the picture: a race's marks, and the session's tries as a trail
 pairs:     two programs measured on this machine in mirrored pairs, for no points
 plans:     plans as data, such as an order or cuts into buckets: simulators that count them
 log:       the work log: a row of plain data for each step from a slow program to a fast one
+steps:     the rows of a log as a stranger wrote them, and what their texts name
 check_log: whether the rows of a work log agree with its programs and with each other
+step_rules: whether they were taken, measured and judged one by one
+idle:      what a program does without changing a number
 facts:     what a viva asks about a race, from its tapes
 """
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from proflab.checks.values import NotPlainData, loads
-from proflab.lesson.race.check_log import read_steps
 from proflab.lesson.race.cost import MACHINES, Machine, cost
+from proflab.lesson.race.steps import read_steps
 from proflab.lesson.race.tape import Refused, check
 
 

@@ -103,7 +103,7 @@ def known_of(given: list, op_facts: Callable | None, machine: str, *,
         ms, work = paid.ms, paid.work + counting(given)
         each_op = [row_of(row) for row in paid.rows] if rows else []
         counted = _few_results(paid.walk)
-    inputs, results = inputs_of(given), _kinds(counted)
+    inputs, results = inputs_of(given), kinds_of(counted)
     if floor is None and op_facts is not None:
         floor = floor_by_bytes(inputs, results, chosen, fast)
     drawn = (
@@ -139,7 +139,7 @@ def floor_of(given: list, machine: Machine, fast: int | None = None) -> float:
 
     fast: as in `cost`; then it is the bytes
     """
-    return floor_by_bytes(inputs_of(given), _kinds(on_meta(given)), machine, fast)
+    return floor_by_bytes(inputs_of(given), kinds_of(on_meta(given)), machine, fast)
 
 
 def floor_by_bytes(
@@ -151,7 +151,7 @@ def floor_by_bytes(
     return machine.ms(0, moved) if fast is None else float(moved)
 
 
-def _kinds(counted: Walk) -> list[tuple]:
+def kinds_of(counted: Walk) -> list[tuple]:
     """Return the shape and the dtype of each result."""
     return [(array.shape, str(array.dtype)) for array in counted.results]
 

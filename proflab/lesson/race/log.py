@@ -25,18 +25,11 @@ from proflab.checks.values import dumps
 from proflab.lesson.kernel_record import current_record, kernel_shell, saved_output_data
 from proflab.lesson.mine import place
 from proflab.lesson.race import show
-from proflab.lesson.race.check_log import (
-    LARGEST,
-    MOST_STEPS,
-    MOST_TEXT,
-    PAIRS,
-    TOLERANCE,
-    groups_of,
-    methods_of,
-)
+from proflab.lesson.race.check_log import TOLERANCE, methods_of
 from proflab.lesson.race.cost import MACHINES
 from proflab.lesson.race.known import Draws, floor_of, row_of
 from proflab.lesson.race.pairs import Pairs, calling, speedup_of, timed_pairs
+from proflab.lesson.race.steps import LARGEST, MOST_STEPS, MOST_TEXT, PAIRS, groups_of
 from proflab.lesson.race.trace import Tape, traced
 
 MIME = "application/vnd.proflab.step+json"

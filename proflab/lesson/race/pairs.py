@@ -17,9 +17,10 @@ from proflab import Tensor, graph
 from proflab.lesson.blas import on_threads
 from proflab.lesson.demo import demo_size, progress_bar
 from proflab.lesson.noise import is_busy
-from proflab.lesson.race.check_log import PAIRS, TOLERANCE, methods_of
+from proflab.lesson.race.check_log import TOLERANCE, methods_of
 from proflab.lesson.race.known import Draws, draw
 from proflab.lesson.race.show import counted
+from proflab.lesson.race.steps import PAIRS
 from proflab.lesson.race.tape import inputs_of
 from proflab.lesson.race.trace import traced
 

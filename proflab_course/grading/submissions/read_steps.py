@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from proflab.lesson.kernel_record import output_data
-from proflab.lesson.race.check_log import MOST_STEPS, PAIRS
 from proflab.lesson.race.log import MIME
+from proflab.lesson.race.steps import MOST_STEPS, PAIRS
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _MOST_OUTPUTS, _LARGEST = 200, 1e12

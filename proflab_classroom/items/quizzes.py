@@ -1,4 +1,4 @@
-"""Write questions for platforms, with their keys: GIFT for Moodle, QTI 1.2 for Canvas.
+"""Write a quiz for a platform, with its keys: GIFT for Moodle, QTI 1.2 for Canvas.
 
 GIFT is Moodle's own text format (docs.moodle.org, "GIFT format"); QTI 1.2 is the IMS's, in the
 package that Canvas imports: a zip with imsmanifest.xml and an assessment of items of the type
