@@ -94,6 +94,7 @@ def _events(path: Path) -> tuple[Any, list[dict], list[str]]:
     data = unpacked(path)
     refuse_bytes(path, data, EXPORT)
     text, notes = data.decode("utf-8", errors="replace").strip(), []
+    del data  # a large trace's bytes are as large as its text
     if not text:
         raise ValueError(f"{path} is empty: export the trace again")
     try:

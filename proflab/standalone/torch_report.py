@@ -7,9 +7,11 @@ What may not enter: a formula.
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -55,11 +57,24 @@ def read_file(names: dict[str, Any], file: str, arguments: Sequence[str]) -> int
     given = parser.parse_args(arguments[1:])
     if len(given.files) != 1 + given.diff:
         parser.error("give two traces with --diff, one without")
-    if given.diff:
-        report_diff(names, *given.files)
-    else:
-        _report_trace(names, given.files[0], given.shapes)
+    with _no_collector():
+        if given.diff:
+            report_diff(names, *given.files)
+        else:
+            _report_trace(names, given.files[0], given.shapes)
     return 0
+
+
+@contextmanager
+def _no_collector() -> Iterator[None]:
+    """Let no garbage be looked for: a trace's million values are none, and each search is long."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _report_trace(names: dict[str, Any], path: Path, by_shape: bool) -> None:
