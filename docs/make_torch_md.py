@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from pathlib import Path
 from types import ModuleType
 
@@ -11,6 +12,7 @@ from proflab import Tensor, dispatch, nn, optim
 from proflab.nn import functional, init, utils
 
 PAGE = Path(__file__).parent / "torch.md"
+RECORD = Path(__file__).parent / "figures/torch_table.json"
 
 INTRO = """\
 # What is here of torch
@@ -71,6 +73,26 @@ An op run anew inside a backward pass (checkpointing, a `Function`) has the phas
 
 `with proflab.saved_tensors(pack, unpack):` sees each tensor that an op keeps for backward.
 `tensor.storage` is a token of the memory behind it, equal for all views; it has `nbytes`.
+"""
+
+
+FOUR_MODELS = """\
+## Four models of torch under four tools
+
+An assembled profiler's `table` watches models of torch itself. Beside it are FlopCounterMode,
+torch.profiler and pyinstrument, on four models that are not of this course.
+
+- The transformer: FlopCounterMode has no rule for attention on a processor, and leaves it out.
+- The grouped convolutions: it leaves out that channels are in groups, so the weights' gradients are
+  eight times as many. torch.profiler counts products of the forward pass alone, where they are
+  convolutions.
+- The GRU: torch.profiler adds sums and products of single elements to those of matrices.
+- The custom function's backward pass is in all three. Its first layer also computes a gradient that
+  nobody asks for, a ninth of the step, which only the rows of `table` show, by line.
+- pyinstrument sees calls of Python, so a backward pass is one row to it; where a program spends its
+  time in Python, it shows the tree of calls, which no other tool here does.
+
+The times are from a busy machine, as its load says: compare tools by what they show, not by ms.
 """
 
 
@@ -146,10 +168,18 @@ def ops() -> str:
     return table("op | attributes | kind | what", rows)
 
 
+def four_models() -> str:
+    """What benchmarks/bench_torch_table.py recorded, with its date, its machine and its load."""
+    record = json.loads(RECORD.read_text(encoding="utf-8"))
+    where = f"{record['machine']}; {record['date']}, load {record['load']}"
+    return f"{FOUR_MODELS}\n```text\n{where}\n{record['table']}\n```\n"
+
+
 def page() -> str:
     """The whole text of docs/torch.md."""
     parts = [
         INTRO,
+        four_models(),
         "## `proflab`\n",
         functions(proflab),
         "\n`Tensor`, `Function`, `no_grad`, `enable_grad`, `set_grad_enabled`, `device`; dtypes "

@@ -22,7 +22,6 @@ from proflab_classroom.viva.execute import Run
 from proflab_classroom.viva.inputs import Input
 from proflab_classroom.viva.known_wrong import Known
 from proflab_classroom.viva.seen import Outcome, agree, differ, is_readable, shown
-from proflab_course.course.answer_cells import LETTERS
 from proflab_course.course.secret import draw, shuffled
 
 Kind = Literal["value", "tell", "change", "race", "row"]
@@ -46,11 +45,6 @@ class SheetQuestion(Question):
     holds: Callable[[Sequence[Outcome | None]], bool] = field(
         default=lambda outcomes: True, compare=False, repr=False
     )
-
-    @property
-    def letter(self) -> str:
-        """Return the key's letter."""
-        return LETTERS[self.key]
 
     @property
     def new_lines(self) -> int:

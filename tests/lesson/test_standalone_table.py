@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sys
 
 import pytest
-from cohort.run import solved
+from cohort.run import ROOT, solved
 
 from proflab.standalone import main
 from proflab.standalone.aten import flops_of, products
@@ -66,6 +67,23 @@ def names():
 def models(tmp_path):
     (tmp_path / "net.py").write_text(MODELS, encoding="utf-8")
     return tmp_path / "net.py"
+
+
+def test_what_is_recorded_of_four_models_is_right_by_hand():
+    """Millions of FLOPs; nobody asks for an input's gradient, nor for a GRU's first state's."""
+    record = json.loads((ROOT / "docs/figures/torch_table.json").read_text(encoding="utf-8"))
+    rows = {line[:28].strip(): line[28:].split() for line in record["table"].splitlines()}
+    gru = 2 * 32 * 16 * 384 * ((64 + 128 + 128 + 128) * 3 - 64)
+    gru -= 2 * 16 * 384 * (128 + 128)
+    places = 2 * 8 * 32 * 32
+    grouped = places * 64 * (27 * 2 + 2 * 3 * (9 * 8 + 64))
+    own = 3 * 3 * 2 * 256 * 512 * 512  # asks for all
+    for name, flops in {
+        "GRU, two layers": gru,
+        "grouped convolutions": grouped,
+        "custom autograd function": own,
+    }.items():
+        assert float(rows[name][0].replace(",", "")) == round(flops / 1e6, 1), name
 
 
 def test_without_torch_it_says_what_is_needed(names, models, capsys, monkeypatch):
