@@ -144,6 +144,7 @@ def test_manual_points_survive_a_regrade(course):
     with Book(course.gradebook) as book:
         essay = book.gradebook.find_grade("essay_parameters", LESSON, LESSON, "complete")
         assert (essay.manual_score, essay.score) == (7, 7)
+        assert essay.needs_manual_grade  # as nbgrader does: is it still right?
         assert book.scores(LESSON)["complete"]["score"] == 109
 
 

@@ -52,6 +52,13 @@ def test_tables_of_many_phones_may_stand_one_below_the_other(table):
     assert votes == 3 * [Vote("guess_linear", "7")]
 
 
+def test_votes_of_many_tables_are_limited_together(table):
+    files = [table(f"question,guess,count\nguess_linear,7,{n}\n", f"{n}.csv") for n in (9, 99_990)]
+    assert sum(vote.count for vote in read_votes(files, NAMES)) == 99_999
+    with pytest.raises(CourseError, match=r"9\.csv has more than 100,000 votes"):
+        read_votes([*files, files[0]], NAMES)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
