@@ -136,6 +136,7 @@ def groups_of(rows: list[Row], lines: list[str]) -> list[dict[Any, float]]:
 
 
 def is_reason(text: str) -> bool:
+    """Return True for a sentence: text of at least so many words."""
     return len(re.findall(r"\w+", text)) >= _WORDS
 
 
