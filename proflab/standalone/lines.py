@@ -129,7 +129,7 @@ def profile_lines(names: dict[str, Any], file: str, arguments: Sequence[str]) ->
     """
     given = _parser(file).parse_args(arguments[1:])
     if not hasattr(signal, "setitimer"):
-        raise ValueError("lines needs a timer that this system has not: take pyinstrument")
+        raise ValueError("lines needs a timer that this system does not have: take pyinstrument")
     if not given.program.is_file():
         raise ValueError(f"{given.program} is no file: give the program to run, as prog.py")
     if given.program.suffix == ".ipynb":
