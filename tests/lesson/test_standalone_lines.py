@@ -160,6 +160,12 @@ def test_one_thread_is_pinned_before_numpy_where_nothing_sets_it_later(program, 
         assert f"matrix products on {number} thread" in " ".join(others)
 
 
+def test_an_own_model_is_not_made_before_the_command_is_started_anew(names, program, monkeypatch):
+    monkeypatch.setattr("proflab.standalone.cli.begin_anew", lambda words, threads: 10 + threads)
+    Path("net.py").write_text("raise SystemExit('made')")
+    assert main(names, {}, ["net.py:small", "--threads", "2"]) == 12
+
+
 def test_another_program_is_never_started_anew(monkeypatch):
     monkeypatch.setattr(pinned, "blas_threads", lambda: None)
     monkeypatch.setattr(pinned, "threads_here", lambda: None)
