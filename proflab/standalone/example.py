@@ -13,6 +13,7 @@ from typing import Any
 
 import proflab
 from proflab.lesson.blas import on_threads
+from proflab.standalone.measure import NEEDED
 
 # What is run, and what is said beside it.
 _LINES = (
@@ -50,10 +51,12 @@ def _outcome(line: str, known: dict[str, Any], unwritten: dict[str, str]) -> str
         except SyntaxError:  # a statement
             exec(line, known)
             return ""
-    except (NotImplementedError, AttributeError, NameError):
-        asked = [name for name in re.findall(r"my\.(\w+)", line) if name in unwritten]
-        lacking = [f"{name} ({unwritten[name]})" for name in asked]
-        return f"not written yet: {', '.join(lacking) or 'an exercise that it needs'}\n"
     except Exception as error:
+        asked = re.findall(r"my\.(\w+)", line)
+        asked = [name for name in asked if name in unwritten or not hasattr(known["my"], name)]
+        lacking = [f"{name} ({unwritten.get(name, NEEDED[name])})" for name in asked]
+        needs_more = isinstance(error, NotImplementedError) and not str(error)
+        if lacking or needs_more or "recorder" in line and "recorder" not in known:
+            return f"not written yet: {', '.join(lacking) or 'an exercise that it needs'}\n"
         return f"{type(error).__name__}: {error}\n"
     return f"{value!r}\n"

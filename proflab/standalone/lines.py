@@ -10,16 +10,15 @@ from __future__ import annotations
 import argparse
 import linecache
 import os
-import runpy
 import signal
 import sys
 import sysconfig
 import threading
 import time
-import traceback
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any
 
 import proflab
@@ -33,6 +32,8 @@ NEEDED_FOR_LINES = {"top_operations": "05_profiler"}
 _EACH = 0.001  # s between two samples
 _WIDE = 44  # characters of a line of code in the table
 _ELSEWHERE = "outside of the program"
+# Folders of installed packages, wherever they lie: for one user, for all, of another Python.
+_INSTALLED = tuple(f"{os.sep}{kind}-packages{os.sep}" for kind in ("site", "dist"))
 _FOREIGN = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
 _OTHERS = """
 A line's time is that of all it calls in Python's and others' code. For a tree of calls take
@@ -42,32 +43,56 @@ pyinstrument; for memory, Python apart from C, other threads and child processes
 class Sampler:
     """Counts the ms, of the clock and of the processor, that each line of a program takes.
 
-    It sees the main thread. file: the profiler's own, whose lines are none of the program's. `rows`
-    has a row for each line, in the form of a recorder's.
+    It sees the main thread. program: the path of the program, each of whose lines counts as its
+    own. file: the profiler's, whose lines do not. `rows` has a row for each line, in the form of a
+    recorder's. A program that takes this timer for itself gets it, and is not sampled from then on.
     """
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, program: str, file: str) -> None:
         package = os.path.dirname(proflab.__file__)
         folders = [os.path.normcase(path) + os.sep for path in (*_FOREIGN, package)]
         self.foreign = (*folders, os.path.normcase(os.path.abspath(file)))
-        self.own: dict[str, bool] = {}
+        self.folder = os.path.join(os.path.dirname(program), "")
+        self.own = {program: True}
         self.found: dict[tuple[str, int], list[float]] = {}
         self.samples = self.most_threads = 0
+        self.is_given_up = False
 
     def __enter__(self) -> Sampler:
         self.last = time.perf_counter(), time.process_time()
         self.former = signal.signal(signal.SIGALRM, self._note)
         signal.setitimer(signal.ITIMER_REAL, _EACH, _EACH)
+        # What takes the timer or the signal, waits for any signal, or hands the timer on.
+        functions = {signal: ("signal", "setitimer", "alarm", "pause"), os: ("execv", "execve")}
+        takers = [(module, name) for module, names in functions.items() for name in names]
+        self.takers = {(module, name): getattr(module, name) for module, name in takers}
+        for module, name in self.takers:
+            setattr(module, name, partial(self._give_way, module, name))
         return self
 
     def __exit__(self, *error: object) -> None:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, self.former)
+        for (module, name), function in self.takers.items():
+            setattr(module, name, function)
+        self._stop()
+
+    def _stop(self) -> None:
+        self.takers[signal, "setitimer"](signal.ITIMER_REAL, 0)
+        self.takers[signal, "signal"](signal.SIGALRM, self.former)
+
+    def _give_way(self, module: ModuleType, name: str, *words: Any, **named: Any) -> Any:
+        """Call one of the takers for the program, and end the sampling if it means this timer."""
+        which = {"signal": signal.SIGALRM, "setitimer": signal.ITIMER_REAL}
+        first = words[0] if words else named.get("signalnum")
+        if not self.is_given_up and (name not in which or first == which[name]):
+            self._stop()
+            self.is_given_up = True
+        return self.takers[module, name](*words, **named)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         now = time.perf_counter(), time.process_time()
         while frame is not None and not self._is_own(frame.f_code.co_filename):
-            frame = frame.f_back
+            below = frame.f_code is profile_lines.__code__  # whoever calls this is no part of it
+            frame = None if below else frame.f_back
         place = (frame.f_code.co_filename, frame.f_lineno or 0) if frame else (_ELSEWHERE, 0)
         sums = self.found.setdefault(place, [0.0, 0.0])
         for i in range(2):
@@ -81,20 +106,20 @@ class Sampler:
         if file not in self.own:
             path = os.path.normcase(os.path.abspath(file))
             own = not file.startswith(("<", "carried:")) and not path.startswith(self.foreign)
-            self.own[file] = own
+            self.own[file] = own and not any(folder in path for folder in _INSTALLED)
         return self.own[file]
 
     @property
     def rows(self) -> list[dict[str, Any]]:
         """Return a row for each line: its place as op, and its ms by the clock as self_ms."""
         return [
-            {"op": _place(*place), "module": "", "self_ms": wall, "cpu_ms": cpu}
+            {"op": self.name(*place), "module": "", "self_ms": wall, "cpu_ms": cpu}
             for place, (wall, cpu) in self.found.items()
         ]
 
-
-def _place(file: str, line: int) -> str:
-    return f"{Path(file).name} line {line}" if line else file
+    def name(self, file: str, line: int) -> str:
+        """Return a line's name: its file's, from the program's folder on, and its number."""
+        return f"{file.removeprefix(self.folder)} line {line}" if line else file
 
 
 def profile_lines(names: dict[str, Any], file: str, arguments: Sequence[str]) -> int:
@@ -104,17 +129,23 @@ def profile_lines(names: dict[str, Any], file: str, arguments: Sequence[str]) ->
     """
     given = _parser(file).parse_args(arguments[1:])
     if not hasattr(signal, "setitimer"):
-        raise ValueError("lines needs a timer that this system has not: take pyinstrument")
+        raise ValueError("lines needs a timer that this system does not have: take pyinstrument")
     if not given.program.is_file():
         raise ValueError(f"{given.program} is no file: give the program to run, as prog.py")
+    if given.program.suffix == ".ipynb":
+        advice = "make a program of it with jupyter nbconvert --to script"
+        raise ValueError(f"{given.program} is a notebook: {advice}")
     begun = begin_anew(arguments, given.threads)
     if begun is not None:
         return begun
-    sampler = Sampler(names.get("__file__", file))
+    sampler = Sampler(os.path.abspath(given.program), names.get("__file__", file))
+    process = os.getpid()
     start = time.perf_counter(), time.process_time()
     with on_threads(given.threads), sampler:
         threads = threads_here()
         status = _run(given.program, given.words)
+    if os.getpid() != process:  # what the program has forked has come to its end, too
+        return status
     wall, cpu = time.perf_counter() - start[0], time.process_time() - start[1]
     sys.stdout.flush()
     print(f"\n{given.program}: {wall:,.2f} s, CPU time {cpu:,.2f} s; {on(threads)}")
@@ -141,30 +172,35 @@ def _parser(file: str) -> argparse.ArgumentParser:
 
 def _run(program: Path, words: list[str]) -> int:
     """Run a program as `python program words` does, and return its exit status."""
-    before = sys.argv, sys.path[:]
-    sys.argv = [str(program), *words]
+    main, path = ModuleType("__main__"), os.path.abspath(program)
+    main.__file__ = path  # as Python has it, so that it is found from any folder
+    before = sys.argv, sys.path[:], sys.modules["__main__"], sys.stdout
+    sys.argv, sys.modules["__main__"] = [str(program), *words], main
     sys.path.insert(0, str(program.resolve().parent))
     try:
-        runpy.run_path(str(program), run_name="__main__")
+        exec(compile(program.read_bytes(), path, "exec", dont_inherit=True), vars(main))
     except SystemExit as stopped:
         if isinstance(stopped.code, str):
             print(stopped.code, file=sys.stderr)
         return stopped.code if isinstance(stopped.code, int) else int(bool(stopped.code))
-    except Exception:
-        traceback.print_exc()
-        return 1
+    except BaseException as error:  # Ctrl-C, too: a program that is stopped has lines
+        trace = error.__traceback__
+        error = error.with_traceback(trace and trace.tb_next)  # without this function
+        sys.excepthook(type(error), error, error.__traceback__)
+        return 128 + signal.SIGINT if isinstance(error, KeyboardInterrupt) else 1
     finally:
-        sys.argv, sys.path[:] = before
+        sys.argv, sys.path[:], sys.modules["__main__"], sys.stdout = before
     return 0
 
 
 def _print_lines(names: dict[str, Any], sampler: Sampler, most: int) -> None:
     rows = sampler.rows
     if not rows:
-        print("it ended before the first sample: let it run for longer")
+        if not sampler.is_given_up:
+            print("it ended before the first sample: let it run for longer")
         return
     cpu = {row["op"]: row["cpu_ms"] for row in rows}
-    code = {_place(*place): linecache.getline(*place).strip() for place in sampler.found}
+    code = {sampler.name(*place): linecache.getline(*place).strip() for place in sampler.found}
     cells = [("line", "ms", "share", "CPU, ms", "what it says")]
     for top in names["top_operations"](rows, most):
         name = top["name"]
@@ -176,8 +212,11 @@ def _print_lines(names: dict[str, Any], sampler: Sampler, most: int) -> None:
 def _doubts(sampler: Sampler, wall: float, cpu: float) -> list[str]:
     """Return what is to be said of a run whose two times differ, or of which little is known."""
     found = [f"\n{sampler.samples:,} samples, one a ms where nothing held it up"]
-    if cpu < 0.8 * wall:
-        found.append(f"it waited {wall - cpu:,.2f} s, for a disk, a sleep or a busy machine")
+    if sampler.is_given_up:
+        found.append("it uses the system's timer or signals itself: no line has what came later")
+    if cpu < 0.8 * wall and wall - cpu >= 0.01:
+        what = "a disk, a sleep, another process or a busy machine"
+        found.append(f"it waited {wall - cpu:,.2f} s, for {what}")
     if cpu > 1.2 * wall:
         found.append("several threads worked at a time; those of matrix products may only wait")
     if sampler.most_threads > 1:

@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 from proflab.lesson.blas import blas_threads
 
@@ -32,7 +33,10 @@ def begin_anew(words: Sequence[str], threads: int) -> int | None:
     """
     if blas_threads() is not None or threads_here() == threads or list(words) != sys.argv[1:]:
         return None
-    return subprocess.call([sys.executable, *sys.orig_argv[1:]], env=with_threads(threads))
+    process = subprocess.Popen([sys.executable, *sys.orig_argv[1:]], env=with_threads(threads))
+    while True:
+        with suppress(KeyboardInterrupt):  # Ctrl-C reaches it, too: it says what is to be said
+            return process.wait()
 
 
 def threads_here() -> int | None:

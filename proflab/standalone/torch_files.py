@@ -93,7 +93,7 @@ def _events(path: Path) -> tuple[Any, list[dict], list[str]]:
     """Return what a file holds, its events, and notes; a list may lack its end, as Chrome's may."""
     data = unpacked(path)
     refuse_bytes(path, data, EXPORT)
-    text, notes = data.decode("utf-8", errors="replace").strip(), []
+    text, notes = data.decode("utf-8-sig", errors="replace").strip(), []
     del data  # a large trace's bytes are as large as its text
     if not text:
         raise ValueError(f"{path} is empty: export the trace again")

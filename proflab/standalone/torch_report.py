@@ -97,6 +97,8 @@ def _report_trace(names: dict[str, Any], path: Path, by_shape: bool) -> None:
 
 def _without_kernels(trace: Trace) -> str:
     """Return a sentence on a trace in which no kernel is noted: whether one may have run."""
+    if any(event["cat"] in DEVICE for event in trace.events):
+        return "no kernel is noted: the card copied or filled memory, and computed nothing"
     calls = [event["name"] for event in trace.events if event["cat"] in CALLS]
     if calls and trace.unread:
         kinds = ", ".join(map(repr, trace.unread))

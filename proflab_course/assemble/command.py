@@ -53,14 +53,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="include the engine, so that the file needs only numpy",
     )
     parser.add_argument(
-        "--own",
-        action="store_true",
-        help="with --standalone: leave out the course's own functions in place of unwritten ones",
-    )
-    parser.add_argument(
         "--package",
         action="store_true",
         help="as --standalone; -o is then the folder to make, which pip installs",
+    )
+    parser.add_argument(
+        "--own",
+        action="store_true",
+        help="with one of these: leave out the course's own functions in place of unwritten ones",
     )
     parser.add_argument("--through", metavar="N", help="take only the lessons up to N")
 
@@ -88,6 +88,8 @@ def run(arguments: argparse.Namespace) -> int:
         from proflab_course.assemble.bundle import with_engine
 
         text = with_engine(text)
+    if arguments.package:
+        output.parent.mkdir(exist_ok=True)
     for path, content in {output: text, **beside}.items():
         _write(path, content)
     lines = [summary(collection, output), *([f"  {told}"] if told else [])]
@@ -108,7 +110,7 @@ def _with_command_line(whole: Collection, about: list[str]) -> str:
 
 
 def _begin(arguments: argparse.Namespace) -> tuple[Path, dict[Path, str]]:
-    """Return the file to write and, by their paths, the texts beside it; make a package's folder.
+    """Return the file to write and, by their paths, the texts beside it.
 
     Raises CourseError if one of them is there and no earlier run has written it.
     """
@@ -116,9 +118,10 @@ def _begin(arguments: argparse.Namespace) -> tuple[Path, dict[Path, str]]:
     if arguments.package:
         if output.is_file() or not output.parent.is_dir():
             raise CourseError(f"{output} cannot be made: give -o a folder, inside one that exists")
-        output.mkdir(exist_ok=True)
         beside = {output / name: text for name, text in files_beside().items()}
         output /= PROFILER
+        if not output.parent.exists():
+            return output, beside
     for path in (output, *beside):
         _refuse_foreign(path)
     return output, beside

@@ -90,7 +90,7 @@ def whose(own: Collection) -> str:
     """Return who wrote the exercises of a file that has the course's own code, too."""
     written = [name for name in own.exercises if name not in own.unwritten]
     if not written:
-        return "So far its functions are the course's own: each that you write takes one's place."
+        return "So far its functions are the course's own: each one that you write replaces one."
     some = len(written) < len(own.exercises)
     count = f"{len(written)} of its {len(own.exercises)}" if some else "each of its"
     listed = f" ({', '.join(written)})" if len(written) <= 12 else ""

@@ -16,12 +16,15 @@ from typing import Any
 _WHEEL = "Wheel-Version: 1.0\nGenerator: make_wheel\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 
 
-def build_wheel(wheel_directory: str, config_settings: Any = None, metadata: Any = None) -> str:
+def build_wheel(
+    wheel_directory: str, config_settings: Any = None, metadata_directory: Any = None
+) -> str:
     """Write the wheel of the folder that pip works in into another one, and return its name."""
     project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
     title = project["name"].replace("-", "_") + "-" + project["version"]
     about = {"Metadata-Version": "2.1", "Name": project["name"], "Version": project["version"]}
     lines = [f"{key}: {value}\n" for key, value in about.items()]
+    lines += [f"Requires-Python: {project['requires-python']}\n"]
     lines += [f"Requires-Dist: {package}\n" for package in project["dependencies"]]
     scripts = [f"{name} = {place}\n" for name, place in project["scripts"].items()]
     files = {path.name: path.read_bytes() for path in Path().glob("*_profiler.py")}

@@ -16,6 +16,7 @@ _PROJECT = """\
 [project]
 name = "my-profiler"
 version = "1"
+requires-python = ">=3.11"
 dependencies = ["numpy"]
 
 [project.scripts]

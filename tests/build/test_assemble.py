@@ -335,6 +335,11 @@ def test_pip_installs_a_package_without_the_internet(work, monkeypatch):
     assert "my_profiler --help" in ran.stdout
 
 
+def test_a_package_that_cannot_be_made_leaves_no_folder(work, capsys):
+    assert main(["assemble", "none", "-o", "kept", "--package"]) == 2
+    assert "none is not a folder" in capsys.readouterr().err and not [*work.iterdir()]
+
+
 def test_a_package_takes_no_folder_of_others(work, capsys):
     make_course(work, {"01_first": WITH_ENGINE})
     (work / "kept").mkdir()

@@ -70,7 +70,7 @@ def test_an_unwritten_function_stays_unwritten_where_only_the_class_may_write_it
         names["total"]([4])
     said = capsys.readouterr().out
     assert "not yet written in 01_shop: total" in said
-    assert "So far its functions are the course's own: each that you write takes one's" in said
+    assert "So far its functions are the course's own: each one that you write replaces" in said
 
 
 def test_mine_has_what_was_written_and_nothing_given(hour, capsys):

@@ -111,12 +111,18 @@ def test_what_the_example_lacks_is_named(capsys):
     def count_parameters(model):
         raise NotImplementedError
 
+    def measure_latency(model, image):
+        return model.time()
+
     names = {"count_parameters": count_parameters, "count_flops": len, "__file__": "mine.py"}
+    names |= {"measure_latency": measure_latency}
     names["__doc__"] = "A profiler.\n\nTo be edited."
     assert main(names, {"count_parameters": "01_parameters"}, []) == 0
     said = capsys.readouterr().out
     assert "not written yet: count_parameters (01_parameters)\n" in said
     assert "TypeError: len() takes exactly one argument (2 given)\n" in said
+    assert "AttributeError: LeNet5 has no attribute 'time'\n" in said
+    assert "not written yet: OpRecorder (05_profiler)\n" in said
     assert said.startswith("A profiler.\n\nAn example") and "To be edited" not in said
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -65,10 +66,13 @@ def test_json_is_time_of_the_line_that_calls_it(names, program, capsys):
 @pytest.mark.parametrize(
     "text, status, out, err",
     [
-        ("raise KeyError('weights')", 1, "it ended before|line 1", "KeyError: 'weights'"),
+        ("raise KeyError('weights')", 1, "it ended before|line 1|outside", "KeyError: 'weights'\n"),
         ("import sys; sys.exit('no data')", 1, "", "no data\n"),
-        ("import threading, time\nthreading.Thread(target=time.sleep, args=[0.1]).start()\n"
-         "time.sleep(0.05)", 0, "it has other threads: their CPU time", ""),
+        ("import io, sys\nsys.stdout = io.StringIO()", 0, "matrix products on 1 thread", ""),
+        ("x = (1,", 1, "it ended before|outside", "prog.py\", line 1\n    x = (1,\n"),
+        ("sum(range(10**6))\nraise KeyboardInterrupt", 130, "line 1", "KeyboardInterrupt\n"),
+        ("import threading\nend = threading.Event()\nthreading.Thread(target=end.wait).start()\n"
+         "sum(range(2_000_000))\nend.set()", 0, "it has other threads: their CPU time", ""),
     ],
 )  # fmt: skip
 def test_a_program_that_ends_otherwise(names, program, capsys, text, status, out, err):
@@ -76,11 +80,63 @@ def test_a_program_that_ends_otherwise(names, program, capsys, text, status, out
     assert main(names, {}, ["lines", "prog.py"]) == status
     said = capsys.readouterr()
     assert re.search(out, said.out) and err in said.err
+    assert "standalone" not in said.err  # a traceback has the program's own lines
+
+
+def test_a_program_finds_itself_from_any_folder(names, program, tmp_path, capsys):
+    (tmp_path / "there").mkdir()
+    text = "import os, __main__\nos.chdir('there')\nsum(range(2_000_000))\nopen(__file__).close()"
+    Path("prog.py").write_text(f"{text}\nassert __main__.os is os")
+    assert main(names, {}, ["lines", "prog.py"]) == 0
+    assert re.search(r"^prog.py line 3 .+  sum\(range", capsys.readouterr().out, re.M)
+
+
+def test_lines_of_files_of_one_name_stay_apart(names, program, tmp_path, capsys):
+    for folder in "ab", "site-packages/c":
+        (tmp_path / folder).mkdir(parents=True)
+        text = "def f():\n    return sum(range(3_000_000))"
+        (tmp_path / folder / "__init__.py").write_text(text)
+    Path("prog.py").write_text(
+        "import sys\nsys.path.append('site-packages')\nimport ab, c\nab.f()\nc.f()"
+    )
+    assert main(names, {}, ["lines", "prog.py"]) == 0
+    places = re.findall(r"^(\S+\.py line \d) .+(?:sum|c\.f)", capsys.readouterr().out, re.M)
+    assert set(places) == {"ab/__init__.py line 2", "prog.py line 5"}
+
+
+@pytest.mark.parametrize("call", ["alarm(9)", "setitimer(signal.ITIMER_REAL, 9)"])
+def test_a_program_that_takes_the_timer_gets_it(names, program, capsys, call):
+    text = "import signal, time\nsum(range(2_000_000))\nbefore = signal.{}\nassert before in (0, ("
+    text += (
+        "0, 0))\nheard = []\nassert not signal.signal(signal.SIGALRM, lambda *x: heard.append(x))"
+    )
+    text += "\ntime.sleep(0.02)\nassert not heard"
+    Path("prog.py").write_text(text.format(call))
+    functions, handler = vars(signal).copy(), signal.getsignal(signal.SIGALRM)
+    assert main(names, {}, ["lines", "prog.py"]) == 0
+    said = capsys.readouterr().out
+    assert "prog.py line 2" in said and "it uses the system's timer or signals itself" in said
+    assert vars(signal) == functions and signal.getsignal(signal.SIGALRM) == handler
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("end", ["os._exit(0)", "os.execv('/bin/true', ['true'])", "sys.exit()"])
+def test_a_process_that_the_program_forks_reports_nothing(names, program, end):
+    """In a process of its own, for it would be the tests that are forked."""
+    text = f"import os, sys, time\nif not os.fork():\n    {end}\nassert os.wait()[1] == 0"
+    Path("prog.py").write_text(text)
+    code = "import sys\nfrom proflab.standalone import main\n"
+    code += "sys.exit(main({'top_operations': lambda rows, n: []}, {}, ['lines', 'prog.py']))"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (ran.returncode, ran.stderr, ran.stdout.count(" samples,")) == (0, "", 1)
 
 
 def test_what_is_no_program_is_refused(names, program, capsys):
     assert main(names, {}, ["lines", "none.py"]) == 2
     assert "none.py is no file: give the program to run" in capsys.readouterr().err
+    Path("prog.ipynb").write_text("{}")
+    assert main(names, {}, ["lines", "prog.ipynb"]) == 2
+    assert "prog.ipynb is a notebook: make a program of it" in capsys.readouterr().err
     assert main({}, {}, ["lines", "prog.py"]) == 2
     assert "still lacks top_operations (05_profiler)" in capsys.readouterr().err
 
@@ -104,10 +160,26 @@ def test_one_thread_is_pinned_before_numpy_where_nothing_sets_it_later(program, 
         assert f"matrix products on {number} thread" in " ".join(others)
 
 
+def test_an_own_model_is_not_made_before_the_command_is_started_anew(names, program, monkeypatch):
+    monkeypatch.setattr("proflab.standalone.cli.begin_anew", lambda words, threads: 10 + threads)
+    Path("net.py").write_text("raise SystemExit('made')")
+    assert main(names, {}, ["net.py:small", "--threads", "2"]) == 12
+
+
 def test_another_program_is_never_started_anew(monkeypatch):
     monkeypatch.setattr(pinned, "blas_threads", lambda: None)
     monkeypatch.setattr(pinned, "threads_here", lambda: None)
-    monkeypatch.setattr(pinned.subprocess, "call", lambda *words, **options: 5)
+    ends = iter([KeyboardInterrupt, 5])  # Ctrl-C goes to both, and the other one ends
+
+    class Started:
+        def __init__(self, *words, **options): ...
+
+        def wait(self):
+            if (end := next(ends)) is KeyboardInterrupt:
+                raise end
+            return end
+
+    monkeypatch.setattr(pinned.subprocess, "Popen", Started)
     assert pinned.begin_anew(["lenet5"], 1) is None
     monkeypatch.setattr(sys, "argv", ["my_profiler.py", "lenet5"])
     assert pinned.begin_anew(["lenet5"], 1) == 5

@@ -118,6 +118,15 @@ def test_without_a_card_ops_are_those_of_the_host(names, tmp_path, capsys):
     assert "memory of the host: 1.00 MB at the peak" in said
 
 
+def test_a_card_that_only_copies_is_not_said_to_be_left_alone(names, tmp_path, capsys):
+    call = event("cuda_runtime", "cudaMemcpyAsync", 10, 5, 1)
+    copy = event("gpu_memcpy", "Memcpy HtoD", 20, 30, 1)
+    file = write_trace(tmp_path / "trace.json", [event("cpu_op", "aten::copy_", 0, 60), call, copy])
+    assert main(names, {}, ["trace", file]) == 0
+    said = capsys.readouterr().out
+    assert "the card copied or filled memory, and computed" in said and "nothing waited" not in said
+
+
 def test_the_students_functions_are_asked(names, tmp_path, capsys):
     file = write_trace(tmp_path / "trace.json", EVENTS)
     own = {

@@ -140,6 +140,7 @@ def test_memory_says_what_a_file_is_instead(names, capsys, file, sentence):
         ("PK\x03\x04 and more", "is a .zip archive: unpack it"),
         ("[[1, 2], [3, 4]]", "none of its entries is an event: give the JSON"),
         ("some words", "is no JSON: give the JSON"),
+        ('\ufeff{"events": []}', 'it has no list "traceEvents"'),  # as PowerShell writes a file
         ('{"schemaVersion": 1, "traceEvents": [{"ph": "i"}]}', "let the profiler run around"),
     ],
 )
