@@ -1,4 +1,4 @@
-"""Lesson 13: good work logs and forged ones, written by who has read the check, are told apart."""
+"""Lesson 13: good work logs and forged ones, written by somebody who has read the check, differ."""
 
 import linecache
 import random
@@ -263,7 +263,7 @@ def test_a_good_log_holds_in_all(name):
     assert found(made(steps, **options)) == {}
 
 
-# ── forged by who has read the check ──
+# ── forged by somebody who has read the check ──
 
 TIMES_ONE = after(lambda y: y * 1.0)
 PLUS_NONE = after(lambda y: y + 0.0, TIMES_ONE)

@@ -2,8 +2,9 @@
 
 A log can agree with its programs in all and be made up: one program in three versions, each with an
 op more, times that nobody took, an idea that is the program itself. What such logs have in common
-is looked for here. Nobody can tell from a log in which order its programs were written: who puts
-the given program's faults back into a fast one, a fault at a time, has written a log after all.
+is looked for here. Nobody can tell from a log in which order its programs were written: whoever
+puts the given program's faults back into a fast one, a fault at a time, has written a log after
+all.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _PART_OF_THE_WAY = 0.05  # of the way, in logarithms, that each of these goes at
 _MOST_OF_THE_WAY = 0.85  # of the way, in logarithms: more than mending any one cause gives
 _ROWS = 5  # of the table, from which a step names its cost
 _FALLEN = 0.9  # of what the named cost was before, at most
-_MOST_NAMED = 6  # ops of the program, in a step's diagnosis: who names all says of none why
+_MOST_NAMED = 6  # ops of the program, in a step's diagnosis: naming all of them explains none
 _ORDINARY = ("all", "any", "to", "where")  # ops, and words of sentences that are about no op
 _ANOTHER = 0.01  # of the cost: an idea that changes less is the program that it changes
 # A machine on which overhead is all makes programs faster by the ratio of their ops, others by
@@ -38,7 +39,10 @@ _EQUAL = 1e-6  # relative: ratios of times
 
 
 def look_closer(steps: list[Step], known: Known) -> None:
-    """Set what each step's program does; what would take too long is not looked at."""
+    """Set what each step's program does; what would take too long is not looked at.
+
+    This work has a budget of its own, so that it takes nothing from judging what is right.
+    """
     budget = Budget(known)
     for step in sorted(steps, key=lambda step: not step.kept):
         if step.tape is None or step.paid is None:
