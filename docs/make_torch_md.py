@@ -83,9 +83,9 @@ An assembled profiler's `table` watches models of torch itself. Beside it are Fl
 torch.profiler and pyinstrument, on four models that are not of this course.
 
 - The transformer: FlopCounterMode has no rule for attention on a processor, and leaves it out.
-- The grouped convolutions: it leaves out that channels are in groups, so the weights' gradients are
-  eight times as many. torch.profiler counts products of the forward pass alone, where they are
-  convolutions.
+- The grouped convolutions: it leaves out that channels are in groups, so it counts eight times the
+  FLOPs of the weights' gradients. torch.profiler counts products of the forward pass alone, where
+  they are convolutions.
 - The GRU: torch.profiler adds sums and products of single elements to those of matrices.
 - The custom function's backward pass is in all three. Its first layer also computes a gradient that
   nobody asks for, a ninth of the step, which only the rows of `table` show, by line.

@@ -7,6 +7,7 @@ import math
 import time
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from race_tapes import solved_built
 
@@ -244,7 +245,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_what_is_no_log_gets_one_sentence(name, functions):
-    result = found(functions, HOSTILE[name])
+    result = found(functions, HOSTILE[name], one_by_one=True)
     assert len({result[rule] for rule in RULES}) == 1 and result["costs"]
     assert "\n" not in result["costs"] and len(result["costs"]) < 200
 
@@ -268,13 +269,36 @@ def test_a_hostile_value_gets_one_sentence_in_short_time(key, functions):
     for value in VALUES:
         data = copy.deepcopy(good)
         data["steps"][0][key] = value
-        result = found(functions, data)
-        assert all(isinstance(result[rule], str) and len(result[rule]) < 400 for rule in RULES)
+        for one_by_one in (True, False):
+            result = found(functions, data, one_by_one=one_by_one)
+            assert all(isinstance(result[rule], str) and len(result[rule]) < 400 for rule in RULES)
         harmless = key in ("lines", "texts", "instead", "because", "guess_ms")
         assert wrong(result) or harmless or isinstance(value, str), (value, result)
     del good["steps"][0][key]
     assert "step 1 is no row" in found(functions, good)["costs"]
     assert time.process_time() - began < 20
+
+
+def test_a_last_program_without_a_cost_gets_a_sentence(functions):
+    def biases(x, w, b):
+        return b[:, None].expand(8, 5, 7)
+
+    data = made(functions, FIRST, IDEA, LAST)
+    data["steps"][2]["tape"] = tape_of(biases)
+    result = found(functions, data, biases, one_by_one=True)
+    assert result["order"] == "step 3, 'faster' is kept, and nothing that it does costs anything"
+
+
+def test_a_log_is_checked_where_numpys_integers_have_32_bits(functions, monkeypatch):
+    arange = np.arange
+
+    def narrow(*ends, dtype=np.int32):
+        return arange(*ends, dtype=dtype)
+
+    data = made(functions, FIRST, IDEA, LAST)
+    expected = found(functions, data, one_by_one=True)
+    monkeypatch.setattr(np, "arange", narrow)
+    assert found(functions, data, one_by_one=True) == expected
 
 
 def test_lines_that_lie_change_nothing_but_what_may_be_named(functions):

@@ -1,4 +1,4 @@
-"""Lesson 13: good work logs and forged ones, written by who has read the check, are told apart."""
+"""Lesson 13: good work logs and forged ones, written by somebody who has read the check, differ."""
 
 import linecache
 import random
@@ -130,6 +130,21 @@ def by_ops(old, new):
     return noisy(cost_of(old)[1] / 20), noisy(cost_of(new)[1] / 20)
 
 
+def by_halves_of_a_float(old, new):
+    """The times of numpy, which has no fast product in float16."""
+    return noisy(4.3), noisy(65.5 if new.__name__.endswith("attention") else 4.3 / 2)
+
+
+def by_products(old, new):
+    """The times of a machine that multiplies slowly: few of a program's products can fall."""
+    return noisy(1.1), noisy(1.0)
+
+
+def by_no_clock(old, new):
+    """The times of a clock that does not move."""
+    return [1e-9] * 12, [1e-9] * 12
+
+
 def equal_at_last(old, new):
     return by_count(new if new is faster else old, new)
 
@@ -202,6 +217,8 @@ SMALL = [
     step(faster, "linear, which multiplies two weights first", instead="the low rank is left"),
 ]
 USUAL = [ALL, ONE, REST, idea()]
+IN_HALF = idea(inside(scaled_dot_product_attention=in_half), "linear", "float16 is slow here")
+OF_HALF = idea(after(lambda y: y.to(np.float16), inside(scaled_dot_product_attention=by_parts)))
 GOOD = {
     "as it should be": (USUAL, {}),
     "the idea first": ([idea(), ALL, ONE, REST], {}),
@@ -212,8 +229,9 @@ GOOD = {
     "five steps": ([ALL, ONE, *SMALL, idea()], {}),
     "two ideas": ([*USUAL, idea(inside(gelu=by_erf), rejected="its results are wrong")], {}),
     "the other formula of GELU": ([ALL, ONE, REST, idea(inside(gelu=by_erf))], {}),
-    "half precision": ([ALL, ONE, REST, idea(
-        inside(scaled_dot_product_attention=in_half), "linear")], {}),
+    "half precision": ([ALL, ONE, REST, IN_HALF], {}),
+    "half precision is measured": ([ALL, ONE, REST, IN_HALF], {"times": by_halves_of_a_float}),
+    "half of the bytes for results": ([ALL, ONE, REST, OF_HALF], {}),
     "copies in another order": ([ALL, ONE, REST, idea(
         inside(scaled_dot_product_attention=copied))], {}),
     "softmax by itself": ([ALL, ONE, REST, idea(
@@ -225,8 +243,14 @@ GOOD = {
                              {}),
     "another cost once": ([step(ALL[0], "the loop", instead="it is easy to see"), *USUAL[1:]], {}),
     "overhead is all": (USUAL, {"times": by_ops}),
+    "products are all": (USUAL, {"times": by_products}),
     "a step that is measured the same": (USUAL, {"times": equal_at_last}),
     "a clock of whole ms": (USUAL, {"times": in_whole_ms}),
+    "a clock that stands still": (USUAL, {"times": by_no_clock}),
+    "a word that is an op's name, too": ([
+        step(GELU_FIRST[0], "linear is larger and has to stay; mul of GELU can fall"),
+        step(left("attention", "last", "lowrank"), "linear"), step(left("last", "lowrank"), "div"),
+        SMALL[1], SMALL[2], idea()], {}),
     "one op's copies go last": ([ALL, ONE, step(inside(scaled_dot_product_attention=copied),
                                  "mul"), step(faster, "clone"), idea()], {}),
 }  # fmt: skip
@@ -239,7 +263,7 @@ def test_a_good_log_holds_in_all(name):
     assert found(made(steps, **options)) == {}
 
 
-# ── forged by who has read the check ──
+# ── forged by somebody who has read the check ──
 
 TIMES_ONE = after(lambda y: y * 1.0)
 PLUS_NONE = after(lambda y: y + 0.0, TIMES_ONE)
@@ -350,6 +374,10 @@ FORGED = {
         USUAL, lambda data: data.update(stop="linear " + " ".join(
             f"{1.02**n:.2f}" for n in range(100))), "more than 20 numbers"),
     "everything in one step": ([step(faster, "linear"), idea()], None, "of the 1 kept steps"),
+    "a step names an op by a word of its sentence alone": (
+        [step(GELU_FIRST[0], "GELU takes eight ops to make one number"),
+         step(left("last", "lowrank"), "linear and div"), SMALL[1], SMALL[2], idea()], None,
+        "the largest costs of the given program are"),
     "a step names what it leaves alone": (
         [ALL, step(ONE[0], "linear and mul"), REST, idea()], None, "cost no less after it"),
 }  # fmt: skip

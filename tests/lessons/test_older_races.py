@@ -1,4 +1,4 @@
-"""Programs that were handed in before the machine changed have at least the share that they had.
+"""Programs from before the machine changed have at least the share that they had.
 
 tests/data/older_races.json holds, by race, programs of the commit before: ideas on the way and
 solutions, each with its share of the way at that time. The race of buckets is left out: it has

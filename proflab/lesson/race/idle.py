@@ -55,7 +55,9 @@ def _print_of(array: np.ndarray) -> Any:
     """Return what equal arrays have in common, or None for one that says too little."""
     if array.size < 2 or array.dtype.kind not in "fiu":
         return None
-    sample = array.flat[np.arange(1, _SAMPLE + 1) * 2_654_435_761 % array.size].astype("float64")
+    # In the browser, where numpy's integers have 32 bits, these are Python's.
+    places = [number * 2_654_435_761 % array.size for number in range(1, _SAMPLE + 1)]
+    sample = array.flat[places].astype("float64")
     scale = np.abs(sample).max()
     if not np.isfinite(sample).all() or np.ptp(sample) == 0:
         return None

@@ -2,7 +2,8 @@
 
 The grader writes two files, which it alone has made: what is known of each race, the same for a
 whole class, and a hand-in's jobs. The tapes and logs in these are as they came from the student's
-process; they are read here for the first time. All of one hand-in share a budget.
+process; they are read here for the first time. All of one hand-in share a budget; looking closer at
+the steps of a log has another.
 """
 
 from __future__ import annotations
