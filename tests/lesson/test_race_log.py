@@ -133,6 +133,8 @@ GOOD = {
         **LAST[1], "change": "x", "because": "`stack([x[e]  @ w[e]` is 85 %"})), {}),
     "the whole of a long line": (((in_one_line, FIRST[1]), IDEA, (faster, {
         **LAST[1], "change": "x", "because": f"`{LONG}` is all of it"})), {}),
+    "a long line as a table cuts it": (((in_one_line, FIRST[1]), IDEA, (faster, {
+        **LAST[1], "change": "x", "because": f"`{LONG[:69]}…` is all of it"})), {}),
     "the op in the change": ((FIRST, IDEA, (faster, {
         "change": "one MatMul", "because": "overhead"})), {}),
     "the gap in ms": ((FIRST, IDEA, LAST), {"stop": "matmul: 0.01 ms above the floor"}),
@@ -217,6 +219,8 @@ FORGED = {
                      "no step is kept"),
     "another cost without a reason": (change(2, because="stack", change="x"), "largest",
                                       "the largest cost of step 1, 'later' is matmul"),
+    "a quote of nothing": (change(2, because="`    ` and `   …`", change="x"), "largest",
+                           "the largest cost of step 1, 'later' is matmul"),
     "no stop": (lambda data: data.update(stop=None), "stop", "has no stop"),
     "a stop about nothing": (lambda data: data.update(stop="good enough, 3.00"), "stop",
                              "none of the two largest"),
