@@ -60,6 +60,13 @@ def twice(x, w, b):
     return slow(x, w, b) + 0 * slow(x, w, b)
 
 
+def in_one_line(x, w, b):
+    return F.relu(stack([x[expert] @ w[expert] + b[expert] for expert in range(x.shape[0])]))
+
+
+LONG = "return F.relu(stack([x[expert] @ w[expert] + b[expert] for expert in range(x.shape[0])]))"
+
+
 def twelve(before, after):
     return [before + 0.01 * n for n in range(12)], [after + 0.01 * n for n in range(12)]
 
@@ -125,6 +132,10 @@ GOOD = {
         **LAST[1], "change": "x", "because": "stack", "instead": "it is in the way"})), {}),
     "a part of the line": ((FIRST, IDEA, (faster, {
         **LAST[1], "change": "x", "because": "`stack([x[e]  @ w[e]` is 85 %"})), {}),
+    "the whole of a long line": (((in_one_line, FIRST[1]), IDEA, (faster, {
+        **LAST[1], "change": "x", "because": f"`{LONG}` is all of it"})), {}),
+    "a long line as a table cuts it": (((in_one_line, FIRST[1]), IDEA, (faster, {
+        **LAST[1], "change": "x", "because": f"`{LONG[:69]}…` is all of it"})), {}),
     "the op in the change": ((FIRST, IDEA, (faster, {
         "change": "one MatMul", "because": "overhead"})), {}),
     "the gap in ms": ((FIRST, IDEA, LAST), {"stop": "matmul: 0.01 ms above the floor"}),
@@ -209,6 +220,8 @@ FORGED = {
                      "no step is kept"),
     "another cost without a reason": (change(2, because="stack", change="x"), "largest",
                                       "the largest cost of step 1, 'later' is matmul"),
+    "a quote of nothing": (change(2, because="`    ` and `   …`", change="x"), "largest",
+                           "the largest cost of step 1, 'later' is matmul"),
     "no stop": (lambda data: data.update(stop=None), "stop", "has no stop"),
     "a stop about nothing": (lambda data: data.update(stop="good enough, 3.00"), "stop",
                              "none of the two largest"),
@@ -306,6 +319,12 @@ def test_lines_that_lie_change_nothing_but_what_may_be_named(functions):
     for lines in ([10**9], [-1] * 5, list(range(9999))):
         data["steps"][0]["lines"] = lines
         assert wrong(found(functions, data)) == {}
+
+
+def test_a_long_line_is_kept_whole_and_shown_cut(functions, capsys):
+    data = made(functions, (in_one_line, FIRST[1]), IDEA, LAST)
+    assert LONG in data["steps"][0]["texts"]
+    assert f" % this line: {LONG[:69]}…\n" in capsys.readouterr().out
 
 
 # ── in the notebook ──────────────────────────────────────────────────────────────────────────

@@ -238,7 +238,7 @@ BAD = [
     (on_x(["fill", (25_000_000_000,), "float32", 0]), "at most 2 GB"),
     (on_x(["fill", (-1,), "float32", 0]), "a fill has a shape"),
     (on_x(["const", np.zeros(300_000, "float32")]), "at most 1 MB of constants"),
-    (on_x(*[["op", "relu", [0], {}, None]] * 10_001), "at most 10,000 operations"),
+    (on_x(*[["op", "relu", [0], {}, None]] * 10_001), "at most 10,000 operations, this one 10,003"),
 ]
 
 

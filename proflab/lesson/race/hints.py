@@ -2,7 +2,8 @@
 
 What is large need not be what can fall: a program has to read its inputs, write its results and
 multiply. So each line of the program, or each group of equal ops where the lines are not known, is
-set beside its own floor, and the line that is farthest above it is named.
+set beside its own floor, and the line that is farthest above it is named. The same work on many
+lines is little on each of them, so a kind of op is set beside its floor, too.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from proflab.lesson.race.tape import inputs_of
 WORTH = 0.1  # of the cost: what is less is not worth a word
 _UNSEEN = 0.01  # of the cost: what is computed in vain and cheaper is no mistake to speak of
 _NOTHING = "nothing is left that is worth a tenth of the cost: the rest is inputs to {}"
+_SCATTERED = "can still fall: {:.0f} % of the cost, but no line and no kind of op by a tenth of it"
+_FAR_MORE = 2  # times what a line can fall by: a kind of op that is worth a word beside it
 _REST = {False: "read, results to write and products", True: "load once and results to store"}
 Hint = dict[str, Any]  # "told", a sentence; "at", an instruction of the line that it is about
 
@@ -28,11 +31,13 @@ Hint = dict[str, Any]  # "told", a sentence; "at", an instruction of the line th
 def hints(tape: list, paid: Cost, machine: Machine, floor: float | None) -> list[Hint]:
     """Return what can still fall most in a program, and the first mistake that it betrays.
 
+    Where it betrays none, the second is a kind of op, if it is worth far more than a line.
+
     floor: what no program of this race goes below, or None
     """
-    found = [each for each in (left(tape, paid, machine, floor), mistake(tape, paid, machine))
-             if each is not None]  # fmt: skip
-    return found or [{"told": _NOTHING.format(_REST[paid.two_memories]), "at": None}]
+    second = mistake(tape, paid, machine) or together(tape, paid, machine, floor)
+    found = [each for each in (left(tape, paid, machine, floor), second) if each is not None]
+    return found or [_rest(tape, paid, machine, floor)]
 
 
 def texts(found: Mapping[str, Any], line_of: Callable[[int], str] | None = None) -> list[str]:
@@ -75,9 +80,47 @@ def left(tape: list, paid: Cost, machine: Machine, floor: float | None) -> Hint 
         )
         return {"told": f"{what}: can there be fewer, or smaller ones", "at": top["at"]}
     rows, ms = groups[over.index(max(over))], max(over)
-    why = "bytes, " if paid.two_memories else f"cost, {_why(rows, ms, machine)} of "
-    what = f"can still fall: {100 * ms / paid.ms:.0f} % of the {why}{_counted(rows)}"
-    return {"told": what, "at": rows[0]["at"]}
+    return {"told": _falling(rows, ms, paid, machine), "at": rows[0]["at"]}
+
+
+def _falling(rows: list[dict], over: float, paid: Cost, machine: Machine) -> str:
+    """Return which share of the cost some rows are above their floor, and what it goes to."""
+    why = "bytes, " if paid.two_memories else f"cost, {_why(rows, over, machine)} of "
+    return f"can still fall: {100 * over / paid.ms:.0f} % of the {why}{_counted(rows)}"
+
+
+def together(tape: list, paid: Cost, machine: Machine, floor: float | None) -> Hint | None:
+    """Return the kind of op that is farthest above its floor, on all lines together, or None.
+
+    It is worth a word where no single line is, or where it is worth far more than any line.
+    """
+    if not paid.ms or paid.ms - (floor or 0.0) < WORTH * paid.ms or _again(tape, paid):
+        return None
+    needed = _needed(tape, paid)
+    kinds: dict[str, list[dict]] = {}
+    for row in filter(lambda row: row["ms"], paid.rows):
+        kinds.setdefault(row["op"], []).append(row)
+    over = {op: _over(rows, needed, paid, machine) for op, rows in kinds.items()}
+    op = max(over, key=lambda op: over[op])
+    line = max(_each_over(tape, paid, machine))
+    if over[op] < WORTH * paid.ms or (line >= WORTH * paid.ms and over[op] < _FAR_MORE * line):
+        return None
+    told = f"{_falling(kinds[op], over[op], paid, machine)}, on all lines together"
+    return {"told": told, "at": None}
+
+
+def _rest(tape: list, paid: Cost, machine: Machine, floor: float | None) -> Hint:
+    """Return what is said of a program of which no line and no kind of op is worth a word."""
+    over = math.fsum(max(0.0, each) for each in _each_over(tape, paid, machine))
+    if paid.ms - (floor or 0.0) < WORTH * paid.ms or over < WORTH * paid.ms:
+        return {"told": _NOTHING.format(_REST[paid.two_memories]), "at": None}
+    return {"told": _SCATTERED.format(100 * over / paid.ms), "at": None}
+
+
+def _each_over(tape: list, paid: Cost, machine: Machine) -> list[float]:
+    """Return by how much each line costs more than its floor."""
+    needed = _needed(tape, paid)
+    return [_over(rows, needed, paid, machine) for rows in _groups(tape, paid)]
 
 
 def _again(tape: list, paid: Cost) -> Hint | None:

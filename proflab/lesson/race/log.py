@@ -207,15 +207,16 @@ class WorkLog:
 
 
 def _told(top: Mapping[str, Any]) -> str:
-    by_op, by_line = f"{top['share']:.0%} is {top['op']}", f"{top['line_share']:.0%} this line"
-    return f"{by_op}; {by_line}: {top['line']}"
+    by_op, by_line = (f"{100 * top[key]:.0f} %" for key in ("share", "line_share"))
+    return f"{by_op} is {top['op']}; {by_line} this line: {show.cut(top['line'])}"
 
 
 def _lines_of(tape: Tape) -> dict[str, Any]:
     """Return the lines that made a tape's instructions, as numbers, and their texts."""
     texts: dict[str, int] = {}
     known = range(len(tape.lines))
-    numbers = [texts.setdefault(show.line_of(tape, at), len(texts)) for at in known]
+    whole = (show.whole_line_of(tape, at)[:MOST_TEXT] for at in known)
+    numbers = [texts.setdefault(text, len(texts)) for text in whole]
     numbers += [0] * (len(tape) - len(known))  # of the results, which no line makes
     return {"lines": numbers, "texts": list(texts)}
 

@@ -294,8 +294,8 @@ def _loader(plan: Any, load_ms: Sequence, workers: int, room: int, step_ms: floa
         taken[batch] = now = max(now, free[owner])
         now += step_ms
     largest = (
-        f"steps wait {waited:.4g} ms, longest for batch {at} of worker {owners[at]}: "
-        f"{longest:.4g} ms"
+        f"steps wait {waited:,.4g} ms, longest for batch {at} of worker {owners[at]}: "
+        f"{longest:,.4g} ms"
     )
     alone = "one worker does it all"
     return Simulated(now, largest, alone if len(set(owners)) == 1 and workers > 1 else "")

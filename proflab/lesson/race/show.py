@@ -15,6 +15,7 @@ from proflab.lesson.race.trace import Tape, traced
 
 counting: dict[str, Callable] = {}  # op_facts, once the notebook has said `count_with`
 _MOST_LINES = 8
+_WIDTH = 70  # characters of a program's line in a row of output
 _LARGE = 0.05  # of what is alive: what is less is not shown
 
 
@@ -85,7 +86,8 @@ def _lines(tape: Tape, paid: Cost, machine: Machine) -> list[str]:
     head = f"  {'ops':>6} {'MFLOP':>9} {'MB':>9} {'ms':>9} {'share':>6}  {'wall':<8}  line"
     if paid.two_memories:
         head = f"  {'moves':>6} {'bytes':>11} {'share':>6}  line"
-    found = [head, *(_row(rows, paid, machine, _text(at)) for at, rows in ordered[:_MOST_LINES])]
+    shown = ((cut(_whole(at)), rows) for at, rows in ordered[:_MOST_LINES])
+    found = [head, *(_row(rows, paid, machine, text) for text, rows in shown)]
     if others := [row for _, rows in ordered[_MOST_LINES:] for row in rows]:
         found.append(_row(others, paid, machine, "others"))
     return found
@@ -101,8 +103,13 @@ def _row(rows: list[dict], paid: Cost, machine: Machine, text: str) -> str:
 
 
 def line_of(tape: Tape, at: int) -> str:
-    """Return the text of the line of the program that made an instruction."""
-    return _text(tape.lines[at])
+    """Return the line of the program that made an instruction, cut to what fits into a row."""
+    return cut(whole_line_of(tape, at))
+
+
+def whole_line_of(tape: Tape, at: int) -> str:
+    """Return the line of the program that made an instruction, as a student may quote it."""
+    return _whole(tape.lines[at])
 
 
 def refusal(tape: Tape, found: Mapping[str, Any]) -> str:
@@ -117,5 +124,10 @@ def refusal(tape: Tape, found: Mapping[str, Any]) -> str:
     return "\n".join([*lines, *(f"   {count:>11,} bytes: {text}" for text, count in large)])
 
 
-def _text(at: tuple[str, int]) -> str:
-    return linecache.getline(*at).strip()[:70] or f"line {at[1]}"
+def cut(text: str) -> str:
+    """Return a line of a program, or its beginning where all of it does not fit into a row."""
+    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"
+
+
+def _whole(at: tuple[str, int]) -> str:
+    return linecache.getline(*at).strip() or f"line {at[1]}"

@@ -183,7 +183,10 @@ def lowered(steps: list[Step], start: Step) -> Iterator[str]:
                 pass
             elif found:
                 told = " and ".join(map(repr, left))
-                yield f"{step.name} names {told}, which cost no less after it: name its cause"
+                yield (
+                    f"{step.name} names {told}, which fell by less than a tenth: name what it "
+                    "lowers (instead= is for one step)"
+                )
             else:
                 large = ", ".join(top(before.groups[0], _ROWS)) if before.groups else ""
                 yield (

@@ -21,6 +21,7 @@ LARGEST = 1e12  # of the numbers in a log
 SAME = 1e-3  # relative: what a program costs
 _MOST_TAPE = 4 * 1024**2  # characters of a tape as text
 _WORDS = 3  # that make a reason
+_LEAST_QUOTED = 4  # characters
 _QUOTED = re.compile(r"`([^`]{4,200})`")
 
 
@@ -164,9 +165,10 @@ def named(text: str, step: Step, count: int) -> list[tuple[int, Any]]:
     said = ops_in(text, step)
     ops = dict.fromkeys([*by_op, *(name for name, _ in by_shape)])
     found: list[tuple[int, Any]] = [(0, op) for op in ops if op in said]
-    parts = [" ".join(part.split()) for part in _QUOTED.findall(text)]
+    quoted = (" ".join(part.split()) for part in _QUOTED.findall(text))
+    parts = [part.removesuffix("…") for part in quoted]  # a table cuts a long line
     for line in by_line:
-        if any(part in " ".join(line.split()) for part in parts):
+        if any(len(part) >= _LEAST_QUOTED and part in " ".join(line.split()) for part in parts):
             found.append((2, line))
     return found
 

@@ -329,7 +329,8 @@ def check(tape: Any, inputs: list | None = None) -> None:
     inputs: (name, shape, dtype) of each input that it has to have, in order; None: any
     """
     _want(isinstance(tape, list) and tape, "a program without a result")
-    _want(len(tape) <= MAX_INSTRUCTIONS, f"a program has at most {MAX_INSTRUCTIONS:,} operations")
+    too_long = f"a program has at most {MAX_INSTRUCTIONS:,} operations, this one {len(tape):,}"
+    _want(len(tape) <= MAX_INSTRUCTIONS, too_long)
     state = _Check()
     for at, line in enumerate(tape):
         state.instruction(at, line)
