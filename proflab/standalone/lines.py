@@ -91,7 +91,7 @@ class Sampler:
     def _note(self, number: int, frame: FrameType | None) -> None:
         now = time.perf_counter(), time.process_time()
         while frame is not None and not self._is_own(frame.f_code.co_filename):
-            below = frame.f_code is profile_lines.__code__  # whoever calls this is no part of it
+            below = frame.f_code is profile_lines.__code__  # what calls this is no part of it
             frame = None if below else frame.f_back
         place = (frame.f_code.co_filename, frame.f_lineno or 0) if frame else (_ELSEWHERE, 0)
         sums = self.found.setdefault(place, [0.0, 0.0])

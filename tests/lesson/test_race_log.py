@@ -4,6 +4,10 @@ import copy
 import itertools
 import json
 import math
+import os
+import platform
+import subprocess
+import sys
 import time
 from types import SimpleNamespace
 
@@ -428,3 +432,32 @@ def test_measure_shows_both_speed_ups_and_the_verdict(functions, monkeypatch):
     early = {"confidence_interval": lambda ratios: (min(ratios), max(ratios))}  # before lesson 08
     monkeypatch.setattr(pairs, "methods_of", lambda program: early)
     assert "2.9 times (95 % between 2.8 and 3;" in pairs.measure(slow, faster, "T4", **SHAPES)
+
+
+# New pages for each array cost more than many an op: on some machines they decided the verdict.
+PAGES = """
+import resource
+import numpy as np
+from proflab.lesson.race import pairs
+
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(20):
+        np.ones(2**17)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+new = faults()
+pairs.timed_pairs(lambda: None, lambda: None, {}, 2)
+np.ones(2**17)
+print(new, faults())
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="of glibc")
+def test_arrays_get_no_new_pages_while_pairs_are_timed():
+    env = os.environ | {"MALLOC_MMAP_THRESHOLD_": "131072"}  # it gives back all that is larger
+    done = subprocess.run(
+        [sys.executable, "-c", PAGES], env=env, capture_output=True, text=True, check=True
+    )
+    new, kept = map(int, done.stdout.split())
+    assert new > 20 * 200 and kept < 200, done.stdout

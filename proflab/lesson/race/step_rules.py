@@ -2,8 +2,8 @@
 
 A log can agree with its programs in all and be made up: one program in three versions, each with an
 op more, times that nobody took, an idea that is the program itself. What such logs have in common
-is looked for here. Nobody can tell from a log in which order its programs were written: whoever
-puts the given program's faults back into a fast one, a fault at a time, has written a log after
+is looked for here. Nobody can tell from a log in which order its programs were written: a student
+who puts the given program's faults back into a fast one, a fault at a time, has written a log after
 all.
 """
 
