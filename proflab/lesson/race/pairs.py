@@ -31,7 +31,7 @@ _SAMPLE_MS = 1.0  # the least ms of a sample
 _LONG_MS = 20.0  # of a first call: a sample of one will do
 
 # CPU time of one thread does not depend on what else the machine does. That of the process is told
-# in steps of 4 ms where its CPU time is limited, as in the grader. Where the thread's is coarse, too
+# in steps of 4 ms where its CPU time is limited, as in the grader. Where that is coarse, too
 # (Windows, the browser), the wall's is read.
 _FINE = time.get_clock_info("thread_time").resolution <= 1e-5
 _clock = time.thread_time if _FINE else time.perf_counter
