@@ -169,7 +169,7 @@ def ops() -> str:
 
 
 def four_models() -> str:
-    """What benchmarks/bench_torch_table.py recorded, with its date, its machine and its load."""
+    """Return what bench_torch_table.py recorded, with its date, its machine and its load."""
     record = json.loads(RECORD.read_text(encoding="utf-8"))
     where = f"{record['machine']}; {record['date']}, load {record['load']}"
     return f"{FOUR_MODELS}\n```text\n{where}\n{record['table']}\n```\n"

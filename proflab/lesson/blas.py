@@ -29,6 +29,11 @@ def blas_threads() -> int | None:
     return None if library is None else library.num_threads
 
 
+def threads_in_words(threads: int | None) -> str:
+    """Return "1 thread", "2 threads", or, for None, that their number is not known."""
+    return f"{threads} thread{'s' * (threads > 1)}" if threads else "threads unknown"
+
+
 def blas_name() -> str | None:
     """Return the library's name, version and the processor that it was tuned for, if it says so.
 

@@ -14,7 +14,7 @@ from statistics import median
 
 import numpy as np
 
-from proflab.lesson.blas import blas_threads
+from proflab.lesson.blas import blas_threads, threads_in_words
 from proflab.lesson.blas import on_threads as on_threads
 from proflab.lesson.demo import demo_size, progress_bar
 from proflab.lesson.hardware import Cache
@@ -92,9 +92,7 @@ def thread_counts() -> list[int]:
 
 def called(threads: int) -> str:
     """Return "1 thread", "2 threads", or that the number of numpy's threads is not known."""
-    if blas_threads() is None:
-        return "threads unknown"
-    return f"{threads} thread" + ("s" if threads > 1 else "")
+    return threads_in_words(None if blas_threads() is None else threads)
 
 
 def copy_on(

@@ -50,12 +50,16 @@ def main(
     if not words:
         begun = begin_anew(words, 1)
         return show_example(names, unwritten, file) if begun is None else begun
-    # A model of the student's own is made once, by the process that profiles it.
-    begun = begin_anew(words, _parser(file, str).parse_args(arguments).threads)
+    parser = _parser(file)
+    given = parser.parse_args(arguments)
+    begun = begin_anew(words, given.threads)
     if begun is not None:
         return begun
-    parser = _parser(file, _model)
-    given = parser.parse_args(arguments)
+    # Not by the parser: a model of the student's own is made once, by the process that profiles it.
+    try:
+        given.model = _model(given.model)
+    except argparse.ArgumentTypeError as error:
+        parser.error(f"argument model: {error}")
     needed = NEEDED | (NEEDED_TO_PREDICT if given.at else {})
     lacking = _lacking(needed, names, unwritten)
     if lacking:
@@ -90,7 +94,7 @@ def _called(names: dict[str, Any]) -> str:
     return path.stem if installed else path.name
 
 
-def _parser(file: str, model: Callable[[str], Any]) -> argparse.ArgumentParser:
+def _parser(file: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=file,
         description="Profile a model with the functions of the lessons.",
@@ -98,7 +102,7 @@ def _parser(file: str, model: Callable[[str], Any]) -> argparse.ArgumentParser:
         f"of a program: {file} lines --help. To read what torch writes: {file} trace --help, "
         f"{file} memory --help. For any model of torch: {file} table --help.",
     )
-    parser.add_argument("model", type=model, help=f"{', '.join(CHOICES)}, or {OWN}")
+    parser.add_argument("model", help=f"{', '.join(CHOICES)}, or {OWN}")
     parser.add_argument("--batch", type=positive, default=1, metavar="N", help="inputs at a time")
     parser.add_argument("--tokens", type=positive, metavar="N", help="length of a text (128)")
     parser.add_argument("--image", type=positive, metavar="N", help="side of an image (224)")

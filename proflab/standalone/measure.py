@@ -13,6 +13,7 @@ from statistics import median
 from typing import Any
 
 from proflab import Tensor, enable_grad, example_input, manual_seed, no_grad
+from proflab.lesson.blas import threads_in_words
 from proflab.lesson.hardware import Hardware, this_machine
 from proflab.lesson.measuring import beyond_caches, copy_on, on_threads
 from proflab.standalone.pinned import threads_here
@@ -114,7 +115,7 @@ def measure(names: dict[str, Any], request: Request, say: Callable[[str], None])
     report = Report(
         title=request.title,
         machine=here.sentences(),
-        threads=_called(here.threads),
+        threads=threads_in_words(here.threads),
         roof=roof,
         roof_rounds=rounds,
         ridge=names["ridge_point"](roof.peak_flops, roof.bandwidth),
@@ -132,10 +133,6 @@ def measure(names: dict[str, Any], request: Request, say: Callable[[str], None])
     report.points = _points(names, rows, roof)
     report.targets = _targets(names, rows, roof)
     return report
-
-
-def _called(threads: int | None) -> str:
-    return f"{threads} thread{'s' * (threads > 1)}" if threads else "threads unknown"
 
 
 def _make_pass(model: Any, train: bool) -> Callable[[Tensor], Any]:
@@ -164,7 +161,7 @@ def _measure_roofs(
         for _ in range(_ROUNDS)
     ]
     peak, bandwidth = (max(values) for values in zip(*rounds, strict=True))
-    return Hardware(peak, bandwidth, _called(threads_here()), "measured here"), rounds
+    return Hardware(peak, bandwidth, threads_in_words(threads_here()), "measured here"), rounds
 
 
 def record(
@@ -183,16 +180,12 @@ def record(
         recordings.append(list(recorder.rows))
     times = [sum(row["self_ms"] for row in rows) for rows in recordings]
     middle = recordings[times.index(sorted(times)[len(times) // 2])]
-    if len({len(rows) for rows in recordings}) > 1:
-        return middle, times, median(cpu)
-    return (
-        [
+    if len({len(rows) for rows in recordings}) == 1:
+        middle = [
             row | {"self_ms": median(rows[i]["self_ms"] for rows in recordings)}
             for i, row in enumerate(middle)
-        ],
-        times,
-        median(cpu),
-    )
+        ]
+    return middle, times, median(cpu)
 
 
 def _memory_parts(names: dict[str, Any], model: Any, shape: tuple[int, ...]) -> dict[str, float]:

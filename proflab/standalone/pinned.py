@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from proflab.lesson.blas import blas_threads
+from proflab.lesson.blas import blas_threads, threads_in_words
 
 # How the libraries that multiply matrices are told their threads.
 VARIABLES = [
@@ -48,5 +48,5 @@ def threads_here() -> int | None:
 
 def on(threads: int | None) -> str:
     """Return on how many threads matrices are multiplied, as a part of a sentence."""
-    number = f"{threads} thread{'s' * (threads > 1)}" if threads else "an unknown number of threads"
+    number = threads_in_words(threads) if threads else "an unknown number of threads"
     return f"matrix products on {number}"

@@ -22,6 +22,7 @@ from proflab.standalone.other_files import EXPORT, refuse_bytes, refuse_content,
 
 _OPS = ("cpu_op", "user_annotation")
 CALLS = ("cuda_runtime", "cuda_driver")
+_READ = {*_OPS, *CALLS, *DEVICE}
 # What traces of 2021 call them.
 _OLD = {
     "Operator": "cpu_op",
@@ -68,8 +69,8 @@ def read_trace(path: Path) -> Trace:
     if unusable > 0:
         notes.append(f"left out: {unusable:,} events without a name, a start or a duration")
     renamed = [_renamed(event) for event in timed]
-    kept = [e for e in renamed if e["cat"] in (*_OPS, *CALLS, *DEVICE)]
-    unknown = Counter(e["cat"] for e in renamed if e["cat"] not in (*_OPS, *CALLS, *DEVICE))
+    kept = [event for event in renamed if event["cat"] in _READ]
+    unknown = Counter(event["cat"] for event in renamed if event["cat"] not in _READ)
     unread = sorted(unknown.keys() - _OTHERS)
     for category in unread:
         notes.append(f"left out: {unknown[category]:,} events of the category {category!r}")

@@ -196,11 +196,12 @@ def without_files(statements: list[Statement], beside: set[str]) -> list[Stateme
 
     beside: names of modules. What uses one goes, what uses that, and imports for these alone.
     """
-    kept, left = statements, [s for s in statements if _package(s.node) in beside]
-    while left:
-        kept = [s for s in kept if s not in left]
-        gone = _bound_in(s for s in statements if s not in kept) - _bound_in(kept)
-        left = [s for s in kept if s.uses & gone]
+    kept = [s for s in statements if _package(s.node) not in beside]
+    while gone := _bound_in(statements) - _bound_in(kept):
+        fewer = [s for s in kept if not s.uses & gone]
+        if len(fewer) == len(kept):
+            break
+        kept = fewer
     used = [set[str]().union(*(s.uses for s in group)) for group in (statements, kept)]
     return [s for s in kept if not (s.is_import and s.binds <= used[0] - used[1])]
 

@@ -51,7 +51,7 @@ RULES = {
 TOLERANCE = 0.05  # of the gate: a change of less is none
 _GAP = 1e-2  # relative: the gap as the stop tells it
 _MOST_NUMBERS = 20  # in the stop: one of very many is near any gap
-ROUNDED = 1e-6  # relative: a median of twelve ratios
+_ROUNDED = 1e-6  # relative: a median of twelve ratios
 _FUNCTIONS = ("op_facts", "speedup_interval", "gate")
 _last: list[Any] = []  # of `once`: what was asked, and what was found
 _NUMBER = re.compile(r"(?<![\w.])\d[\d,_]*(?:\.\d+)?")
@@ -184,7 +184,7 @@ def _times(steps: list[Step], speedup_interval: Callable, gate: Callable) -> Ite
         before, after = ([float(ms) for ms in step.row[key]] for key in ("before", "after"))
         found = speedup_interval(before, after)
         for key in ("speedup", "low", "high"):
-            if abs(step.row[key] - found[key]) > ROUNDED * found[key]:
+            if abs(step.row[key] - found[key]) > _ROUNDED * found[key]:
                 said, due = step.row[key], found[key]
                 yield f"{step.name}: {key} is {said:.6g}, and its pairs give {due:.6g}"
         verdict = gate(before, after, TOLERANCE)

@@ -35,9 +35,16 @@ def hints(tape: list, paid: Cost, machine: Machine, floor: float | None) -> list
 
     floor: what no program of this race goes below, or None
     """
-    second = mistake(tape, paid, machine) or together(tape, paid, machine, floor)
-    found = [each for each in (left(tape, paid, machine, floor), second) if each is not None]
-    return found or [_rest(tape, paid, machine, floor)]
+    betrayed, floor = mistake(tape, paid, machine), floor or 0.0
+    if not paid.ms or paid.ms - floor < WORTH * paid.ms:
+        return [betrayed or _nothing(paid)]
+    if again := _again(tape, paid):
+        return [again, betrayed] if betrayed else [again]
+    needed, lines = _needed(tape, paid), _groups(tape, paid)
+    over = [_over(rows, needed, paid, machine) for rows in lines]
+    most = _left(tape, lines, over, paid, machine, floor)
+    second = betrayed or _together(needed, max(over), paid, machine)
+    return [each for each in (most, second) if each is not None] or [_rest(over, paid)]
 
 
 def texts(found: Mapping[str, Any], line_of: Callable[[int], str] | None = None) -> list[str]:
@@ -51,21 +58,15 @@ def texts(found: Mapping[str, Any], line_of: Callable[[int], str] | None = None)
 # ── what can still fall ──────────────────────────────────────────────────────────────────────
 
 
-def left(tape: list, paid: Cost, machine: Machine, floor: float | None) -> Hint | None:
+def _left(tape: list, groups: list[list[dict]], over: list[float], paid: Cost, machine: Machine,
+          floor: float) -> Hint | None:  # fmt: skip
     """Return what can still fall most, or None if nothing is worth a word.
 
     It is either the line that is farthest above its own floor: one op's overhead, the inputs that
     it is the first to read, the results that it writes, and its products. Or it is the products,
     where all of them together take longer than the floor of the race.
+    groups, over: the rows of each line, and by how much they cost more than its floor
     """
-    floor = floor or 0.0
-    if not paid.ms or paid.ms - floor < WORTH * paid.ms:
-        return None
-    if again := _again(tape, paid):
-        return again
-    needed = _needed(tape, paid)
-    groups = _groups(tape, paid)
-    over = [_over(rows, needed, paid, machine) for rows in groups]
     given = paid.two_memories or any(line[0] == "vjp" for line in tape)  # by the forward pass
     products = [0.0 if given else _products(rows, machine) for rows in groups]
     avoidable = math.fsum(products) - floor
@@ -89,38 +90,35 @@ def _falling(rows: list[dict], over: float, paid: Cost, machine: Machine) -> str
     return f"can still fall: {100 * over / paid.ms:.0f} % of the {why}{_counted(rows)}"
 
 
-def together(tape: list, paid: Cost, machine: Machine, floor: float | None) -> Hint | None:
+def _together(
+    needed: Mapping[int, float], line: float, paid: Cost, machine: Machine
+) -> Hint | None:
     """Return the kind of op that is farthest above its floor, on all lines together, or None.
 
     It is worth a word where no single line is, or where it is worth far more than any line.
+    line: by how much the line that is farthest above its floor costs more than that
     """
-    if not paid.ms or paid.ms - (floor or 0.0) < WORTH * paid.ms or _again(tape, paid):
-        return None
-    needed = _needed(tape, paid)
     kinds: dict[str, list[dict]] = {}
     for row in filter(lambda row: row["ms"], paid.rows):
         kinds.setdefault(row["op"], []).append(row)
     over = {op: _over(rows, needed, paid, machine) for op, rows in kinds.items()}
     op = max(over, key=lambda op: over[op])
-    line = max(_each_over(tape, paid, machine))
     if over[op] < WORTH * paid.ms or (line >= WORTH * paid.ms and over[op] < _FAR_MORE * line):
         return None
     told = f"{_falling(kinds[op], over[op], paid, machine)}, on all lines together"
     return {"told": told, "at": None}
 
 
-def _rest(tape: list, paid: Cost, machine: Machine, floor: float | None) -> Hint:
+def _rest(over: list[float], paid: Cost) -> Hint:
     """Return what is said of a program of which no line and no kind of op is worth a word."""
-    over = math.fsum(max(0.0, each) for each in _each_over(tape, paid, machine))
-    if paid.ms - (floor or 0.0) < WORTH * paid.ms or over < WORTH * paid.ms:
-        return {"told": _NOTHING.format(_REST[paid.two_memories]), "at": None}
-    return {"told": _SCATTERED.format(100 * over / paid.ms), "at": None}
+    ms = math.fsum(max(0.0, each) for each in over)
+    if ms < WORTH * paid.ms:
+        return _nothing(paid)
+    return {"told": _SCATTERED.format(100 * ms / paid.ms), "at": None}
 
 
-def _each_over(tape: list, paid: Cost, machine: Machine) -> list[float]:
-    """Return by how much each line costs more than its floor."""
-    needed = _needed(tape, paid)
-    return [_over(rows, needed, paid, machine) for rows in _groups(tape, paid)]
+def _nothing(paid: Cost) -> Hint:
+    return {"told": _NOTHING.format(_REST[paid.two_memories]), "at": None}
 
 
 def _again(tape: list, paid: Cost) -> Hint | None:

@@ -35,10 +35,10 @@ _LONG_MS = 20.0  # of a first call: a sample of one will do
 # (Windows, the browser), the wall's is read.
 _FINE = time.get_clock_info("thread_time").resolution <= 1e-5
 _clock = time.thread_time if _FINE else time.perf_counter
+_CLOCK_NAME = "CPU time of one thread" if _FINE else "by the clock"
 # What glibc's own thresholds reach after it has freed an array of 32 MiB: mallopt's names for those
 # of what is given back to the kernel, and the bytes.
 _TRIM, _MAP = (-1, 64 * 1024**2), (-3, 32 * 1024**2)
-_CLOCK_NAME = "CPU time of one thread" if _FINE else "by the clock"
 
 Pairs = tuple[list[float], list[float]]
 
