@@ -222,6 +222,7 @@ class Worker:
         self.recorder = OutputCapture(output)
         self.shell = _make_shell(self.recorder)
         self.nonce, self.hidden = "", False
+        self.names: dict[str, Any] = {}
         self.calling = threading.Lock()
         self.doers = {"cell": self.cell, "setup": self.setup, "value": self.value}
         # Stored before student code runs, which may replace these names.
@@ -264,6 +265,8 @@ class Worker:
         A reply contains "more": True if the next statement follows by itself. After an interrupt,
         a set-up that raised or a long statement, the worker waits for the grader's next request.
         """
+        if request.get("anew"):
+            self.forget_names()
         steps = [(request["do"], request["code"]), *request.get("then", ())]
         streams, since = (sys.stdout, sys.stderr), self.wall_clock()
         for place, (kind, code) in enumerate(steps):
@@ -295,10 +298,16 @@ class Worker:
         if pid == 0:
             self.channel.sock.close()
             self.channel, self.hidden = Channel(sock), True
+            self.names = dict(self.shell.user_ns)
             self.channel.send({"pid": os.getpid()})
             return
         sock.close()
         self.channel.send({"nonce": request["nonce"]})
+
+    def forget_names(self) -> None:
+        """Give each name the value that it had when this copy was made."""
+        self.shell.user_ns.clear()
+        self.shell.user_ns.update(self.names)
 
     def offer_calls(self) -> None:
         """Add the module `proflab_grader`, through which stubs call the grader's doubles."""
