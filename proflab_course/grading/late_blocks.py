@@ -12,7 +12,6 @@ place, in a copy of its own. Only the block's replies are used of it (`one_execu
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 
@@ -37,28 +36,24 @@ def late_blocks(aligned: Aligned, key: Key, executed: list[int]) -> set[tuple[in
     executed: the positions of the cells that are executed, in order.
     """
     later: set[str] = set()  # bound by visible cases
-    binders: dict[str, list[str]] = {}  # by name, the cells that seem to bind it
+    cells: list[tuple[set[str], str]] = []  # what each other cell seems to bind, and its text
     may: set[tuple[int, int]] = set()
     for position in reversed(executed):
         slot = aligned.slots[position]
         if slot.key is None or slot.key.kind != "test":
             if not _is_lessons(slot) and _ANYTHING.search(slot.cell.source):
                 break
-            for name in names_by_line(slot.cell.source):
-                binders.setdefault(name, []).append(slot.cell.source)
+            cells.append((names_by_line(slot.cell.source), slot.cell.source))
             continue
         for number, block in reversed([*enumerate(key.tests[slot.key.grade_id].blocks)]):
             if not block.hidden:
                 later |= block.bound
-            elif not block.read & later and not _binds_one_of(binders, block.read):
+            elif not (
+                block.read & later
+                or any(block.read & seem and block.read & _bound(text) for seem, text in cells)
+            ):
                 may.add((position, number))
     return may
-
-
-def _binds_one_of(binders: Mapping[str, list[str]], names: frozenset[str]) -> bool:
-    """Return True if a cell that seems to bind one of the names does, outside its functions."""
-    seem = ((name, source) for name in names & binders.keys() for source in binders[name])
-    return any(name in _bound(source) for name, source in seem)
 
 
 @lru_cache(maxsize=256)

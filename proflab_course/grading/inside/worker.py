@@ -266,8 +266,9 @@ class Worker:
         A reply contains "more": True if the next statement follows by itself. After an interrupt,
         a set-up that raised or a long statement, the worker waits for the grader's next request.
         """
-        if request.get("anew"):
-            self.forget_names()
+        if request.get("anew"):  # what an earlier block of this copy has bound is forgotten
+            self.shell.user_ns.clear()
+            self.shell.user_ns.update(self.names)
         steps = [(request["do"], request["code"]), *request.get("then", ())]
         streams, since = (sys.stdout, sys.stderr), self.wall_clock()
         for place, (kind, code) in enumerate(steps):
@@ -304,11 +305,6 @@ class Worker:
             return
         sock.close()
         self.channel.send({"nonce": request["nonce"]})
-
-    def forget_names(self) -> None:
-        """Give each name the value that it had when this copy was made."""
-        self.shell.user_ns.clear()
-        self.shell.user_ns.update(self.names)
 
     def offer_calls(self) -> None:
         """Add the module `proflab_grader`, through which stubs call the grader's doubles."""
