@@ -47,8 +47,9 @@ def record_torch(
 ) -> list[dict]:
     """Return the rows of one call of work(), one for each op of torch that it dispatches.
 
-    A row has the keys of lesson 05's op_facts, and line and ms. The line is that of the program
-    outside of torch; in the backward pass, where it is known, the line whose gradient is computed.
+    A row has the keys of lesson 05's op_facts, and line, ms and cpu_ms. The line is that of the
+    program outside of torch; in the backward pass, where it is known, the line whose gradient is
+    computed. cpu_ms is what all threads of this process took meanwhile.
     on_torch_line: says whether a file is torch's own.
     """
     import torch
@@ -59,7 +60,7 @@ def record_torch(
 
     class Recorder(TorchDispatchMode):
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-            result, ms = _timed(func, args, kwargs)
+            result, times = _timed(func, args, kwargs)
             node = torch._C._current_autograd_node()
             if node is None:
                 line = _line(sys._getframe(1), on_torch_line)
@@ -68,7 +69,7 @@ def record_torch(
                 line = lines.get(node._sequence_nr(), "")
             phase = "forward" if node is None else "backward"
             facts = facts_of(names, func, [*args, *(kwargs or {}).values()], result)
-            rows.append(facts | {"phase": phase, "line": line, "ms": ms})
+            rows.append(facts | {"phase": phase, "line": line} | times)
             return result
 
     with Recorder():
@@ -76,16 +77,16 @@ def record_torch(
     return rows
 
 
-def time_torch(work: Callable[[], Any]) -> list[float]:
-    """Return the ms of each op that one call of work() dispatches, as `record_torch` has them."""
+def time_torch(work: Callable[[], Any]) -> list[dict[str, float]]:
+    """Return ms and cpu_ms of each op that one call of work() dispatches, as in `record_torch`."""
     from torch.utils._python_dispatch import TorchDispatchMode
 
-    times: list[float] = []
+    times: list[dict[str, float]] = []
 
     class Timer(TorchDispatchMode):
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-            result, ms = _timed(func, args, kwargs)
-            times.append(ms)
+            result, took = _timed(func, args, kwargs)
+            times.append(took)
             return result
 
     with Timer():
@@ -93,10 +94,11 @@ def time_torch(work: Callable[[], Any]) -> list[float]:
     return times
 
 
-def _timed(func: Any, args: tuple, kwargs: dict | None) -> tuple[Any, float]:
-    start = time.perf_counter_ns()
+def _timed(func: Any, args: tuple, kwargs: dict | None) -> tuple[Any, dict[str, float]]:
+    cpu, start = time.process_time_ns(), time.perf_counter_ns()
     result = func(*args, **(kwargs or {}))
-    return result, (time.perf_counter_ns() - start) / 1e6
+    end, cpu_end = time.perf_counter_ns(), time.process_time_ns()
+    return result, {"ms": (end - start) / 1e6, "cpu_ms": (cpu_end - cpu) / 1e6}
 
 
 def facts_of(names: dict[str, Any], func: Any, values: list[Any], result: Any) -> dict[str, Any]:
