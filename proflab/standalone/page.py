@@ -29,7 +29,8 @@ th { font-weight: 600; }
 th:first-child, td:first-child { text-align: left; }
 .figures td { white-space: normal; }
 tr { break-inside: avoid; }
-@media (max-width: 30rem) { .wide table { font-size: 0.75rem; } .wide th, .wide td:first-child { white-space: normal; }
+@media (max-width: 30rem) { .wide table { font-size: 0.75rem; }
+  .wide th, .wide td:first-child { white-space: normal; }
   .wide th, .wide td { padding-right: 0.25rem; } }
 @media screen and (prefers-color-scheme: dark) {
   :root { --ink: #e6edf3; --soft: #a3b1be; --line: #3a4753; --page: #10181f; }
