@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -17,7 +18,7 @@ from proflab.lesson.blas import threads_in_words
 from proflab.lesson.hardware import Hardware
 from proflab.standalone.arguments import above_zero, positive
 from proflab.standalone.tables import print_table, shortened
-from proflab.standalone.torch_ops import counted_by_torch, on_meta, record_torch, time_torch
+from proflab.standalone.torch_ops import counted_by_torch, record_torch, tensors_in, time_torch
 from proflab.standalone.zoo import OWN, made_by
 
 # What is called here, and the lesson in which it is written.
@@ -53,7 +54,7 @@ def torch_table(names: dict[str, Any], file: str, arguments: Sequence[str]) -> i
         raise ValueError("a declared machine has both: give --peak and --bandwidth")
     torch = _torch(given.threads)
     path, _, function = given.model.rpartition(":")
-    with on_meta(given.meta):
+    with torch.device("meta") if given.meta else nullcontext():
         model, inputs = _made(torch, Path(path), function)
     work = _pass(torch, model, inputs, given.train)
     timed = {t.device.type for t in [*model.parameters(), *inputs]} == {"cpu"}
@@ -118,21 +119,12 @@ def _pass(torch: Any, model: Any, inputs: tuple, train: bool) -> Callable[[], No
 
     def run() -> None:
         with torch.set_grad_enabled(train):
-            results = [t for t in _results(torch, model(*inputs)) if t.requires_grad]
+            results = [t for t in tensors_in(model(*inputs)) if t.requires_grad]
         if train:
             sum(t.sum() for t in results).backward()
             model.zero_grad()
 
     return run
-
-
-def _results(torch: Any, result: Any) -> Iterator[Any]:
-    """Yield the tensors in what a model returned: one, or a tuple or dict of them."""
-    if torch.is_tensor(result):
-        yield result
-    elif isinstance(result, (list, tuple, dict)):
-        for part in result.values() if isinstance(result, dict) else result:
-            yield from _results(torch, part)
 
 
 def _of_torch(torch: Any) -> Callable[[str], bool]:
