@@ -9,7 +9,7 @@ from cohort.run import ROOT
 
 from proflab.standalone import main
 
-pytestmark = pytest.mark.whole
+pytestmark = pytest.mark.whole("lesson/test_standalone.py")
 PHONE = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
 WIDTHS = "return [innerWidth, document.documentElement.scrollWidth]"
 
