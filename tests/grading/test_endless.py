@@ -131,8 +131,8 @@ def test_a_loop_leaves_a_slow_exercise_its_time(runner, without_exercise):
 @pytest.mark.parametrize(
     "runner",
     [
-        pytest.param("sandbox", marks=needs_sandbox),
-        pytest.param("plain", marks=pytest.mark.whole),
+        pytest.param("sandbox", marks=[needs_sandbox, pytest.mark.whole]),
+        "plain",
     ],
     indirect=True,
 )

@@ -80,7 +80,7 @@ def as_parameter(attack):
 
 
 @pytest.mark.proves("attacks gain nothing")
-@pytest.mark.parametrize("attack", map(as_parameter, ATTACKS))
+@pytest.mark.parametrize("attack", [as_parameter(attack) for attack in ATTACKS])
 def test_attack_gains_reads_and_leaves_nothing(attack, surroundings, runners):
     runner = runners(attack.runner)
     plan = plan_for(surroundings, attack.cells, attack.after, attack.late)
