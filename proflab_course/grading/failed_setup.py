@@ -13,6 +13,7 @@ from collections.abc import Iterable
 
 from proflab.lesson.names import bound_names, used_names
 from proflab_course.cases.reader import TestCell
+from proflab_course.course.words import listed
 from proflab_course.grading.answer_key import Key
 from proflab_course.grading.plan import Reply
 
@@ -117,11 +118,10 @@ def _called(statement: ast.stmt) -> str:
     return ""
 
 
-def _arguments_used(statement: ast.stmt) -> set[str]:
+def _arguments_used(call: ast.Call) -> set[str]:
     """Return the names that a call's arguments read."""
-    return used_names([*statement.value.args, *(k.value for k in statement.value.keywords)])
+    return used_names([*call.args, *(k.value for k in call.keywords)])
 
 
 def _listed(names: list[str]) -> str:
-    shown = [f"`{name}`" for name in names]
-    return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
+    return listed([f"`{name}`" for name in names])
