@@ -52,9 +52,12 @@ def late_blocks(aligned: Aligned, key: Key, executed: list[int]) -> set[tuple[in
 
 def _undisturbed(aligned: Aligned, key: Key, may: list[tuple[int, int]]) -> set[tuple[int, int]]:
     """Return the blocks that read no name which an earlier one of these blocks binds."""
-    found, bound = set(), set()
+    found: set[tuple[int, int]] = set()
+    bound: set[str] = set()
     for position, number in may:
-        block = key.tests[aligned.slots[position].key.grade_id].blocks[number]
+        cell = aligned.slots[position].key
+        assert cell is not None  # its block may wait
+        block = key.tests[cell.grade_id].blocks[number]
         if not block.read & bound:
             found.add((position, number))
             bound |= block.bound
