@@ -1088,9 +1088,9 @@ expect("a small batch counts less than a large one", layer.weight.grad.item(), 1
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_accumulate_2", "locked": true, "points": 3.5, "schema_version": 3, "solution": false, "task": false}
-layer = nn.Linear(1, 1, bias=False).eval()
-layer.weight.data = Tensor([[2.0]])
-logged, one = doubles.Logged(layer), Tensor([[1.0]])
+single = nn.Linear(1, 1, bias=False).eval()
+single.weight.data = Tensor([[2.0]])
+logged, one = doubles.Logged(single), Tensor([[1.0]])
 batches = [(Tensor([[1.0]]), one), (Tensor([[2.0], [4.0]]), one), (Tensor([[5.0]]), one)]
 rows = rows_of(lambda: accumulate(logged, lambda output, y: (output * y).mean(), batches))
 order = [x.numpy().ravel().tolist() for x in logged.seen]
@@ -1102,17 +1102,17 @@ expect(
     3,
     mistakes={"one backward pass at the end": 1},
 )
-expect("the weights stay as they are", layer.weight.item(), 2.0)
-expect("so does the mode", layer.training, False)
+expect("the weights stay as they are", single.weight.item(), 2.0)
+expect("so does the mode", single.training, False)
 expect("and the batches", [x.tolist() for x, _ in batches], [[[1.0]], [[2.0], [4.0]], [[5.0]]])
 ### BEGIN HIDDEN TESTS
 target = Tensor([[3.0]])
 # vary: 6.0 in 4.0..9.0, 8.0 in 5.33..12.0
 twice = [(Tensor([[6.0], [7.0]]), target), (Tensor([[8.0]]), target)]
-accumulate(doubles.Logged(layer), lambda output, y: (output - y).mean(), twice)
-expect("another loss leaves the weights alone, too", layer.weight.item(), 2.0)
+accumulate(doubles.Logged(single), lambda output, y: (output - y).mean(), twice)
+expect("another loss leaves the weights alone, too", single.weight.item(), 2.0)
 expect("targets stay as they are", target.tolist(), [[3.0]])
-expect("its gradient is the mean of x", layer.weight.grad.item(), 7.0, rel=1e-6)
+expect("its gradient is the mean of x", single.weight.grad.item(), 7.0, rel=1e-6)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_accumulate_3", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
@@ -1475,7 +1475,7 @@ def fuse(graph):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_fuse", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
-layer = graph_of("fc: x w", "y: fc b", "z: y w2", fc="product", z="product")
+dense = graph_of("fc: x w", "y: fc b", "z: y w2", fc="product", z="product")
 shuffled = graph_of("fc: x", "moved: fc", "act: moved", moved="shuffle")
 alone = graph_of("p: x", "q: x", "r: p q", "s: p", s="reduction")
 expect_table(
@@ -1487,7 +1487,7 @@ expect_table(
         (graph_of("a: x", "b: a", "c: a", "d: c b"),),
         [["a"], ["b"], ["c", "d"]],
     ),
-    ("a product's group may be joined", (layer,), [["fc", "y"], ["z"]]),
+    ("a product's group may be joined", (dense,), [["fc", "y"], ["z"]]),
     ("and a reduction's", (graph_of("n: x", "act: n", n="reduction"),), [["n", "act"]]),
     ("another word is not elementwise", (shuffled,), [["fc"], ["moved", "act"]]),
     ("the first that nobody else reads", (alone,), [["p"], ["q", "r"], ["s"]]),
@@ -1884,45 +1884,45 @@ expect(
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_merge_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-def part(highest, total, values, dtype="float32"):
+def block(highest, total, values, dtype="float32"):
     return tuple(np.array(item, dtype) for item in (highest, total, values))
 
 
-def merged(one, two):
+def joined(one, two):
     return [item.tolist() for item in doubles.quietly(merge, one, two)]
 
 
-some, nothing = part([2], [1.5], [[1]]), part([-math.inf], [0], [[0]])
-one, two = part([-math.inf, 1], [0, 2], [[0], [3]]), part([0, -math.inf], [1, 0], [[5], [0]])
-small = [part([highest], [0.001], [[1e-5]], "float64") for highest in (0.1, 0.2)]
+full, nothing = block([2], [1.5], [[1]]), block([-math.inf], [0], [[0]])
+one, two = block([-math.inf, 1], [0, 2], [[0], [3]]), block([0, -math.inf], [1, 0], [[5], [0]])
+small = [block([highest], [0.001], [[1e-5]], "float64") for highest in (0.1, 0.2)]
 expect_table(
-    merged,
-    ("nothing in the first block", (nothing, some), [[2.0], [1.5], [[1.0]]]),
-    ("nothing in the second block", (some, nothing), [[2.0], [1.5], [[1.0]]]),
+    joined,
+    ("nothing in the first block", (nothing, full), [[2.0], [1.5], [[1.0]]]),
+    ("nothing in the second block", (full, nothing), [[2.0], [1.5], [[1.0]]]),
     ("nothing in either", (nothing, nothing), [[-math.inf], [0.0], [[0.0]]]),
     ("a masked row beside one that is not", (one, two), [[0.0, 1.0], [1.0, 2.0], [[5.0], [3.0]]]),
     rel=1e-6,
 )
 expect(
     "float64 keeps its digits",
-    merged(*small)[1],
+    joined(*small)[1],
     [0.001 * (1 + math.exp(-0.1))],
     rel=1e-12,
 )
 expect("float64 stays float64", [str(item.dtype) for item in merge(*small)], ["float64"] * 3)
-expect("float32 stays float32", [str(item.dtype) for item in merge(some, some)], ["float32"] * 3)
+expect("float32 stays float32", [str(item.dtype) for item in merge(full, full)], ["float32"] * 3)
 ### BEGIN HIDDEN TESTS
-some = part([-math.inf, 1], [0, 2], [[0], [3]]), part([-math.inf, -math.inf], [0, 0], [[0], [0]])
+full = block([-math.inf, 1], [0, 2], [[0], [3]]), block([-math.inf, -math.inf], [0, 0], [[0], [0]])
 expect(
     "one row without scores, another with",
-    merged(*some),
+    joined(*full),
     [[-math.inf, 1.0], [0.0, 2.0], [[0.0], [3.0]]],
 )
 # vary: 0.7 in 0.467..0.85, 3 in 2..9, 0.1 in 0.0667..0.15, 0.2 in 0.16..0.3
-exact = [part([highest], [0.7], [[highest / 3]], "float64") for highest in (0.1, 0.2)]
+exact = [block([highest], [0.7], [[highest / 3]], "float64") for highest in (0.1, 0.2)]
 expect(
     "other blocks in float64 keep their digits, too",
-    merged(*exact),
+    joined(*exact),
     [[0.2], [0.7 * (1 + math.exp(-0.1))], [[(math.exp(-0.1) + 2) / 30]]],
     rel=1e-12,
 )
