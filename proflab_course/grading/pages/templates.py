@@ -1,8 +1,8 @@
 """Find the templates of a command's pages, and what all pages share.
 
-That lies beside this file. `page.html.j2` is the frame that a page extends, `head.html.j2` says
-what it may load and run, `palette.css.j2` has the colours, and `kit.html.j2` what several pages draw
-or say: bars, tables that scroll, heads of columns, a count with its noun.
+That lies beside this file: `page.html.j2`, the frame that a page extends; `head.html.j2`, what it
+may load and run; `palette.css.j2`, the colours; and `kit.html.j2`, what several pages draw or say,
+as bars, tables that scroll, heads of columns, a count with its noun.
 """
 
 from __future__ import annotations
