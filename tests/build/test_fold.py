@@ -14,7 +14,7 @@ SHORT = given("\n\n".join(f"y{n} = {n}" for n in range(OPEN_LINES)), "short")
 @pytest.fixture(scope="module")
 def cells(tmp_path_factory):
     course = make_course(tmp_path_factory.mktemp("fold"), {"01_first": FIRST + LONG + SHORT})
-    build(course, audit="static")
+    build(course)
     paths = (course.source("01_first"), course.release("01_first"))
     return [{c.name: c for c in read_notebook(path, "01_first").cells if c.name} for path in paths]
 
