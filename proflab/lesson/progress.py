@@ -8,6 +8,7 @@ output carries the table as data, under a MIME type of its own.
 from __future__ import annotations
 
 import sys
+import textwrap
 from dataclasses import asdict, dataclass, field
 
 from proflab.lesson import guesses, mine
@@ -18,6 +19,7 @@ from proflab.lesson.outline import Exercise, Outline, place_of
 
 MIME = "application/vnd.proflab.progress+json"
 _MARKS = {"passed": "✅", "failed": "❌", "not written": "⬜", "waits": "⬜", "not run": "⬜"}
+_COLUMNS = 100  # letters in a line, as in a lesson's code
 
 
 @dataclass
@@ -69,7 +71,16 @@ class Progress:
         if self.guesses:
             lines += ["", "Your guesses:", *(f"  {sentence}" for sentence in self.guesses)]
         lines += ["", *self.milestone] if self.milestone else []
-        return "\n".join([*lines, *(["", self.stored] if self.stored else [])])
+        lines += ["", self.stored] if self.stored else []
+        return "\n".join(_folded(line) for line in "\n".join(lines).split("\n"))
+
+
+def _folded(line: str) -> str:
+    """Return a long line on several, since JupyterLab would break it inside of a word."""
+    if len(line) <= _COLUMNS:
+        return line
+    begin = line[: len(line) - len(line.lstrip())] + "  "
+    return textwrap.fill(line, _COLUMNS, subsequent_indent=begin, break_on_hyphens=False)
 
 
 def _line(row: Row) -> str:
