@@ -11,6 +11,7 @@ from itertools import pairwise
 
 import pytest
 from lesson_demos import module_at
+from screens import FOUR, fits, prefer
 from site_pages import ROOT, SITE, broken_links, build_site, outside_requests, parse, served
 
 from proflab_course.build.leaks import leaks
@@ -28,7 +29,6 @@ FIRST = LESSONS[0]
 RECORDS = sorted((ROOT / "docs/figures").glob("*.json"))
 SHOWN = [FIRST, next(name for name in LESSONS if name.startswith("10"))]
 MADE_FOR_TEACHERS = ("tracks", "blueprint", "lectures", "exam", "slides", "sample")
-PHONE = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
 KINDS = {
     "start page": "index.html",
     "lesson": f"release/{FIRST}/{FIRST}.html",
@@ -38,6 +38,7 @@ KINDS = {
     "figures": "docs/figures.html",
     "in the browser": "lite/index.html",
     "slides": f"slides/{FIRST}.html",
+    "graded class": "docs/sample.html",
     "report": f"sample/reports/{FIRST}.html",
     "feedback": f"sample/feedback/forgets_biases/{FIRST}/{FIRST}.html",
     "search": "search.html?q=roofline",
@@ -370,26 +371,14 @@ def test_the_audit_sees_a_secret_on_a_page(site, tmp_path, secret):
 # ── in a browser ─────────────────────────────────────────────────────────────────────────────
 
 
-def prefer(browser, scheme, device="desktop"):
-    """Let the browser be a phone's, or not, whose owner wants a dark or a light scheme."""
-    features = [{"name": "prefers-color-scheme", "value": scheme}]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-    if device == "phone":
-        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
-    else:
-        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-
-
-@pytest.mark.parametrize("scheme, device", [("light", "desktop"), ("dark", "phone")])
+@pytest.mark.parametrize("scheme, device", FOUR)
 @pytest.mark.parametrize("kind", KINDS)
 def test_axe_finds_nothing_and_the_page_fits(browser, address, kind, scheme, device):
     from browsing import faults
 
     prefer(browser, scheme, device)
     assert faults(browser, f"{address}/{KINDS[kind]}", unfold=True) == {}
-    wide = "return [document.documentElement.scrollWidth, window.innerWidth]"
-    page, window = browser.execute_script(wide)
-    assert page <= window and (window == PHONE["width"]) is (device == "phone")
+    assert fits(browser, device)
     asked = browser.execute_script(
         "return performance.getEntriesByType('resource').map(entry => entry.name)"
     )
