@@ -410,6 +410,24 @@ def test_the_start_pages_picture_is_of_the_readers_scheme(browser, address):
         assert shown.value_of_css_property("filter") == "none"
 
 
+PLACES = """
+    return ['th', 'td'].map(kind => [...document.querySelectorAll(`.numbers ${kind}`)]
+        .map(each => each.getBoundingClientRect()).map(box => [box.top, box.left]));
+"""
+
+
+def test_a_phone_shows_each_number_beside_its_words(browser, address):
+    from browsing import open_page
+
+    for device in ("desktop", "phone"):
+        prefer(browser, "light", device)
+        open_page(browser, f"{address}/{KINDS['start page']}")
+        numbers, words = browser.execute_script(PLACES)
+        side = 0 if device == "phone" else 1  # what both have in common: top, or left
+        assert len(numbers) == 6
+        assert [each[side] for each in numbers] == [each[side] for each in words]
+
+
 SIZES = """
     const size = each => parseFloat(getComputedStyle(document.querySelector(each)).fontSize);
     return ['h1', 'h2', 'h3', '.measure', 'p'].map(each => size(`article ${each}`));
