@@ -4,16 +4,19 @@
 
 Each is a training step on a processor, on one thread. FLOPs are those of the step's products: as
 the lessons' functions count them, as FlopCounterMode does, and as torch.profiler(with_flops=True)
-does. The ms of a step are the ops' own in `table` and in torch.profiler, and the clock's under
-pyinstrument; each is the least of several rounds, for other work only ever adds. What takes most
-time is an op with its shapes and its line, an op, and a function of Python. Without torch and
-pyinstrument it says so and measures nothing.
+does. A bare step's CPU time is the median of several rounds; in each round the same steps run bare
+and under each tool, in turns, and a tool's factor is the median of its rounds' CPU times over the
+bare ones, without what the tool does before and after the steps. What takes most time is an op with
+its shapes and its line, an op, and a function of Python, in the round of least time, for other work
+only ever adds. Without torch and pyinstrument it says so and measures nothing.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from statistics import median
 
 from record import recording
 from solutions import assembled
@@ -22,12 +25,13 @@ try:
     import torch
     from pyinstrument import Profiler
     from torch import nn
+    from torch.profiler import ProfilerActivity, profile
 except ImportError:
     raise SystemExit(print("torch or pyinstrument is not here: nothing is measured")) from None
 
 from proflab.standalone.torch_ops import counted_by_torch, record_torch, time_torch
 
-STEPS, ROUNDS = 5, 6
+STEPS, ROUNDS = 5, 9
 
 
 class Transformer(nn.Module):
@@ -115,11 +119,12 @@ def training_step(model: nn.Module, x: torch.Tensor) -> Callable[[], None]:
     return step
 
 
-def by_table(names: dict, step: Callable[[], None]) -> tuple[int, float, str]:
-    """Return FLOPs, ms and the op of most time as `table` has them."""
+def by_table(names: dict, step: Callable[[], None]) -> tuple[int, str]:
+    """Return FLOPs and the op of most time as `table` has them."""
     folder = str(Path(torch.__file__).parent)
     rows = record_torch(names, step, lambda file: file.startswith(folder))
-    times = min((time_torch(step) for _ in range(STEPS * ROUNDS)), key=sum)
+    passes = ([took["cpu_ms"] for took in time_torch(step)] for _ in range(STEPS * ROUNDS))
+    times = min(passes, key=sum)
     sums: dict[tuple, float] = {}
     for row, ms in zip(rows, times, strict=True):
         shapes = ", ".join("×".join(map(str, shape)) for shape in row["input_shapes"][:2])
@@ -128,17 +133,15 @@ def by_table(names: dict, step: Callable[[], None]) -> tuple[int, float, str]:
     op, shapes, line = max(sums, key=sums.__getitem__)
     share = sums[op, shapes, line] / sum(times)
     flops = sum(row["matmul_flops"] for row in rows)
-    return flops, sum(times), f"{op} of {shapes}, {line}: {share:.0%}"
+    return flops, f"{op} of {shapes}, {line}: {share:.0%}"
 
 
-def by_torch(step: Callable[[], None]) -> tuple[int, float, str]:
-    """Return FLOPs, ms and the op of most time as torch.profiler has them."""
-    from torch.profiler import ProfilerActivity, profile
+def by_torch(step: Callable[[], None]) -> tuple[int, str]:
+    """Return FLOPs and the op of most time as torch.profiler has them."""
 
     def profiled() -> list:
         with profile(activities=[ProfilerActivity.CPU], with_flops=True) as run:
-            for _ in range(STEPS):
-                step()
+            repeat(step)
         return run.key_averages()
 
     def total(rows: list) -> float:
@@ -147,16 +150,15 @@ def by_torch(step: Callable[[], None]) -> tuple[int, float, str]:
     rows = min((profiled() for _ in range(ROUNDS)), key=total)
     top = max(rows, key=lambda row: row.self_cpu_time_total)
     said = f"{top.key}: {top.self_cpu_time_total / total(rows):.0%}"
-    return sum(row.flops for row in rows) // STEPS, total(rows) / STEPS / 1000, said
+    return sum(row.flops for row in rows) // STEPS, said
 
 
-def by_pyinstrument(step: Callable[[], None]) -> tuple[float, str]:
-    """Return ms and the function of most time as pyinstrument has them."""
+def by_pyinstrument(step: Callable[[], None]) -> str:
+    """Return the function of most time as pyinstrument has it."""
     roots = []
     for _ in range(ROUNDS):
         with Profiler(interval=0.0005) as run:
-            for _ in range(STEPS):
-                step()
+            repeat(step)
         roots.append(run.last_session.root_frame())
     root = min(roots, key=lambda frame: frame.time)
     sums: dict[str, float] = {}
@@ -165,7 +167,44 @@ def by_pyinstrument(step: Callable[[], None]) -> tuple[float, str]:
             function = frame.parent.function if frame.is_synthetic else frame.function
             sums[function] = sums.get(function, 0.0) + frame.time
     top = max(sums, key=sums.__getitem__)
-    return root.time / STEPS * 1000, f"{top}: {sums[top] / root.time:.0%}"
+    return f"{top}: {sums[top] / root.time:.0%}"
+
+
+def repeat(step: Callable[[], None]) -> float:
+    """Run a few steps; return the CPU ms of one."""
+    start = time.process_time()
+    for _ in range(STEPS):
+        step()
+    return (time.process_time() - start) / STEPS * 1000
+
+
+def under_table(step: Callable[[], None]) -> float:
+    """Return the CPU ms of a step while `table` times it."""
+    return repeat(lambda: time_torch(step))
+
+
+def under_torch(step: Callable[[], None]) -> float:
+    """Return the CPU ms of a step while torch.profiler records it."""
+    with profile(activities=[ProfilerActivity.CPU], with_flops=True):
+        return repeat(step)
+
+
+def under_pyinstrument(step: Callable[[], None]) -> float:
+    """Return the CPU ms of a step while pyinstrument samples it."""
+    with Profiler(interval=0.0005):
+        return repeat(step)
+
+
+def costs(step: Callable[[], None]) -> tuple[float, list[float]]:
+    """Return the CPU ms of a bare step, and by how much each tool makes it longer, as a factor."""
+    ways = (repeat, under_table, under_torch, under_pyinstrument)
+    rounds = []
+    for number in range(ROUNDS):
+        order = ways if number % 2 else ways[::-1]
+        took = {way: way(step) for way in order}
+        rounds.append([took[way] for way in ways])
+    factors = [median(row[i] / row[0] for row in rounds) for i in range(1, len(ways))]
+    return median(row[0] for row in rounds), factors
 
 
 def every(frame) -> Iterator:
@@ -178,16 +217,18 @@ def every(frame) -> Iterator:
 def main(names: dict) -> None:
     """Print a row of numbers for each model, and below them what takes most time."""
     torch.set_num_threads(1)
-    print(f"{'':<28}{'million FLOPs of its products':^42}{'ms of a step':^33}")
+    print(f"{'':<28}{'million FLOPs of its products':^42}{'CPU time of a step':^50}")
+    print(f"{'':<70}{'bare, ms':>10}{'times under':>14}")
     heads = (
         "table",
         "FlopCounterMode",
         "torch.profiler",
+        "",
         "table",
         "torch.profiler",
         "pyinstrument",
     )
-    widths = (10, 17, 16, 9, 16, 14)
+    widths = (10, 17, 16, 9, 9, 16, 14)
     line = "".join(f"{head:>{width}}" for head, width in zip(heads, widths, strict=True))
     print(f"{'a training step':<28}{line}")
     most = []
@@ -195,15 +236,16 @@ def main(names: dict) -> None:
         torch.manual_seed(0)
         step = training_step(*make())
         step()
-        flops, ms, said = by_table(names, step)
+        flops, said = by_table(names, step)
         counted = sum(counted_by_torch(step).values())
-        theirs, their_ms, their_said = by_torch(step)
-        clock, function = by_pyinstrument(step)
+        theirs, their_said = by_torch(step)
+        bare, factors = costs(step)
         counts = (f"{number / 1e6:,.1f}" for number in (flops, counted, theirs))
-        times = (f"{number:,.1f}" for number in (ms, their_ms, clock))
+        times = (f"{bare:,.1f}", *(f"{factor:.2f}×" for factor in factors))
         cells = zip((*counts, *times), widths, strict=True)
         print(f"{title:<28}" + "".join(f"{cell:>{width}}" for cell, width in cells))
-        tools = ("table", said), ("torch.profiler", their_said), ("pyinstrument", function)
+        tools = ("table", said), ("torch.profiler", their_said)
+        tools += (("pyinstrument", by_pyinstrument(step)),)
         most += [f"\n{title}: most time in", *(f"  {tool:<16}{what}" for tool, what in tools)]
     print("\n".join(most))
 

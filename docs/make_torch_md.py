@@ -92,7 +92,9 @@ torch.profiler and pyinstrument, on four models that are not of this course.
 - pyinstrument sees calls of Python, so a backward pass is one row to it; where a program spends its
   time in Python, it shows the tree of calls, which no other tool here does.
 
-The times are from a busy machine, as its load says: compare tools by what they show, not by ms.
+The times are CPU time, and a tool's is a factor: the steps ran bare and under each tool, in turns,
+so a busy machine is in both. `table` asks Python about each op, so of many tiny ones, such as a
+GRU's, a step takes four times as long under it; its shares are those of the ops themselves.
 """
 
 

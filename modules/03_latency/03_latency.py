@@ -159,13 +159,13 @@ expect(
 
 # %% nbgrader={"grade": true, "grade_id": "test_Timer_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 clock = doubles.Clock()
-timer = Timer()
+stopwatch = Timer()
 work = doubles.Model(clock, ms=[9.0, 25.0, 4.0], cold_ms=[6.5])
-ended = clock.run(lambda: doubles.time_of_failing(timer, work))
+ended = clock.run(lambda: doubles.time_of_failing(stopwatch, work))
 expect("the time of a body that raises", ended, 6.5, rel=1e-6)
 expect("one inside another", clock.run(lambda: doubles.nested(Timer, work)), [38.0, 25.0], rel=1e-6)
 anew = ["start", "start", "stop"]
-expect("started again", clock.run(lambda: doubles.by_hand(timer, work, *anew)), 25.0, rel=1e-6)
+expect("started again", clock.run(lambda: doubles.by_hand(stopwatch, work, *anew)), 25.0, rel=1e-6)
 clock = doubles.Clock(start_ns=0)
 work = doubles.Model(clock, ms=[6.25])
 found = clock.run(lambda: doubles.timed(Timer(), work))

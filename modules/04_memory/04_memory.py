@@ -356,17 +356,17 @@ expect("a batch is larger than the layer", found, 3.0, rel=0.01)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_measure_memory_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
-measure = doubles.using(measure_memory, MemoryTracker=fake.Tracker)
+memory_of = doubles.using(measure_memory, MemoryTracker=fake.Tracker)
 tracemalloc.start()
 doubles.block(40)
-found = measure(doubles.Allocating(2, 4, 3, 5), (4, 4))["peak_memory_mb"]
+found = memory_of(doubles.Allocating(2, 4, 3, 5), (4, 4))["peak_memory_mb"]
 still = tracemalloc.is_tracing()
 tracemalloc.stop()
 expect("no peak from before", found, 14.0, rel=0.01)
 masked = nn.Sequential(nn.Linear(511, 1024), nn.Dropout(0.5))
 masked[0].weight.requires_grad = False
-found, trained = measure(masked, (1024, 511)), masked.training
-evaluated = measure(masked.eval(), (1024, 511))["activation_memory_mb"]
+found, trained = memory_of(masked, (1024, 511)), masked.training
+evaluated = memory_of(masked.eval(), (1024, 511))["activation_memory_mb"]
 expect(
     "tracing that was on stays on, and off stays off",
     [still, tracemalloc.is_tracing()],
@@ -376,28 +376,28 @@ expect("frozen parameters count", found["parameter_memory_mb"], 2.0)
 both = [found["activation_memory_mb"], evaluated]
 expect("a mask in training, none in eval", both, [5.0, 4.0], rel=0.01)
 expect("the model stays in its mode", [trained, masked.training], [True, False])
-found = measure(fake.Parts(), ((64, 256, 4), (64, 2)))["activation_memory_mb"]
+found = memory_of(fake.Parts(), ((64, 256, 4), (64, 2)))["activation_memory_mb"]
 expect("two inputs", found, 1.0, rel=0.02, mistakes={"the inputs count": 1.25})
 ### BEGIN HIDDEN TESTS
 # vary: 1024 in 682..1_536
-found = measure(masked, (1024, 511))["activation_memory_mb"]
+found = memory_of(masked, (1024, 511))["activation_memory_mb"]
 expect("in eval a dropout keeps no mask", found, 4.0, rel=0.01)
 expect("a model in eval stays in eval", masked.training, False)
 # vary: 256 in 170..384, 512 in 341..768
 tokens = nn.Sequential(nn.Embedding(1000, 256), nn.Linear(256, 512))
 tokens.input_dtype, tokens.vocab_size = "int64", 1000
 # vary: 2 in 2..9, 512 in 341..768
-found = measure(tokens, (2, 512))["activation_memory_mb"]
+found = memory_of(tokens, (2, 512))["activation_memory_mb"]
 expect("a model of tokens gets whole numbers", found, 3.0, rel=0.01)
 # vary: 1024 in 682..1_536, 256 in 170..384
-found = measure(fake.SumOfTwo(16, 1024), ((256, 16), (256, 1024)))
+found = memory_of(fake.SumOfTwo(16, 1024), ((256, 16), (256, 1024)))
 expect("a model with two inputs gets both", found["activation_memory_mb"], 1.0, rel=0.01)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_measure_memory_3", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
-measure = doubles.using(measure_memory, MemoryTracker=fake.Tracker)
+measured = doubles.using(measure_memory, MemoryTracker=fake.Tracker)
 expect_table(
-    measure,
+    measured,
     (
         "a tuple is not a model; a batch of 0",
         [((3, 4), (3, 4)), (nn.Linear(511, 1024), (0, 511))],
@@ -406,10 +406,10 @@ expect_table(
 )
 ### BEGIN HIDDEN TESTS
 # vary: 1023 in 682..1_534, 256 in 170..384
-found = measure(nn.Linear(1023, 256), (4, 1023))["parameter_memory_mb"]
+found = measured(nn.Linear(1023, 256), (4, 1023))["parameter_memory_mb"]
 expect("after an error the next model is measured", found, 1.0)
 # vary: 1023 in 682..1_534, 1792 in 1_194..2_688
-found = measure(nn.Linear(1023, 1792), (2, 1023))["parameter_memory_mb"]
+found = measured(nn.Linear(1023, 1792), (2, 1023))["parameter_memory_mb"]
 expect("and the one after it", found, 7.0)
 expect("in the end tracing is off", tracemalloc.is_tracing(), False)
 ### END HIDDEN TESTS
@@ -565,9 +565,9 @@ expect("ResNet-18, 8 images", saved_activations(resnet18, (8, 3, 224, 224)), 161
 expect("no gradient is left in it", resnet18.fc.weight.grad, None)
 expect("GPT-2 small, 32 × 128 tokens", saved_activations(small, (32, 128)), 2_744_091_648)
 large = nn.Sequential(nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 512))
-with fake.Tracker() as tracker:
+with fake.Tracker() as counting:
     saved_activations(large, (8192, 512))
-expect_between("MB needed to count 16 MB: nothing is computed", tracker.peak_mb, 0, 2)
+expect_between("MB needed to count 16 MB: nothing is computed", counting.peak_mb, 0, 2)
 expect("no hook is left behind", len(autograd.packers), 0)
 ### BEGIN HIDDEN TESTS
 with meta():
@@ -608,6 +608,7 @@ with meta():
 # %% nbgrader={"grade": false, "grade_id": "demo_reference", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 # Compares your counts with torch's.
 import json
+import textwrap
 
 with open("saved.json", encoding="utf-8") as file:
     document = json.load(file)
@@ -615,7 +616,8 @@ for row in document["rows"]:
     yours = saved_activations(zoo[row["model"]], tuple(row["input_shape"]))
     print(f"{row['model']}: yours {yours:,}, torch's {row['bytes']:,}, {yours - row['bytes']:,}")
 for row in document["differences"]:
-    print(f"{row['model']}, {row['op']}: {row['reason']}")
+    said = f"{row['model']}, {row['op']}: {row['reason']}"
+    print(textwrap.fill(said, width=90, subsequent_indent="    "))
 
 # %% [markdown]
 # Two models agree to the byte; the other two do once the pooling layers' way to store a place is taken into account.
@@ -1162,21 +1164,21 @@ expect("a step that does nothing leaks nothing", [nothing, tracemalloc.is_tracin
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_find_leak_2", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
-search = doubles.using(find_leak, MemoryTracker=fake.Tracker)
+leak_of = doubles.using(find_leak, MemoryTracker=fake.Tracker)
 lines = fake.LeakyStep(kept={"single": 0.03}, kept_by_lines={"parse": 0.05})
-expect("a function's forty lines count together", search(lines, 4)["function"], "parse")
+expect("a function's forty lines count together", leak_of(lines, 4)["function"], "parse")
 few = fake.LeakyStep(kept={"block": 1}, kept_in_pieces={"crumbs": 0.3})
-found = search(step=few, steps=12)["function"]
+found = leak_of(step=few, steps=12)["function"]
 expect("bytes count, not objects", found, "block", mistakes={"the most objects": "crumbs"})
 slow = [fake.LeakyStep(kept_in_pieces={"collect": mb}) for mb in (0.01, 0.002)]
-expect("10 KB and 2 KB a step", [search(s, 9)["function"] for s in slow], ["collect", None])
+expect("10 KB and 2 KB a step", [leak_of(s, 9)["function"] for s in slow], ["collect", None])
 model, results = doubles.Allocating(graph_mb=1, output_mb=0.5), []
 held = find_leak(lambda: results.append(model(proflab.zeros(2))), 3)["bytes_per_step"]
 expect("a result that is held, and its graph", held / MB, 1.5, rel=0.01)
-with fake.Tracker() as tracker:
+with fake.Tracker() as enclosing:
     held = doubles.block(2)
     find_leak(fake.LeakyStep(freed={"work": 3}), 1)
-expect("a tracker around it goes on", tracker.peak_mb, 5.0, rel=0.02)
+expect("a tracker around it goes on", enclosing.peak_mb, 5.0, rel=0.02)
 traced = "no error came"
 try:
     find_leak(fake.LeakyStep(fails_at=2), 3)
@@ -1185,19 +1187,19 @@ except KeyError:
 expect("after an error in a step tracing is off", traced, False)
 ### BEGIN HIDDEN TESTS
 lines = fake.LeakyStep(kept={"single": 1.25}, kept_by_halves={"double": 2})
-expect("a function's two lines count together", search(lines, 3)["function"], "double")
+expect("a function's two lines count together", leak_of(lines, 3)["function"], "double")
 steps = [{"replaced": {"buffer": 16}}, {"kept": {"trickle": 0.01}}, {"kept": {"drip": 0.0006}}]
-names = [search(fake.LeakyStep(**step), 20)["function"] for step in steps]
+names = [leak_of(fake.LeakyStep(**step), 20)["function"] for step in steps]
 expect("less than 4,096 bytes a step is no leak, more is one", names, [None, "trickle", None])
 # vary: 0.5 in 0.333..0.75
 pieces = fake.LeakyStep(kept={"block": 0.5}, kept_in_pieces={"crumbs": 0.75}, freed={"work": 3})
 # vary: 4 in 2..9
-found = search(pieces, 4)
+found = leak_of(pieces, 4)
 expect("many small blocks of one function count together", found["function"], "crumbs")
 rate = found["bytes_per_step"]
 expect("small blocks count in bytes_per_step", rate, 1.25 * 1024**2, rel=0.01)
 many = fake.LeakyStep(kept={"one": 1, "two": 1.1}, kept_by_lines={"all": 1.5})
-expect("many lines that each keep little count together", search(many, 3)["function"], "all")
+expect("many lines that each keep little count together", leak_of(many, 3)["function"], "all")
 # vary: 2 in 2..9, 0.25 in 0.167..0.375, 4 in 2..9
 network = doubles.Allocating(graph_mb=2, output_mb=0.25, scratch_mb=4)
 # vary: 2 in 2..9, 4 in 2..9
@@ -1205,13 +1207,13 @@ found = find_leak(fake.holding("evaluate", network, proflab.zeros(2, 2)), 4)
 expect("a graph that is held is its holder's leak", found["function"], "evaluate")
 rate = found["bytes_per_step"]
 expect("a held output leaks itself and what its graph keeps", rate, 2.25 * 1024**2, rel=0.01)
-with fake.Tracker() as tracker:
+with fake.Tracker() as enclosing:
     # vary: 1.5 in 1.0..2.25
     held = doubles.block(1.5)
     # vary: 6 in 2..12
     find_leak(fake.LeakyStep(freed={"work": 6}), 2)
     tracing = tracemalloc.is_tracing()
-around = [tracker.peak_mb, tracker.current_mb, tracing]
+around = [enclosing.peak_mb, enclosing.current_mb, tracing]
 expect("inside a tracker tracing goes on, and nothing is lost", around, [7.5, 1.5, True], rel=0.02)
 ### END HIDDEN TESTS
 
@@ -1324,38 +1326,38 @@ expect("recording that was on stays on", [a.requires_grad, proflab.is_grad_enabl
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_recomputed_gradients_2", "locked": true, "points": 7.5, "schema_version": 3, "solution": false, "task": false}
-w, c = Tensor([3.0, 5.0], requires_grad=True), Tensor([7.0, 8.0])
+v, c = Tensor([3.0, 5.0], requires_grad=True), Tensor([7.0, 8.0])
 spare, calls = Tensor([1.0], requires_grad=True), []
-w.grad = Tensor([0.25, 0.5])
-found = recomputed_gradients(lambda x: calls.append(1) or x * w, c, [c, spare, w], c)
+v.grad = Tensor([0.25, 0.5])
+found = recomputed_gradients(lambda x: calls.append(1) or x * v, c, [c, spare, v], c)
 some = [g if g is None else g.tolist() for g in found]
-expect("only w requires a gradient and is used", some, [None, None, None, [49.0, 64.0]])
+expect("only v requires a gradient and is used", some, [None, None, None, [49.0, 64.0]])
 expect("run is called once", len(calls), 1)
-expect("a .grad that is there stays", w.grad.tolist(), [0.25, 0.5])
+expect("a .grad that is there stays", v.grad.tolist(), [0.25, 0.5])
 ### BEGIN HIDDEN TESTS
 # vary: 2.0 in 1.33..3.0, 4.0 in 2.67..6.0
 data, fixed = Tensor([2.0, 4.0]), Tensor([7.0, 7.0])
 unused = Tensor([1.0], requires_grad=True)
 # vary: 0.5 in 0.333..0.75
-w.grad = Tensor([0.5, 0.5])
+v.grad = Tensor([0.5, 0.5])
 # vary: 3.0 in 2.0..4.5
-found = recomputed_gradients(lambda x: (x * w + fixed).sum(), data, [fixed, w, unused], Tensor(3.0))
+found = recomputed_gradients(lambda x: (x * v + fixed).sum(), data, [fixed, v, unused], Tensor(3.0))
 lists = [None if g is None else g.tolist() for g in found]
 expect(
     "what requires no gradient, or is not used, gets None", lists, [None, None, [6.0, 12.0], None]
 )
-expect("a .grad that was there stays", w.grad.tolist(), [0.5, 0.5])
+expect("a .grad that was there stays", v.grad.tolist(), [0.5, 0.5])
 counted = []
-recomputed_gradients(lambda x: counted.append(1) or x * w, c, [w], Tensor([1.0, 1.0]))
+recomputed_gradients(lambda x: counted.append(1) or x * v, c, [v], Tensor([1.0, 1.0]))
 expect("the segment runs once", len(counted), 1)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_recomputed_gradients_3", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-w, c = Tensor([3.0, 5.0], requires_grad=True), Tensor([7.0, 8.0])
-expect("nothing requires one", recomputed_gradients(lambda x: x + c, c, [c], c), [None, None])
-given = [w, c]
-recomputed_gradients(run=lambda x: x * w, x=c, parameters=given, grad=c)
-expect("the list stays as it is", [len(given), given[0] is w, given[1] is c], [2, True, True])
+u, d = Tensor([3.0, 5.0], requires_grad=True), Tensor([7.0, 8.0])
+expect("nothing requires one", recomputed_gradients(lambda x: x + d, d, [d], d), [None, None])
+listed = [u, d]
+recomputed_gradients(run=lambda x: x * u, x=d, parameters=listed, grad=d)
+expect("the list stays as it is", [len(listed), listed[0] is u, listed[1] is d], [2, True, True])
 ### BEGIN HIDDEN TESTS
 data, fixed = Tensor([2.0, 4.0]), Tensor([7.0, 7.0])
 found = recomputed_gradients(lambda x: x * fixed + fixed, data, [fixed, data], data)

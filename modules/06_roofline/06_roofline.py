@@ -1006,11 +1006,11 @@ def roofline_points(rows, hardware):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_roofline_points", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
-machine = Hardware(peak_flops=100e9, bandwidth=10e9, name="a small one")
+small = Hardware(peak_flops=100e9, bandwidth=10e9, name="a small one")
 product = doubles.forward_row("linear", "mlp.fc", 5.0, 400_000_000, 0, 3_000_000, 1_000_000)
 expect(
     "a product, right of the ridge",
-    roofline_points([product], machine),
+    roofline_points([product], small),
     [
         {
             "name": "linear mlp.fc",
@@ -1022,7 +1022,7 @@ expect(
     ],
 )
 addition = doubles.forward_row("add", "", 2.0, 0, 1_000_000, 8_000_000, 4_000_000)
-[point] = roofline_points([addition], machine)
+[point] = roofline_points([addition], small)
 expect("an addition: its name", point["name"], "add")
 expect("its intensity", point["intensity"], 1 / 12, mistakes={"only what is read": 1 / 8})
 expect("its speed", point["flops_per_second"], 0.5e9, mistakes={"seconds for milliseconds": 0.5e6})
@@ -1036,7 +1036,7 @@ expect("0.75 µs on another machine, from its cache", point["efficiency"], 4 / 3
 ### BEGIN HIDDEN TESTS
 # vary: 4e-4 in 2.67e-4..6e-4
 short = addition | {"self_ms": 0.0004}
-[point] = roofline_points([short], hardware=machine)
+[point] = roofline_points([short], hardware=small)
 expect("a time of less than a microsecond counts as it is", point["efficiency"], 3000.0)
 # vary: 4e9 in 2.67e9..6e9
 other = Hardware(peak_flops=6e9, bandwidth=4e9)
@@ -1495,11 +1495,11 @@ expect("less than half the peak is slow", answers, ["slow matmuls", "near peak"]
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_inspect_step_2", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-good = {"times_ms": [100.0] * 3, "busy_ms": 95.0, "matmul_ms": 62.5}
-good |= {"matmul_flops": 10**10, "peak_flops": 2e11}
+sound = {"times_ms": [100.0] * 3, "busy_ms": 95.0, "matmul_ms": 62.5}
+sound |= {"matmul_flops": 10**10, "peak_flops": 2e11}
 skewed = [100.0, 100.0, 110.0, 122.3]  # 10 % of the median are 10.5, of the mean 10.8
 expect_table(
-    lambda changes: inspect_step(good | changes),
+    lambda changes: inspect_step(sound | changes),
     ("a deviation of 10 %", ({"times_ms": [90.0, 100.0, 110.0]},), "unstable"),
     ("a little less", ({"times_ms": [90.1, 100.0, 109.9]},), "near peak"),
     ("10.6, busy for 80 % of the median", ({"times_ms": skewed, "busy_ms": 84.0},), "near peak"),
@@ -1511,10 +1511,10 @@ expect_table(
 )
 ### BEGIN HIDDEN TESTS
 slow, fast = [90.0, 90.0, 106.2], [104.0, 104.0, 86.3]  # medians below and above the mean
-found = [inspect_step(good | {"times_ms": times, "busy_ms": 90.0}) for times in (slow, fast)]
+found = [inspect_step(sound | {"times_ms": times, "busy_ms": 90.0}) for times in (slow, fast)]
 expect("the deviation is compared with the mean, not the median", found, ["near peak", "unstable"])
 fifty = [90.0, 94.0, 92.0, 88.0, 91.0] * 10
-busy = good | {"times_ms": list(fifty), "busy_ms": 74.0, "matmul_ms": 36.0, "peak_flops": 1e11}
+busy = sound | {"times_ms": list(fifty), "busy_ms": 74.0, "matmul_ms": 36.0, "peak_flops": 1e11}
 steps = [busy, busy | {"matmul_ms": 70.0}, busy | {"matmul_ms": 70.0, "peak_flops": 1e12}]
 verdicts = [inspect_step(each) for each in steps]
 expect("fifty times have a median, too", verdicts, ["other work", "near peak", "slow matmuls"])

@@ -732,13 +732,13 @@ expect("a small time is not rounded", predict_ms([tiny], other, 0.0), 1.2e-7)
 machine = Hardware(peak_flops=1e9, bandwidth=2e9)
 
 
-def op(matmul=0, elementwise=0, read=0, written=0):
+def row(matmul=0, elementwise=0, read=0, written=0):
     return doubles.forward_row("op", "", 9.0, matmul, elementwise, read, written)
 
 
-product = op(matmul=3_000_000, elementwise=1_000_000, read=1_000_000, written=1_000_000)
-addition = op(elementwise=500_000, read=4_000_000, written=2_000_000)
-copy, made, view = op(read=1_000_000, written=1_000_000), op(elementwise=7000), op()
+product = row(matmul=3_000_000, elementwise=1_000_000, read=1_000_000, written=1_000_000)
+addition = row(elementwise=500_000, read=4_000_000, written=2_000_000)
+copy, made, view = row(read=1_000_000, written=1_000_000), row(elementwise=7000), row()
 expect_table(
     predict_ms,
     (
@@ -758,9 +758,9 @@ expect("a view alone, the arguments by their names", found, 0.0)
 # vary: 4e12 in 2.67e12..6e12, 1e11 in 6.67e10..1.5e11
 other = Hardware(peak_flops=4e12, bandwidth=1e11)
 # vary: 2 in 2..9
-conv = op(matmul=10**10, elementwise=2 * 10**9, read=10**7, written=10**7)
+conv = row(matmul=10**10, elementwise=2 * 10**9, read=10**7, written=10**7)
 # vary: 3 in 2..9
-norm = op(elementwise=10**8, read=3 * 10**8, written=10**8)
+norm = row(elementwise=10**8, read=3 * 10**8, written=10**8)
 # vary: 50 in 33..75, 0.01 in 0.00667..0.015
 expect(
     "a long pass pays the overhead for each operation",
@@ -826,26 +826,26 @@ expect(
     rel=1e-8,
 )
 images = rows_on_meta(models.resnet18, (2, 3, 64, 64))
-slow = Hardware(peak_flops=2e11, bandwidth=1e10)
+other = Hardware(peak_flops=2e11, bandwidth=1e10)
 expect(
-    "ResNet-18, two images, a slower machine", predict_ms(images, slow, 0.02), 8.29947652, rel=1e-6
+    "ResNet-18, two images, a slower machine", predict_ms(images, other, 0.02), 8.29947652, rel=1e-6
 )
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_predict_ms_4", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 slow = Hardware(peak_flops=1e9, bandwidth=2e9)
 copy = doubles.forward_row("clone", "", 9.0, 0, 0, bytes_read=1_000_000, bytes_written=1_000_000)
-view = doubles.forward_row("reshape", "", 9.0, 0, 0, bytes_read=0, bytes_written=0)
+reshaped = doubles.forward_row("reshape", "", 9.0, 0, 0, bytes_read=0, bytes_written=0)
 expect_table(
     predict_ms,
-    ("no rows; an overhead below 0", [([], slow, 0.1), ([view], slow, -1)], ValueError),
+    ("no rows; an overhead below 0", [([], slow, 0.1), ([reshaped], slow, -1)], ValueError),
 )
 ### BEGIN HIDDEN TESTS
 expect_table(
     predict_ms,
     ("two copies without overhead", ([copy, copy], slow, 0), 2.0),
     # vary: 0.125 in 0.0833..0.188
-    ("two copies and a view", ([copy, view, copy], slow, 0.125), 2.25),
+    ("two copies and a view", ([copy, reshaped, copy], slow, 0.125), 2.25),
 )
 ### END HIDDEN TESTS
 

@@ -658,21 +658,21 @@ expect("where no block fits there are no warps", found, 0.0)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_occupancy_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
-t4 = {"threads": 1024, "registers": 65_536, "shared": 65_536, "blocks": 16}
+turing = {"threads": 1024, "registers": 65_536, "shared": 65_536, "blocks": 16}
 large = {"threads": 2048, "registers": 65_536, "shared": 98_304, "blocks": 32}
 expect_table(
     occupancy,
-    ("33 threads take two warps", (33, 8, 0, t4), 1.0),
-    ("70 threads take three, 33 registers are 40", (70, 33, 0, t4), 0.9375),
-    ("100 threads of 104 registers", (100, 104, 0, t4), 0.5),
-    ("threads for not one block", (1056, 8, 0, t4), 0.0),
+    ("33 threads take two warps", (33, 8, 0, turing), 1.0),
+    ("70 threads take three, 33 registers are 40", (70, 33, 0, turing), 0.9375),
+    ("100 threads of 104 registers", (100, 104, 0, turing), 0.5),
+    ("threads for not one block", (1056, 8, 0, turing), 0.0),
     ("another card, its shared memory", (64, 40, 3_000, large), 0.78125),
     ("another card, its blocks", (32, 8, 0, large), 0.5),
 )
 occupancy(64, 40, 3_000, large)
 expect("the card stays", sorted(large.values()), [32, 2048, 65_536, 98_304])
 ### BEGIN HIDDEN TESTS
-expect("256 threads of 66 registers are 3 blocks", occupancy(256, 66, 0, t4), 0.75)
+expect("256 threads of 66 registers are 3 blocks", occupancy(256, 66, 0, turing), 0.75)
 other = {"threads": 2048, "registers": 65_536, "shared": 98_304, "blocks": 32}
 found = [occupancy(*block, other) for block in ((256, 32, 0), (256, 33, 0), (128, 255, 0))]
 expect("another card has other limits", found, [1.0, 0.75, 0.125])
@@ -682,20 +682,20 @@ expect("the scarcest of four decides", found, [0.375, 1.0, 0.5])
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_occupancy_3", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
-t4 = {"threads": 1024, "registers": 65_536, "shared": 65_536, "blocks": 16}
+gpu = {"threads": 1024, "registers": 65_536, "shared": 65_536, "blocks": 16}
 expect_table(
     occupancy,
     (
         "no threads, no registers; shared memory below 0",
-        [(0, 32, 0, t4), (32, 0, 0, t4), (32, 32, -1, t4)],
+        [(0, 32, 0, gpu), (32, 0, 0, gpu), (32, 32, -1, gpu)],
         ValueError,
     ),
 )
 ### BEGIN HIDDEN TESTS
 # vary: 352 in 234..528
-expect("no shared memory is not too little", occupancy(352, 8, 0, t4), 0.6875)
+expect("no shared memory is not too little", occupancy(352, 8, 0, gpu), 0.6875)
 # vary: 224 in 149..336
-expect("a byte of shared memory is enough", occupancy(224, 8, 1, t4), 0.875)
+expect("a byte of shared memory is enough", occupancy(224, 8, 1, gpu), 0.875)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_hardware", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -1124,25 +1124,25 @@ def place(workload, roofs) -> dict:
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_place", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
-roofs = {"flops": {"float32": 8e12, "float16": 40e12}, "bandwidth": {"dram": 400e9, "l2": 1e12}}
+card = {"flops": {"float32": 8e12, "float16": 40e12}, "bandwidth": {"dram": 400e9, "l2": 1e12}}
 moved = {"flops": 10**9, "bytes": 4 * 10**8, "dtype": "float32", "ms": 2.0}
 expect(
     "left of the ridge, as above",
-    place(moved, roofs),
+    place(moved, card),
     {"intensity": 2.5, "achieved": 5e11, "attainable": 1e12, "efficiency": 0.5, "wall": "memory"},
 )
 large = {"flops": 16 * 10**9, "bytes": 10**8, "dtype": "float32", "ms": 4.0}
-slow_cache = {**roofs, "bandwidth": {"dram": 4e11, "l2": 1e10}}
+slow_cache = {**card, "bandwidth": {"dram": 4e11, "l2": 1e10}}
 narrow = {"flops": {"float32": 1e12}, "bandwidth": {"dram": 5e11}}
 slope = {"flops": 5 * 10**8, "bytes": 10**8, "dtype": "float32", "ms": 0.6}
 expect_table(
-    lambda work, roofs, key: place(work, roofs)[key],
-    ("right of it", (large, roofs, "wall"), "compute"),
-    ("the same in float16", ({**large, "dtype": "float16"}, roofs, "wall"), "overhead"),
-    ("above the roof, every digit", ({**moved, "ms": 0.6}, roofs, "efficiency"), 1 / 0.6),
+    lambda work, card, key: place(work, card)[key],
+    ("right of it", (large, card, "wall"), "compute"),
+    ("the same in float16", ({**large, "dtype": "float16"}, card, "wall"), "overhead"),
+    ("above the roof, every digit", ({**moved, "ms": 0.6}, card, "efficiency"), 1 / 0.6),
     ("a slow cache changes nothing", (moved, slow_cache, "attainable"), 1e12),
     ("the peak is the limit", (large, slow_cache, "attainable"), 8e12),
-    ("on another card", (moved, {**roofs, "bandwidth": {"dram": 8e11}}, "attainable"), 2e12),
+    ("on another card", (moved, {**card, "bandwidth": {"dram": 8e11}}, "attainable"), 2e12),
     ("an intensity of 5 beyond a ridge of 2", (slope, narrow, "wall"), "compute"),
 )
 ### BEGIN HIDDEN TESTS
@@ -1150,7 +1150,7 @@ expect_table(
 half = {"flops": 8 * 10**10, "bytes": 16 * 10**8, "dtype": "float16", "ms": 5.0}
 expect(
     "a workload stands under the ceiling of its dtype",
-    place(half, roofs),
+    place(half, card),
     {
         "intensity": 50.0,
         "achieved": 1.6e13,
@@ -1163,7 +1163,7 @@ expect(
 dense = {"flops": 8 * 10**12, "bytes": 10**9, "dtype": "float16", "ms": 250.0}
 expect(
     "right of the ridge the peak is attainable",
-    place(dense, roofs),
+    place(dense, card),
     {
         "intensity": 8e3,
         "achieved": 3.2e13,
@@ -1174,18 +1174,18 @@ expect(
 )
 # vary: 16 in 10..24
 too_fast = {"flops": 16 * 10**10, "bytes": 10**8, "dtype": "float16", "ms": 1.0}
-expect("an efficiency above 1 is not cut", place(too_fast, roofs)["efficiency"], 4.0)
+expect("an efficiency above 1 is not cut", place(too_fast, card)["efficiency"], 4.0)
 # vary: 3 in 2..9
-thin = place({"flops": 10**6, "bytes": 3 * 10**9, "dtype": "float16", "ms": 9.0}, roofs)
+thin = place({"flops": 10**6, "bytes": 3 * 10**9, "dtype": "float16", "ms": 9.0}, card)
 expect("intensity is FLOPs over bytes, not bytes over FLOPs", thin["intensity"], 1 / 3000)
 # vary: 4e11 in 2.7e11..5.9e11
-uncached = {**roofs, "bandwidth": {"dram": 4e11}}
+uncached = {**card, "bandwidth": {"dram": 4e11}}
 expect("the roof needs no cache", place(moved, uncached)["wall"], "memory")
 # vary: 6e11 in 4e11..9e11
-again = place(workload=moved, roofs={**roofs, "bandwidth": {"dram": 6e11}})
+again = place(workload=moved, roofs={**card, "bandwidth": {"dram": 6e11}})
 expect("the same work on another card, by name", again["attainable"], 1.5e12)
 # vary: 3 in 2..9, 7 in 2..14, 16.0 in 10.7..24.0
-few = place({**moved, "flops": 3, "bytes": 7 * 10**6, "ms": 16.0}, roofs)
+few = place({**moved, "flops": 3, "bytes": 7 * 10**6, "ms": 16.0}, card)
 expect("every digit", [few["intensity"], few["efficiency"]], [3 / 7e6, 17.5 / 16_000])
 # viva: w = dict(flops=900, bytes=90, ms=5, dtype='x'); place(w, {'flops': {'x': 4e5},
 #     'bandwidth': {'dram': 1e5}})['intensity']
@@ -1202,12 +1202,12 @@ expect("every digit", [few["intensity"], few["efficiency"]], [3 / 7e6, 17.5 / 16
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_place_2", "locked": true, "points": 5.5, "schema_version": 3, "solution": false, "task": false}
-roofs = {"flops": {"float32": 8e12}, "bandwidth": {"dram": 4e11}}
+two_roofs = {"flops": {"float32": 8e12}, "bandwidth": {"dram": 4e11}}
 
 
 def wall(computing, moving, taken):
     work = {"flops": 8e12 * computing, "bytes": 4e11 * moving, "ms": 1e3 * taken}
-    return place({**work, "dtype": "float32"}, roofs)["wall"]
+    return place({**work, "dtype": "float32"}, two_roofs)["wall"]
 
 
 expect_table(
@@ -1221,7 +1221,7 @@ expect_table(
     ("and more than four times that", (1, 9, 37), "overhead"),
 )
 kept = {"flops": 8 * 10**9, "bytes": 4 * 10**8, "dtype": "float32", "ms": 1.25}
-place(kept, roofs)
+place(kept, two_roofs)
 expect("the workload stays", sorted(kept), ["bytes", "dtype", "flops", "ms"])
 ### BEGIN HIDDEN TESTS
 card = {"flops": {"float32": 1e12, "tf32": 5e12}, "bandwidth": {"l2": 9e12, "dram": 1e11}}
@@ -1260,7 +1260,7 @@ expect("both limits are at most, not less than", both, ["ridge", "overhead"])
 type_of = {"flops": 10**9, "bytes": 10**8, "ms": 1.0, "dtype": "tf32"}
 expect("each dtype has a ceiling of its own", place(type_of, card)["attainable"], 1e12)
 at = {"flops": 8 * 10**9, "bytes": 4 * 10**8, "dtype": "float32", "ms": 1.25}
-stay = [place(at, roofs)["wall"], sorted(roofs["bandwidth"])]
+stay = [place(at, two_roofs)["wall"], sorted(two_roofs["bandwidth"])]
 expect("at the ridge itself; the roofs stay", stay, ["ridge", ["dram"]])
 ### END HIDDEN TESTS
 

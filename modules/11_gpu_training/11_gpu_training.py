@@ -382,18 +382,18 @@ expect("causes have any names", found, {"load": 3.0, "send": 2.0, "other": 1.0})
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_gap_causes_3", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
-host = [("data", 9, 90), ("sync", 30, 40)]
+busy_host = [("data", 9, 90), ("sync", 30, 40)]
 expect_table(
     gap_causes,
     (
         "a gap without length; other is no cause; whatever else is refused",
-        [((5, 5), host), ((0, 5), [("other", 0, 1)]), ((0, 5), [("nap", 8, 9)])],
+        [((5, 5), busy_host), ((0, 5), [("other", 0, 1)]), ((0, 5), [("nap", 8, 9)])],
         ValueError,
     ),
 )
 ### BEGIN HIDDEN TESTS
-expect("a short gap has a cause", gap_causes((9, 9.5), host)["data"], 0.5)
-expect("a known cause may lie elsewhere", gap_causes((0, 5), host)["other"], 5.0)
+expect("a short gap has a cause", gap_causes((9, 9.5), busy_host)["data"], 0.5)
+expect("a known cause may lie elsewhere", gap_causes((0, 5), busy_host)["other"], 5.0)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_causes", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -1915,17 +1915,17 @@ def cost(size):
     return 1.0
 
 
-ten = [(2.0, 10**7)] * 10
+alike = [(2.0, 10**7)] * 10
 expect_table(
     lambda layers, bucket: overlapped(layers, bucket, cost),
     (
         "no layers; no bucket, one below 0; a negative time; a negative size",
-        [([], 10), (ten, -10), ([(-1, 5), (2, 5)], 10), ([(1, 5), (2, -5)], 10)],
+        [([], 10), (alike, -10), ([(-1, 5), (2, 5)], 10), ([(1, 5), (2, -5)], 10)],
         ValueError,
     ),
 )
 ### BEGIN HIDDEN TESTS
-expect("the smallest bucket is one byte", len(overlapped(ten, 1, cost)["buckets"]), 10)
+expect("the smallest bucket is one byte", len(overlapped(alike, 1, cost)["buckets"]), 10)
 expect("no time is a time", overlapped([(0, 5)], 5, cost)["step_ms"], 1.0)
 ### END HIDDEN TESTS
 

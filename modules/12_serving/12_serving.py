@@ -1082,13 +1082,13 @@ expect("what comes too late for a batch waits for its end", found, [15.0, 17.0])
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_simulate_serving_3", "locked": true, "points": 7.5, "schema_version": 3, "solution": false, "task": false}
-def waits(key, requests, chunk):
+def chunked(key, requests, chunk):
     return [each[key] for each in simulate_serving(requests, 2, toy_ms, chunk=chunk)]
 
 
 two, steps = [(0, 2, 6), (5, 20, 2)], []
 expect_table(
-    waits,
+    chunked,
     (
         "a long prompt, in chunks of 4: first tokens",
         ("first_ms", two, 4),
@@ -1125,11 +1125,11 @@ expect("chunks of 2 in three slots", found, [17.2, 5.0, 22.8, 12.5, 22.8])
 found = [each["first_ms"] for each in simulate_serving(requests, 3, slow, False, 3)]
 expect("static, with chunks of 3", found, [26.9, 5.0, 32.5, 22.0, 32.5])
 # vary: 3 in 2..6
-expect("chunks of one token", waits("first_ms", [(0, 3, 1), (1, 2, 1)], 1), [9.0, 14.0])
+expect("chunks of one token", chunked("first_ms", [(0, 3, 1), (1, 2, 1)], 1), [9.0, 14.0])
 # vary: 5 in 4..9
 expect(
     "a chunk larger than any prompt changes nothing",
-    waits("first_ms", [(0, 5, 2), (1, 3, 1)], 64),
+    chunked("first_ms", [(0, 5, 2), (1, 3, 1)], 64),
     [7.0, 12.0],
 )
 ### END HIDDEN TESTS
@@ -1546,12 +1546,12 @@ def draft_acceptance(target, draft):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_draft_acceptance", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
-three, third = [0.5, 0.3, 0.2], [0.2, 0.3, 0.5]
+first, third = [0.5, 0.3, 0.2], [0.2, 0.3, 0.5]
 expect_table(
     draft_acceptance,
     (
         "three tokens",
-        (three, third),
+        (first, third),
         (0.7, [1.0, 0.0, 0.0]),
         {"the target": (0.7, [0.5, 0.3, 0.2])},
     ),
@@ -1562,7 +1562,7 @@ expect_table(
         [
             ([0.5, 0.4], [0.5, 0.5]),
             ([0.5, 0.5], [1.0, 0.5]),
-            ([1.0], three),
+            ([1.0], first),
             ([], []),
             ([1.5, -0.5], [0.5, 0.5]),
             ([0.5, 0.5], [1.5, -0.5]),
@@ -1638,22 +1638,22 @@ def moe_parameters(shared, expert, layers, experts, chosen, tokens):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_moe_parameters", "locked": true, "points": 7, "schema_version": 3, "solution": false, "task": false}
-small, v3 = (100, 10, 2, 4), (16_190_954_496, 44_040_192, 58, 256)
+toy, v3 = (100, 10, 2, 4), (16_190_954_496, 44_040_192, 58, 256)
 found = moe_parameters(*v3, 8, 32)
 counts = [found["total"], found["active"]]
 expect("parameters of DeepSeek-V3, in all and active", counts, [670_099_725_312, 36_625_603_584])
 expect_table(
     lambda *arguments: moe_parameters(*arguments)["touched"],
-    ("one token touches what it uses", (*small, 1, 1), 120.0),
-    ("two tokens", (*small, 1, 2), 135.0, {"no expert twice": 140.0, "one layer": 117.5}),
-    ("two experts each", (*small, 2, 3), 170.0, {"a token may draw one twice": 165.76171875}),
+    ("one token touches what it uses", (*toy, 1, 1), 120.0),
+    ("two tokens", (*toy, 1, 2), 135.0, {"no expert twice": 140.0, "one layer": 117.5}),
+    ("two experts each", (*toy, 2, 3), 170.0, {"a token may draw one twice": 165.76171875}),
     ("DeepSeek-V3, 32 tokens", (*v3, 8, 32), 433_348_596_146.97, {"active": 1_172_019_314_688}),
     ("all chosen, of one layer", (0, 1, 1, 8, 8, 1), 8.0),
     (
         "too many experts chosen, or none; nothing to count",
         [
-            (*small, 5, 1),
-            (*small, 0, 1),
+            (*toy, 5, 1),
+            (*toy, 0, 1),
             (9, 9, 2, 0, 0, 1),
             (-1, 9, 2, 4, 1, 1),
             (9, 0, 2, 4, 1, 1),
@@ -1933,8 +1933,8 @@ expect(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_block_scaled_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
-numbers = [12.0, 1.0, -2.0, 0.4, 0.0, 0.0, -0.25, 0.125]
-found = block_scaled(numbers, 4, "nvfp4")
+eight = [12.0, 1.0, -2.0, 0.4, 0.0, 0.0, -0.25, 0.125]
+found = block_scaled(eight, 4, "nvfp4")
 expect("a scale of the whole, and an E4M3 for each block", found["scales"], [2.0, 0.0401785714286])
 expect("the first block", found["values"][:4], [12.0, 1.0, -2.0, 0.0])
 expect(

@@ -77,6 +77,9 @@ def main(
         report.predictions = predict(names, request, planned, report)
     except NotImplementedError as error:
         return _not_written(file, unwritten, error)
+    except ValueError as error:  # such as one value a channel, of which batch_norm has no variance
+        print(f"{file}: {request.title} cannot be run: {error}", file=sys.stderr)
+        return 2
     except MemoryError:
         print(f"{file}: {request.title} does not fit into this machine's memory", file=sys.stderr)
         return 2

@@ -39,7 +39,7 @@ NEEDED = {
     "mfu": "06_roofline",
 }
 _COUNTS = ("matmul_flops", "elementwise_flops", "bytes_read", "bytes_written")
-_ROUNDS = 3
+_ROUNDS, _REPEATS = 3, 7  # together as many products and copies as lesson 06 takes
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,10 @@ def _measure_roofs(
     size = beyond_caches(this_machine().caches, 2**29)
     copy = copy_on(threads)
     rounds = [
-        (names["measure_peak_flops"](), names["measure_bandwidth"](size, copy))
+        (
+            names["measure_peak_flops"](repeats=_REPEATS),
+            names["measure_bandwidth"](size, copy, repeats=_REPEATS),
+        )
         for _ in range(_ROUNDS)
     ]
     peak, bandwidth = (max(values) for values in zip(*rounds, strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from html import escape
 
@@ -10,37 +11,44 @@ from proflab.standalone.measure import Report
 from proflab.standalone.svg import rate, three_digits
 
 STYLE = """
-:root { color-scheme: only light; }
-body { margin: 0 auto; padding: 1rem; max-width: 46rem; background: #fff; color: #222;
+:root { color-scheme: light dark; --ink: #222; --soft: #555; --line: #ddd; --page: #fff; }
+body { margin: 0 auto; padding: 1rem; max-width: 46rem; background: var(--page); color: var(--ink);
   font: 16px/1.5 system-ui, sans-serif; }
 h1 { font-size: 1.35rem; line-height: 1.3; margin: 0.5rem 0; }
 h2 { font-size: 1.1rem; margin: 2rem 0 0.5rem; }
 p, li { margin: 0.4rem 0; }
-.quiet { color: #555; font-size: 0.875rem; white-space: pre-line; }
+.quiet { color: var(--soft); font-size: 0.875rem; white-space: pre-line; }
 figure { margin: 0.5rem 0; break-inside: avoid; }
 figure svg { display: block; width: 100%; max-width: 38rem; height: auto; }
-figcaption { color: #555; font-size: 0.875rem; }
+figcaption { color: var(--soft); font-size: 0.875rem; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-size: 0.875rem; font-variant-numeric: tabular-nums; }
 th, td { padding: 0.25rem 0.6rem 0.25rem 0; text-align: right; white-space: nowrap;
-  border-bottom: 1px solid #ddd; }
+  border-bottom: 1px solid var(--line); }
 th { font-weight: 600; }
 th:first-child, td:first-child { text-align: left; }
 .figures td { white-space: normal; }
 tr { break-inside: avoid; }
+@media (max-width: 30rem) { .wide table { font-size: 0.75rem; }
+  .wide th, .wide td:first-child { white-space: normal; }
+  .wide th, .wide td { padding-right: 0.25rem; } }
+@media screen and (prefers-color-scheme: dark) {
+  :root { --ink: #e6edf3; --soft: #a3b1be; --line: #3a4753; --page: #10181f; }
+  figure svg { filter: invert(1) hue-rotate(180deg); } }
 @media print { body { max-width: none; font-size: 11pt; } h2 { break-after: avoid; } }
 """
 
 
 def page(report: Report, when: str) -> str:
     """Return the whole page; `when` says when it was measured."""
+    kinds = svg.colours(report.rows)  # one operation has one colour in both drawings
     sections = [
         f"<h1>{escape(report.title)}</h1>",
         f'<p class="quiet">{escape(f"{when}, on {report.threads}")}\n{escape(report.machine)}</p>',
         f'<div class="figures">{_table(("", ""), figures(report))}</div>',
         "<h2>Roofline</h2>",
         _figure(
-            svg.draw_roofline(report.points, report.roof, report.ridge),
+            svg.draw_roofline(report.points, report.roof, report.ridge, kinds),
             "Each mark is an operation, or several that are alike; its area is their share of the "
             f"time. The roof was measured on {report.threads}, float32, the best of "
             f"{len(report.roof_rounds)} rounds: {_rounds(report)}. A mark above the slope got its "
@@ -48,7 +56,7 @@ def page(report: Report, when: str) -> str:
         ),
         "<h2>Timeline</h2>",
         _figure(
-            svg.draw_timeline(report.rows),
+            svg.draw_timeline(report.rows, kinds),
             "One pass: parts of the model above, operations below, each as long as it took.",
         ),
         "<h2>Memory</h2>",
@@ -58,7 +66,7 @@ def page(report: Report, when: str) -> str:
             "Training with Adam: what a step needs at least, counted.",
         ),
         "<h2>Top operations</h2>",
-        f'<div class="wide">{_table(HEAD, operations(report, 15))}</div>',
+        _wide("Top operations", HEAD, operations(report, 15)),
         '<p class="quiet">Times are medians of the recorded passes, without what ran inside. FLOPs '
         "are those of products and of elementwise work. The wall is where the two roofs explain at "
         "least a quarter of the time; “overhead” is where they do not.</p>",
@@ -67,9 +75,9 @@ def page(report: Report, when: str) -> str:
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(report.title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
+        f"<title>{escape(report.title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
         + "\n".join(sections)
-        + "\n</body>\n</html>\n"
+        + "\n</main>\n</body>\n</html>\n"
     )
 
 
@@ -139,7 +147,7 @@ def _other_sizes(report: Report) -> list[str]:
     head, *rows = predictions(report)
     return [
         "<h2>At other sizes</h2>",
-        f'<div class="wide">{_table(head, rows)}</div>',
+        _wide("At other sizes", head, rows),
         '<p class="quiet">“At least” is what the two roofs and an overhead for each operation '
         "demand. “Predicted” is that times the factor by which each kind of operation stayed above "
         "it in the pass that was recorded here.</p>",
@@ -170,10 +178,21 @@ def _figure(drawing: str, caption: str) -> str:
     return f"<figure>{drawing}<figcaption>{escape(caption)}</figcaption></figure>"
 
 
+def _wide(name: str, head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    """Return a table that, where it is wider than the screen, is moved, by keys, too."""
+    region = f'<div class="wide" tabindex="0" role="region" aria-label="{name}">'
+    return f"{region}{_table(head, rows)}</div>"
+
+
 def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    cells = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
+    """Return a table; on a narrow screen a name may go on below, after a stroke in it."""
+    cells = "".join(f'<th scope="col">{_breakable(name)}</th>' for name in head)
     top = f"<thead><tr>{cells}</tr></thead>" if any(head) else ""
     body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+        "<tr>" + "".join(f"<td>{_breakable(cell)}</td>" for cell in row) + "</tr>" for row in rows
     )
     return f"<table>{top}<tbody>{body}</tbody></table>"
+
+
+def _breakable(text: str) -> str:
+    return re.sub("[/_]", r"\g<0><wbr>", escape(text))

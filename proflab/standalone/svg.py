@@ -31,9 +31,13 @@ def three_digits(number: float) -> str:
     return f"{number:,.3g}" if abs(number) < 1000 else f"{number:,.0f}"
 
 
-def _colours(kinds: Iterable[str]) -> dict[str, str]:
-    """Return a colour for each kind, the first ones told apart, the rest grey."""
-    kinds = list(dict.fromkeys(kinds))
+def colours(rows: Sequence[dict]) -> dict[str, str]:
+    """Return a colour for each operation, that of most time first; after the seventh it is grey."""
+    time: dict[str, float] = {}
+    for row in rows:
+        if row["op"] != "region":
+            time[row["op"]] = time.get(row["op"], 0.0) + row["self_ms"]
+    kinds = sorted(time, key=lambda op: -time[op])
     return {kind: COLOURS[i] if i < len(COLOURS) else REST for i, kind in enumerate(kinds)}
 
 
@@ -77,14 +81,16 @@ def _mark(shape: int, x: float, y: float, radius: float, fill: str, title: str) 
     return f'<polygon points="{at}" {look}>{inner}</polygon>'
 
 
-def _legend(kinds: dict[str, str], top: float, shapes: bool = False) -> tuple[list[str], float]:
-    """Draw names with their colours, in as many lines as needed; return where the last one ends."""
+def _legend(kinds: dict[str, tuple[int, str]], top: float) -> tuple[list[str], float]:
+    """Draw names, each with its mark, in as many lines as needed; return where the last one ends.
+
+    kinds: name → the number of its shape, and its colour.
+    """
     parts, x, y = [], 0.0, top
-    for index, (kind, colour) in enumerate(kinds.items()):
+    for kind, (shape, colour) in kinds.items():
         width = 26 + 7.2 * len(kind)
         if x and x + width > WIDTH:
             x, y = 0.0, y + 17
-        shape = index if shapes else 1
         parts += [_mark(shape, x + 6, y - 4, 5, colour, kind), _text(x + 15, y, kind)]
         x += width
     return parts, y + 8
@@ -93,8 +99,13 @@ def _legend(kinds: dict[str, str], top: float, shapes: bool = False) -> tuple[li
 # ── the roofline ─────────────────────────────────────────────────────────────────────────────
 
 
-def draw_roofline(points: Sequence[dict], roof: Hardware, ridge: float) -> str:
-    """Draw points under a roof, both axes logarithmic; a point's area is its share of the time."""
+def draw_roofline(
+    points: Sequence[dict], roof: Hardware, ridge: float, kinds: dict[str, str]
+) -> str:
+    """Draw points under a roof, both axes logarithmic; a point's area is its share of the time.
+
+    kinds: the colour of each operation, as `colours` has them.
+    """
     x = _Scale([p["intensity"] for p in points] + [ridge / 10, ridge * 4], 44, WIDTH - 6)
     speeds = [p["flops_per_second"] for p in points]
     y = _Scale([*speeds, roof.peak_flops * 1.6, roof.peak_flops / 50], 250, 12)
@@ -113,18 +124,18 @@ def draw_roofline(points: Sequence[dict], roof: Hardware, ridge: float) -> str:
     along = f"rotate({angle:.1f} {line[0][0] + 8:.1f} {line[0][1] - 12:.1f})"
     place = f'x="{line[0][0] + 8:.1f}" y="{line[0][1] - 12:.1f}"'
     parts.append(f'<text {place} transform="{along}">{rate(roof.bandwidth, "B/s")}</text>')
-    kinds = _colours(p["op"] for p in sorted(points, key=lambda p: -p["share"]))
-    order = list(kinds)
+    marks = {kind: (shape, colour) for shape, (kind, colour) in enumerate(kinds.items())}
     for p in sorted(points, key=lambda p: -p["share"]):
         said = (
             f"{p['name']}: {rate(p['flops_per_second'], 'FLOP/s')} at {p['intensity']:.3g} FLOPs a "
             f"byte, {p['efficiency']:.0%} of its roof, {p['share']:.1%} of the time"
         )
         radius = 3.2 + 22 * math.sqrt(p["share"] / math.pi)
-        shape, colour = order.index(p["op"]), kinds[p["op"]]
+        shape, colour = marks[p["op"]]
         spot = x(p["intensity"]), y(p["flops_per_second"])
         parts.append(_mark(shape, *spot, radius, colour, said))
-    legend, end = _legend(kinds, 306, shapes=True)
+    drawn = {p["op"] for p in points}
+    legend, end = _legend({kind: mark for kind, mark in marks.items() if kind in drawn}, 306)
     busiest = max(points, key=lambda p: p["share"], default=None)
     description = (
         f"A roof of {rate(roof.bandwidth, 'B/s')} and {rate(roof.peak_flops, 'FLOP/s')}, which "
@@ -173,16 +184,15 @@ def _grid_y(scale: _Scale, left: float, right: float) -> Iterable[str]:
 # ── the timeline ─────────────────────────────────────────────────────────────────────────────
 
 
-def draw_timeline(rows: Sequence[dict]) -> str:
-    """Draw what ran when: parts of the model in one lane, operations below, the passes above."""
+def draw_timeline(rows: Sequence[dict], kinds: dict[str, str]) -> str:
+    """Draw what ran when: parts of the model in one lane, operations below, the passes above.
+
+    kinds: the colour of each operation, that of most time first, as `colours` has them.
+    """
     rows = sorted((r for r in rows if r["op"] != "region"), key=lambda r: r["start_ms"])
     start = rows[0]["start_ms"]
     total = max(r["start_ms"] + r["ms"] for r in rows) - start or 1.0
     x = lambda ms: (ms - start) / total * (WIDTH - 2) + 1  # noqa: E731
-    time: dict[str, float] = {}
-    for row in rows:
-        time[row["op"]] = time.get(row["op"], 0.0) + row["self_ms"]
-    kinds = _colours(sorted(time, key=lambda op: -time[op]))
     parts: list[str] = []
     lanes = {"phase": 14, "part": 36}
     phases = list(_stretches(rows, lambda row: row["phase"]))
@@ -209,11 +219,13 @@ def draw_timeline(rows: Sequence[dict]) -> str:
         anchor = ends.get(share, "middle")
         ms = three_digits(share * total) + (" ms" if share == 1 else "")
         parts.append(_text(at, y + 52, ms, anchor, QUIET))
-    legend, end = _legend(dict(list(kinds.items())[: len(COLOURS)]), y + 74)
-    longest = max(time, key=time.__getitem__)
+    told = {kind: (1, colour) for kind, colour in kinds.items() if colour != REST}
+    legend, end = _legend(told | ({"others": (1, REST)} if len(told) < len(kinds) else {}), y + 74)
+    longest = next(iter(kinds))
+    most = sum(row["self_ms"] for row in rows if row["op"] == longest)
     description = (
         f"{len(rows)} operations in {three_digits(total)} ms; "
-        f"most of it, {three_digits(time[longest])} ms, is {longest}."
+        f"most of it, {three_digits(most)} ms, is {longest}."
     )
     return _svg(end, "Timeline of one pass", description, [*parts, *legend])
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -47,56 +46,53 @@ def record_torch(
 ) -> list[dict]:
     """Return the rows of one call of work(), one for each op of torch that it dispatches.
 
-    A row has the keys of lesson 05's op_facts, and line and ms. The line is that of the program
-    outside of torch; in the backward pass, where it is known, the line whose gradient is computed.
+    A row has the keys of lesson 05's op_facts, and line, ms and cpu_ms. The line is that of the
+    program outside of torch; in the backward pass, where it is known, the line whose gradient is
+    computed. cpu_ms is what all threads of this process took meanwhile.
     on_torch_line: says whether a file is torch's own.
     """
     import torch
-    from torch.utils._python_dispatch import TorchDispatchMode
 
     rows: list[dict] = []
     lines: dict[int, str] = {}
 
-    class Recorder(TorchDispatchMode):
-        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-            result, ms = _timed(func, args, kwargs)
-            node = torch._C._current_autograd_node()
-            if node is None:
-                line = _line(sys._getframe(1), on_torch_line)
-                lines[torch.autograd._get_sequence_nr() - 1] = line
-            else:
-                line = lines.get(node._sequence_nr(), "")
-            phase = "forward" if node is None else "backward"
-            facts = facts_of(names, func, [*args, *(kwargs or {}).values()], result)
-            rows.append(facts | {"phase": phase, "line": line, "ms": ms})
-            return result
+    def note(func: Any, values: list[Any], result: Any, times: dict[str, float]) -> None:
+        node = torch._C._current_autograd_node()
+        if node is None:
+            line = _line(sys._getframe(2), on_torch_line)
+            lines[torch.autograd._get_sequence_nr() - 1] = line
+        else:
+            line = lines.get(node._sequence_nr(), "")
+        phase = "forward" if node is None else "backward"
+        rows.append(facts_of(names, func, values, result) | {"phase": phase, "line": line} | times)
 
-    with Recorder():
-        work()
+    _watch(work, note)
     return rows
 
 
-def time_torch(work: Callable[[], Any]) -> list[float]:
-    """Return the ms of each op that one call of work() dispatches, as `record_torch` has them."""
-    from torch.utils._python_dispatch import TorchDispatchMode
-
-    times: list[float] = []
-
-    class Timer(TorchDispatchMode):
-        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-            result, ms = _timed(func, args, kwargs)
-            times.append(ms)
-            return result
-
-    with Timer():
-        work()
+def time_torch(work: Callable[[], Any]) -> list[dict[str, float]]:
+    """Return ms and cpu_ms of each op that one call of work() dispatches, as in `record_torch`."""
+    times: list[dict[str, float]] = []
+    _watch(work, lambda func, values, result, took: times.append(took))
     return times
 
 
-def _timed(func: Any, args: tuple, kwargs: dict | None) -> tuple[Any, float]:
-    start = time.perf_counter_ns()
-    result = func(*args, **(kwargs or {}))
-    return result, (time.perf_counter_ns() - start) / 1e6
+def _watch(work: Callable[[], Any], note: Callable[..., None]) -> None:
+    """Call work(), and note each op that torch dispatches: its arguments, result and times."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Watch(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            cpu, start = time.process_time_ns(), time.perf_counter_ns()
+            result = func(*args, **kwargs)
+            ms = (time.perf_counter_ns() - start) / 1e6
+            took = {"ms": ms, "cpu_ms": (time.process_time_ns() - cpu) / 1e6}
+            note(func, [*args, *kwargs.values()], result, took)
+            return result
+
+    with Watch():
+        work()
 
 
 def facts_of(names: dict[str, Any], func: Any, values: list[Any], result: Any) -> dict[str, Any]:
@@ -104,8 +100,8 @@ def facts_of(names: dict[str, Any], func: Any, values: list[Any], result: Any) -
     import torch
 
     name = func.overloadpacket.__name__
-    tensors = list(_tensors(values))
-    results = list(_tensors([result])) or tensors[:1]
+    tensors = list(tensors_in(values))
+    results = list(tensors_in(result)) or tensors[:1]
     roots: dict[int, MetaArray] = {}
     inputs = [_shown(tensor, roots) for tensor in tensors]
     new = {} if func._schema.is_mutable else roots  # an op in place writes, a view does not
@@ -137,13 +133,13 @@ def facts_of(names: dict[str, Any], func: Any, values: list[Any], result: Any) -
     }
 
 
-def _tensors(values: Iterable[Any]) -> Iterator[Any]:
-    """Yield the tensors of torch among values and in lists of them."""
-    for value in values:
-        if isinstance(value, (list, tuple)):
-            yield from _tensors(value)
-        elif hasattr(value, "untyped_storage"):
-            yield value
+def tensors_in(values: Any) -> Iterator[Any]:
+    """Yield the tensors of torch in a value: itself, or what is in its lists, tuples and dicts."""
+    if isinstance(values, (list, tuple, dict)):
+        for value in values.values() if isinstance(values, dict) else values:
+            yield from tensors_in(value)
+    elif hasattr(values, "untyped_storage"):
+        yield values
 
 
 def _shapes(value: Any, torch: Any) -> Any:
@@ -179,10 +175,3 @@ def counted_by_torch(work: Callable[[], Any]) -> Counter:
         work()
     counts = counter.get_flop_counts().get("Global", {})
     return Counter({str(op).rpartition(".")[2]: count for op, count in counts.items()})
-
-
-def on_meta(meta: bool) -> Any:
-    """Return a context in which torch makes tensors without data, if that is asked for."""
-    import torch
-
-    return torch.device("meta") if meta else nullcontext()

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+from proflab.lesson.blas import threads_in_words
 from proflab.lesson.hardware import Hardware
 from proflab.standalone.arguments import above_zero, positive
 from proflab.standalone.tables import print_table, shortened
-from proflab.standalone.torch_ops import counted_by_torch, on_meta, record_torch, time_torch
+from proflab.standalone.torch_ops import counted_by_torch, record_torch, tensors_in, time_torch
 from proflab.standalone.zoo import OWN, made_by
 
 # What is called here, and the lesson in which it is written.
@@ -28,7 +30,8 @@ NEEDED_FOR_TORCH = {
     "predict_ms": "07_scaling",
 }
 _WIDE = 36  # characters of shapes in a table
-_COUNTS = ("matmul_flops", "elementwise_flops", "bytes_read", "bytes_written", "ms", "least_ms")
+_TIMES = ("ms", "cpu_ms")
+_COUNTS = ("matmul_flops", "elementwise_flops", "bytes_read", "bytes_written", *_TIMES, "least_ms")
 # Why FlopCounterMode (torch 2.13) has another number for an op.
 _WHY = {
     "convolution_backward": "it leaves out that channels are in groups",
@@ -51,14 +54,15 @@ def torch_table(names: dict[str, Any], file: str, arguments: Sequence[str]) -> i
         raise ValueError("a declared machine has both: give --peak and --bandwidth")
     torch = _torch(given.threads)
     path, _, function = given.model.rpartition(":")
-    with on_meta(given.meta):
+    with torch.device("meta") if given.meta else nullcontext():
         model, inputs = _made(torch, Path(path), function)
     work = _pass(torch, model, inputs, given.train)
     timed = {t.device.type for t in [*model.parameters(), *inputs]} == {"cpu"}
     work()  # what happens only once, happens here
     rows = record_torch(names, work, _of_torch(torch))
-    times = _middle(rows, work, given.passes - 1) if timed else [0.0] * len(rows)
-    rows = [row | {"ms": ms} for row, ms in zip(rows, times, strict=True)]
+    none = dict.fromkeys(_TIMES, 0.0)
+    times = _middle(rows, work, given.passes - 1) if timed else [none] * len(rows)
+    rows = [row | took for row, took in zip(rows, times, strict=True)]
     machine = Hardware(given.peak, given.bandwidth, "declared") if given.peak else None
     for row in rows:
         row["least_ms"] = names["predict_ms"]([row], machine, 0) if machine else 0.0
@@ -115,7 +119,7 @@ def _pass(torch: Any, model: Any, inputs: tuple, train: bool) -> Callable[[], No
 
     def run() -> None:
         with torch.set_grad_enabled(train):
-            results = [t for t in _results(torch, model(*inputs)) if t.requires_grad]
+            results = [t for t in tensors_in(model(*inputs)) if t.requires_grad]
         if train:
             sum(t.sum() for t in results).backward()
             model.zero_grad()
@@ -123,27 +127,20 @@ def _pass(torch: Any, model: Any, inputs: tuple, train: bool) -> Callable[[], No
     return run
 
 
-def _results(torch: Any, result: Any) -> Iterator[Any]:
-    """Yield the tensors in what a model returned: one, or a tuple or dict of them."""
-    if torch.is_tensor(result):
-        yield result
-    elif isinstance(result, (list, tuple, dict)):
-        for part in result.values() if isinstance(result, dict) else result:
-            yield from _results(torch, part)
-
-
 def _of_torch(torch: Any) -> Callable[[str], bool]:
     folder = str(Path(torch.__file__).parent)
     return lambda file: file.startswith(folder)
 
 
-def _middle(rows: list[dict], work: Callable[[], None], more: int) -> list[float]:
-    """Return the median ms of each op in this pass and so many more; this one's if they differ."""
-    first = [row["ms"] for row in rows]
-    passes = [first, *(time_torch(work) for _ in range(more))]
-    if any(len(times) != len(first) for times in passes):
-        return first
-    return [median(times) for times in zip(*passes, strict=True)]
+def _middle(rows: list[dict], work: Callable[[], None], more: int) -> list[dict[str, float]]:
+    """Return each op's median times in this pass and so many more; this one's if they differ."""
+    passes = [rows, *(time_torch(work) for _ in range(more))]
+    if any(len(times) != len(rows) for times in passes):
+        passes = [rows]
+    return [
+        {key: median(took[key] for took in times) for key in _TIMES}
+        for times in zip(*passes, strict=True)
+    ]
 
 
 def _print_head(given: argparse.Namespace, model: Any, rows: list[dict], timed: bool) -> None:
@@ -154,8 +151,9 @@ def _print_head(given: argparse.Namespace, model: Any, rows: list[dict], timed: 
     print(f"{given.model}: {what}, {len(rows):,} ops, {flops:,} FLOPs of its products")
     print(f"parameters: {held:,.2f} MB held, shared ones once")
     if timed:
-        total = sum(row["ms"] for row in rows)
-        print(f"{total:,.3f} ms in ops, torch on {given.threads} thread(s), {given.passes} passes")
+        total, cpu = (sum(row[key] for row in rows) for key in _TIMES)
+        on, passes = threads_in_words(given.threads), f"{given.passes} passes"
+        print(f"{total:,.3f} ms in ops, CPU time {cpu:,.3f} ms; torch on {on}, {passes}")
     else:
         print("nothing is timed: it has no data, or it runs on a card (then read a trace of it)")
 
@@ -167,14 +165,14 @@ def _print_rows(
     key = "ms" if timed else "least_ms" if machine else "matmul_flops"
     groups = sorted(_alike(rows), key=lambda row: -row[key])
     total = sum(row[key] for row in groups) or 1
-    head = ("op", "calls", "shapes", "FLOPs", "bytes", *(["ms"] if timed else []))
+    head = ("op", "calls", "shapes", "FLOPs", "bytes", *(["ms", "CPU, ms"] if timed else []))
     head += ("at least, ms", "wall") if machine else ()
     cells = []
     for row in groups[:most]:
         flops = row["matmul_flops"] + row["elementwise_flops"]
         moved = row["bytes_read"] + row["bytes_written"]
         shapes = ", ".join("×".join(map(str, shape)) for shape in row["input_shapes"] if shape)
-        more = [f"{row['ms']:,.3f}"] if timed else []
+        more = [f"{row[kind]:,.3f}" for kind in _TIMES] if timed else []
         if machine:
             seconds = row["ms" if timed else "least_ms"] / 1000
             wall = "–"

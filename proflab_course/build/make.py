@@ -39,14 +39,16 @@ from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import Lesson, notebook_text, read_notebook
 from proflab_course.course.release_stamp import STAMP, make_stamp
 from proflab_course.course.sections import lesson_outline
+from proflab_course.course.toml_table import read_toml
 from proflab_course.course.wrong import FOLDER as WRONG
-from proflab_course.grading.answer_key import released_from
+from proflab_course.grading.answer_key import FORMER, make_key, released_from
 from proflab_course.grading.races import COSTS, METADATA
 from proflab_course.tracks.apply import with_track
 
 STEPS = ("source", "release")
 IGNORED = {"__pycache__", ".ipynb_checkpoints"}
 PICTURES = {".png", ".svg", ".jpg"}  # a picture is shipped where a cell shows it
+FORMER_FILE = "former.toml"  # test cells of a former release, by name
 SETTINGS = "*.toml"  # what a feature reads, such as keys to questions: no student gets it
 Depth = Literal["static", "full"]
 _BUILT_TITLE = """\
@@ -88,6 +90,9 @@ def make(facts: Facts, work: Path, audit: Depth = "full") -> _Failed:
                 lesson.notebook.metadata[name] = executed.metadata[name]
         for part in buildings():
             lesson.notebook.metadata |= part.metadata(lesson, facts)
+        if once := read_toml(facts.place(lesson.name), FORMER_FILE):
+            lesson.notebook.metadata[FORMER] = once
+            _ = make_key(lesson.name, lesson.notebook).former  # raises for what is no test cell
         path = facts.source(lesson.name) / f"{lesson.name}.ipynb"
         _write(path, notebook_text(lesson.notebook))
     return failed

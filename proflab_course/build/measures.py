@@ -17,8 +17,9 @@ from pathlib import Path
 
 from proflab import lesson as helpers
 from proflab.lesson.statements import parsed
+from proflab_course.cases.hidden_blocks import hidden_source_removed
 from proflab_course.cases.raises import exception_name
-from proflab_course.cases.reader import KINDS, hidden_source_removed, split_cell
+from proflab_course.cases.reader import KINDS, split_cell
 from proflab_course.course.exercises import exercise_of
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import (

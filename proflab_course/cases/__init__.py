@@ -8,7 +8,9 @@ table.py       expect_table: each row is a case of one of these two kinds
 race.py        expect_faster: a tape is run and counted
 plan.py        expect_cheaper: a plan is simulated
 log.py         expect_log: the steps of a work log are checked
-vary.py        `# vary:` comments: which numbers of a hidden case may be other ones
+hidden_blocks.py where hidden blocks lie in a cell's text, and which lines depend on which
+vary.py        a hidden cell whose numbers may be other ones: drawn, written, asked
+vary_comments.py `# vary:` and `# keep:`: which numbers, within which bounds
 asserts.py     a plain assert, which is refused: which call says the same
 explanations.py what a hidden case is about, which a student may read
 hidden_doubles.py a double in a hidden block: its stub is sent, its script stays

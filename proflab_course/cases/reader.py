@@ -10,7 +10,6 @@ set-up included, and doubles that they declare are held by the grader (`hidden_d
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -31,6 +30,7 @@ from proflab_course.cases.case import (
     literal,
 )
 from proflab_course.cases.explanations import MisplacedExplanation, explanations
+from proflab_course.cases.hidden_blocks import hidden_lines
 from proflab_course.cases.hidden_doubles import (
     DoubleSpec,
     NotDeclared,
@@ -42,8 +42,6 @@ from proflab_course.cases.hidden_doubles import (
 if TYPE_CHECKING:
     from proflab_course.course.notebook import Cell
 
-BEGIN_HIDDEN = "### BEGIN HIDDEN TESTS"
-_END_HIDDEN = "### END HIDDEN TESTS"
 # Each kind of case by the function that it calls: what makes steps and answers of a call.
 KINDS: dict[str, Callable[[ast.Call, str], list[Sent]]] = {
     "expect": value.parse,
@@ -115,18 +113,18 @@ def split_cell(cell: Cell) -> TestCell:
 @lru_cache(maxsize=1024)  # build and grader ask for each cell many times
 def split(source: str, name: str, points: float = 0.0) -> TestCell:
     """Split a graded cell's source; raises GrammarError with the cell's name and the line."""
-    hidden_lines = _hidden_lines(source, name)
+    hidden = hidden_lines(source, name)
     try:
         tree = ast.parse(source)
     except SyntaxError as error:
         raise GrammarError(f"cell {name}, line {error.lineno}: {error.msg}") from None
     for node in tree.body:
-        if hidden_lines.get(node.lineno) != hidden_lines.get(node.end_lineno or 0):
+        if hidden.get(node.lineno) != hidden.get(node.end_lineno or 0):
             raise GrammarError(at(name, node, "a statement crosses a hidden block's border"))
-    regions = groupby(tree.body, key=lambda node: hidden_lines.get(node.lineno))
+    regions = groupby(tree.body, key=lambda node: hidden.get(node.lineno))
     blocks = [_block(list(nodes), region is not None, name) for region, nodes in regions]
     try:
-        explained = explanations(source, {*hidden_lines})
+        explained = explanations(source, {*hidden})
     except MisplacedExplanation as error:
         raise GrammarError(f"cell {name}, {error}") from None
     cell = TestCell(name, points, tuple(blocks), explained)
@@ -176,32 +174,6 @@ def _held(node: ast.stmt, step: Step, doubles: dict[str, DoubleSpec], name: str)
     if not is_lookup(part, doubles):
         return step
     return Step("lookup", step.code)
-
-
-def hidden_source_removed(source: str) -> str:
-    """Return the source without its hidden blocks, as nbgrader's ClearHiddenTests leaves it."""
-    pattern = rf"^[ \t]*{re.escape(BEGIN_HIDDEN)}.*?^[ \t]*{re.escape(_END_HIDDEN)}[^\n]*\n?"
-    return re.sub(pattern, "", source, flags=re.DOTALL | re.MULTILINE).rstrip("\n")
-
-
-def _hidden_lines(source: str, name: str) -> dict[int, int]:
-    """Line number → number of the hidden block that it lies in."""
-    lines, inside, block = {}, False, 0
-    for number, line in enumerate(source.splitlines(), start=1):
-        text = line.strip()
-        if text == BEGIN_HIDDEN:
-            if inside:
-                raise GrammarError(f"cell {name}, line {number}: a hidden block inside another")
-            inside, block = True, block + 1
-        elif text == _END_HIDDEN:
-            if not inside:
-                raise GrammarError(f"cell {name}, line {number}: {_END_HIDDEN} without its BEGIN")
-            inside = False
-        elif inside:
-            lines[number] = block
-    if inside:
-        raise GrammarError(f"cell {name}: {BEGIN_HIDDEN} without {_END_HIDDEN}")
-    return lines
 
 
 def _statement(node: ast.stmt, name: str) -> list[tuple[Step, Answer | None]]:

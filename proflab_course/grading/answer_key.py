@@ -29,6 +29,8 @@ from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import GIVEN_TAG
 from proflab_course.grading.limits import SolvedTimes
 
+FORMER = "proflab_former_tests"  # of the source notebook: modules/LESSON/former.toml
+
 Kind = Literal["test", "solution", "manual", "locked", "free"]
 
 
@@ -100,6 +102,13 @@ class Key:
         """Return the key with partial credit; its fingerprint makes earlier grades stale."""
         fingerprint = hashlib.sha256(f"{self.fingerprint} partial credit".encode()).hexdigest()
         return replace(self, partial_credit=True, fingerprint=fingerprint)
+
+    @cached_property
+    def former(self) -> dict[str, TestCell]:
+        """The test cells by which unchanged hand-ins of a former release are graded, by name."""
+        texts = self.metadata.get(FORMER, {})
+        now = self.tests
+        return {n: split(text, n, now[n].points) for n, text in texts.items() if n in now}
 
     def cell(self, grade_id: str) -> KeyCell:
         """Return the cell with this grade_id; raise StopIteration where there is none."""

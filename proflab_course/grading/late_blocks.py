@@ -1,7 +1,8 @@
 """Find the hidden blocks that may run at the end of the notebook with the same result.
 
 A block that depends on the notebook's state at its place needs a fork there. A block that reads
-only names that no later code binds again can wait, and all such blocks share one fork at the end.
+only names that no later code binds again can wait, and all such blocks share one fork at the end,
+where each begins with the names as they were then.
 
 An object that a later cell changes is not noticed so, nor what late blocks do to each other. If
 one of them costs an exercise its points, the notebook is executed again with that block at its
@@ -12,9 +13,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import lru_cache
 
 from proflab_course.grading.answer_key import Key
-from proflab_course.grading.defined_names import names_by_line
+from proflab_course.grading.defined_names import defined_names, names_by_line
 from proflab_course.grading.match_cells import Aligned, Slot
 from proflab_course.grading.one_execution import add_execution, is_hidden
 from proflab_course.grading.plan import Plan, Reply, Result, RunBlock, Runner, Submission
@@ -33,32 +35,31 @@ def late_blocks(aligned: Aligned, key: Key, executed: list[int]) -> set[tuple[in
 
     executed: the positions of the cells that are executed, in order.
     """
-    later: set[str] = set()
-    may: list[tuple[int, int]] = []
+    later: set[str] = set()  # bound by visible cases
+    cells: list[tuple[set[str], str]] = []  # what each other cell seems to bind, and its text
+    may: set[tuple[int, int]] = set()
     for position in reversed(executed):
         slot = aligned.slots[position]
         if slot.key is None or slot.key.kind != "test":
             if not _is_lessons(slot) and _ANYTHING.search(slot.cell.source):
                 break
-            later |= names_by_line(slot.cell.source)
+            cells.append((names_by_line(slot.cell.source), slot.cell.source))
             continue
         for number, block in reversed([*enumerate(key.tests[slot.key.grade_id].blocks)]):
             if not block.hidden:
                 later |= block.bound
-            elif not block.read & later:
-                may.append((position, number))
-    return _undisturbed(aligned, key, may[::-1])
+            elif not (
+                block.read & later
+                or any(block.read & seem and block.read & _bound(text) for seem, text in cells)
+            ):
+                may.add((position, number))
+    return may
 
 
-def _undisturbed(aligned: Aligned, key: Key, may: list[tuple[int, int]]) -> set[tuple[int, int]]:
-    """Return the blocks that read no name which an earlier one of these blocks binds."""
-    found, bound = set(), set()
-    for position, number in may:
-        block = key.tests[aligned.slots[position].key.grade_id].blocks[number]
-        if not block.read & bound:
-            found.add((position, number))
-            bound |= block.bound
-    return found
+@lru_cache(maxsize=256)
+def _bound(source: str) -> set[str]:
+    """Return the names that a cell binds; if its functions may bind global ones, theirs, too."""
+    return names_by_line(source) if "global" in source else defined_names(source)
 
 
 def _is_lessons(slot: Slot) -> bool:

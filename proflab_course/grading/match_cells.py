@@ -18,7 +18,7 @@ from proflab.lesson.outline import squeezed
 from proflab_course.course.release_stamp import is_former_release, release_digest
 from proflab_course.course.words import few
 from proflab_course.grading import given_code
-from proflab_course.grading.answer_key import Key, KeyCell, meta
+from proflab_course.grading.answer_key import FORMER, Key, KeyCell, meta
 from proflab_course.grading.defined_names import (
     may_define_unseen,
     names_in_each,
@@ -63,6 +63,7 @@ class Aligned:
 
     former: it is an earlier release of the lesson, and its released cells are unchanged.
     given: the exercises whose code the hand-in's own track gave, so that they earn nothing.
+    once: the test cells that are graded as the hand-in's release had them.
     """
 
     slots: list[Slot]
@@ -71,6 +72,7 @@ class Aligned:
     notes: list[str] = field(default_factory=list)
     former: bool = False
     given: list[str] = field(default_factory=list)
+    once: list[str] = field(default_factory=list)
 
     def note_change(self, grade_id: str, sentence: str) -> None:
         """Record that a graded cell differs from today's; an older release is not tampering."""
@@ -103,6 +105,8 @@ def match(notebook: NotebookNode, key: Key) -> Aligned:
     for slot in aligned.slots:
         slot.earns = slot.key is not None or not _ONE_ANSWER.fullmatch(squeezed(slot.cell.source))
     aligned.given = _given_code(aligned, key, had_metadata)
+    aligned.once = _tests_of_then(aligned, key)
+    aligned.notes += [f"cell {name} was graded as its release had it" for name in aligned.once]
     _note_changes(aligned)
     if len(_slot_positions(aligned)) < _FEWEST:
         _note_foreign(aligned)
@@ -117,7 +121,23 @@ def as_graded(aligned: Aligned, key: Key) -> Aligned:
             slot.earns = given_code.test_of(key)[slot.key.grade_id] not in aligned.given
         slot.once_given = once_given(slot) if aligned.former else ""
         slot.cell = _graded_cell(slot)
+        if slot.key is not None and slot.key.grade_id in aligned.once:
+            slot.cell.source = key.metadata[FORMER][slot.key.grade_id]
     return aligned
+
+
+def _tests_of_then(aligned: Aligned, key: Key) -> list[str]:
+    """Return the test cells that a former release had otherwise, and `key` knows as they were.
+
+    Such a cell is recognised by the label of its first case.
+    """
+    marked = (slot for slot in aligned.slots if aligned.former and slot.key is not None)
+    return [
+        slot.key.grade_id
+        for slot in marked
+        if (once := key.former.get(slot.key.grade_id))
+        and once.answers[0][1].label in slot.cell.source
+    ]
 
 
 def once_given(slot: Slot) -> str:
@@ -226,7 +246,11 @@ def _note_changes(aligned: Aligned) -> None:
     """Note graded cells whose text, flags or points are no longer the lesson's."""
     whole = False
     for slot in aligned.slots:
-        if slot.key is None or slot.key.grade_id in (*aligned.recovered, *aligned.given):
+        if slot.key is None or slot.key.grade_id in (
+            *aligned.recovered,
+            *aligned.given,
+            *aligned.once,
+        ):
             continue
         theirs, given = meta(slot.cell), meta(slot.key.released)
         if slot.key.given and theirs.get("solution"):

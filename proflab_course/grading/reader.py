@@ -98,7 +98,7 @@ def _aligned(cells: list, found: dict, key: Key) -> Aligned:
         marked = key.cells[place] if place is not None else None
         cell = {"cell_type": kind, "source": text, "attachments": attachments}
         slots.append(Slot(rebuilt(cell), marked))
-    names = ("recovered", "changed", "notes", "given")
+    names = ("recovered", "changed", "notes", "given", "once")
     named = {name: list(map(str, found[name])) for name in names}
     return as_graded(Aligned(slots, former=bool(found["former"]), **named), key)
 
@@ -141,6 +141,7 @@ def _matched(notebook: NotebookNode, key: Key) -> dict[str, Any]:
         "notes": aligned.notes,
         "former": aligned.former,
         "given": aligned.given,
+        "once": aligned.once,
     }
 
 

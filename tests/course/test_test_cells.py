@@ -24,8 +24,9 @@ from proflab_course.cases.case import (
     literal,
     positional,
 )
+from proflab_course.cases.hidden_blocks import hidden_source_removed
 from proflab_course.cases.raises import judge_raised
-from proflab_course.cases.reader import KINDS, hidden_source_removed, split
+from proflab_course.cases.reader import KINDS, split
 from proflab_course.cases.value import judge_value
 from proflab_course.grading.judge_case import judge_case
 from proflab_course.grading.match_cells import Aligned, Slot

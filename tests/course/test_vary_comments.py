@@ -5,7 +5,8 @@ import re
 
 import pytest
 
-from proflab_course.cases.vary import VaryError, own_numbers, varying
+from proflab_course.cases.vary import own_numbers, varying
+from proflab_course.cases.vary_comments import VaryError
 
 SECRET = bytes(32)
 CELL = """\
@@ -98,7 +99,7 @@ def test_the_solution_is_asked_the_set_up_and_what_depends_on_it():
 
 def test_a_student_may_be_shown_the_lines_with_numbers_that_were_drawn():
     found = varying(cell(), "test_f")
-    shown = own_numbers(drawn(found, "ada"))
+    shown = own_numbers(drawn(found, "ada"), "test_f")
     assert {*shown} == {*found.expected}
     assert re.fullmatch(r"width, groups = \(\d+, \d\)", shown["größer"])
     assert re.fullmatch(r"\(lambda size: f\(size, 7\)\)\(7\d\)", shown["a row"])

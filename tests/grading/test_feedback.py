@@ -22,7 +22,7 @@ from grading_course import (
 )
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 
-from proflab_course.cases.reader import BEGIN_HIDDEN, hidden_source_removed
+from proflab_course.cases.hidden_blocks import BEGIN_HIDDEN, hidden_source_removed
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.grade_notebook import grade_notebook
 from proflab_course.grading.pages.feedback import HideHidden

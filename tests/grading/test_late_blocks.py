@@ -2,6 +2,7 @@
 
 import nbformat
 import pytest
+from cohort.run import ROOT
 from grading_course import LESSON, solved, source
 from nbformat.v4 import new_code_cell
 
@@ -100,13 +101,43 @@ def test_a_students_later_cell_that_may_bind_them_again_keeps_them_in_place(text
     assert late(handed(lesson(), text), lesson())[0] is False
 
 
-def test_so_does_a_later_test_and_a_hidden_block_before():
+def test_so_does_a_later_test():
     reads_side = lesson("expect('side', area(side), 4)", "side = 5")
     assert late(handed(reads_side), reads_side) == [False, True]
-    binds_area = lesson("volume = area\nexpect('three', volume(3), 9)")
-    assert late(handed(binds_area), binds_area) == [True, False]
-    binds_cube = lesson("cube = area\nexpect('four', cube(4), 16)")
-    assert late(handed(binds_cube), binds_cube) == [True, True]  # each binds its own
+
+
+@pytest.mark.parametrize(
+    "text, may_wait",
+    [
+        ("def fill():\n    area = 4\n    return area", True),
+        ("class Room:\n    area = 4", True),
+        ("def fill():\n    global area\n    area = None", False),
+        ("for area in (1, 2):\n    pass\narea = 3", False),
+    ],
+)
+def test_a_name_of_a_functions_own_is_another(text, may_wait):
+    assert late(handed(lesson(), text), lesson())[0] is may_wait
+
+
+def test_what_a_hidden_block_binds_is_not_there_for_the_next(copies):
+    binds_both = lesson("area = volume = lambda side: 16\nexpect('four', area(4), 16)")
+    assert late(handed(binds_both), binds_both) == [True, True]
+    runner = CountingRunner()
+    result = grade_notebook(handed(binds_both), make_key("small", binds_both), runner=runner)
+    assert result.score == 100 and (len(copies), len(runner.plans)) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "lesson_name", sorted(path.parent.name for path in ROOT.glob("source/*/*.ipynb"))
+)
+def test_no_lesson_needs_a_copy_for_one_block_alone(lesson_name):
+    """A copy takes as long as ten cells: give a name that a later cell binds again to one only."""
+    path = ROOT / "source" / lesson_name / f"{lesson_name}.ipynb"
+    key = make_key(lesson_name, nbformat.read(path, 4))
+    plan, _ = make_plan(align(nbformat.read(path, 4), key), key, full=False)
+    blocks = [item for item in plan if isinstance(item, RunBlock) and item.hidden]
+    alone = [block.steps[0].code for block in blocks if not block.late]
+    assert blocks and not alone
 
 
 def test_a_right_hand_in_has_one_copy_and_is_executed_once(copies):

@@ -8,8 +8,9 @@ import nbformat
 import pytest
 from grading_course import ROOT, cell, warm_runner
 
+from proflab_course.course.notebook import HIDDEN
 from proflab_course.course.release_stamp import STAMP, make_stamp
-from proflab_course.grading.answer_key import make_key
+from proflab_course.grading.answer_key import FORMER, make_key
 from proflab_course.grading.grade_notebook import grade_notebook
 
 # Of each lesson: a locked cell, what it imported then and imports now; an exercise, and what a
@@ -87,6 +88,42 @@ def test_exercises_that_moved_to_lesson_12_cost_a_hand_in_of_lesson_09_nothing()
     key = make_key(name, source)
     result = grade_notebook(notebook, key, ROOT / "source" / name, False, warm_runner())
     assert (result.score, result.status) == (key.max_score, "graded"), result.sentence
+
+
+FIXED = '''
+def buckets(layers, alpha_ms, ms_per_byte):
+    """Return cuts behind which bytes take as long as latency."""
+    cuts, held = [], 0
+    for at, (_, size) in enumerate(layers):
+        held += size
+        if held * ms_per_byte >= alpha_ms or at == len(layers) - 1:
+            cuts, held = [*cuts, at], 0
+    return cuts
+'''
+
+
+@pytest.mark.whole
+def test_an_unchanged_hand_in_is_graded_by_the_test_cell_that_its_release_had():
+    """The race of buckets had another list of gradients, for which this plan was a better one."""
+    name = "11_gpu_training"
+    source = nbformat.read(ROOT / f"source/{name}/{name}.ipynb", as_version=4)
+    notebook = nbformat.read(ROOT / f"release/{name}/{name}.ipynb", as_version=4)
+    once = source.metadata[FORMER]["test_buckets"].partition(HIDDEN[0])[0]
+    cell(notebook, "test_buckets").source = once.replace('WORKLOADS["resnet18"]', "gradients")
+    given = cell(notebook, "gradients")
+    given.source = given.source.replace("resnet50", "resnet18")
+    cell(notebook, "buckets").source = FIXED
+    key = make_key(name, source)
+
+    def handed_in():
+        result = grade_notebook(notebook, key, ROOT / "source" / name, False, warm_runner())
+        return result.scores["test_buckets"], result.sentence
+
+    points, said = handed_in()  # its stamp is today's: the cell was changed
+    assert (points, "test_buckets was changed" in said) == (6.02, True)
+    notebook.metadata[STAMP] = make_stamp(name, notebook.cells)
+    points, said = handed_in()
+    assert (points, said) == (6.88, "cell test_buckets was graded as its release had it")
 
 
 def test_without_the_lessons_file_one_sentence_names_it(tmp_path):

@@ -15,9 +15,22 @@ from urllib.parse import unquote, urlsplit
 
 from bs4 import BeautifulSoup
 
+from proflab_course.course.features import counted
+from proflab_course.course.layout import Course
+
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "docs" / "site"
 PROGRAM = ("build", "doc", "extensions", "lab")  # of JupyterLite
+COURSE = Course(ROOT)
+LESSONS = counted(COURSE.lessons("release"))
+FIRST = LESSONS[0]
+SHOWN = [FIRST, next(name for name in LESSONS if name.startswith("10"))]  # their demo cells run
+REPORT = f"sample/reports/{FIRST}.html"
+
+
+def lesson_page(lesson: str) -> str:
+    """Return the path of a lesson's page below the site's folder."""
+    return f"release/{lesson}/{lesson}.html"
 
 
 def build_site(output: Path, *options: str) -> Path:

@@ -1,10 +1,8 @@
-"""Races: what a tape costs, which share it earns, and what a notebook shows."""
+"""Races: what a tape costs, and which share it earns."""
 
 import math
 import os
 import pickle
-import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,20 +11,13 @@ import numpy as np
 import pytest
 import race_course
 from engine_cases import CASES, Maker
-from race_tapes import crossed, solved_op_facts
-from run_all import run_all, shown
+from race_tapes import EXPERTS, crossed, experts, from_left, from_right, solved_op_facts
 
 import proflab
-import proflab.lesson.race.judge as judging
 import proflab.lesson.race.known as knowing
 from proflab import Tensor, cat, dispatch, stack
-from proflab.checks import expect
 from proflab.checks.values import dumps, loads
-from proflab.lesson import blas
-from proflab.lesson.kernel_record import KernelRecord, TestRun
-from proflab.lesson.outline import Exercise, Outline
-from proflab.lesson.progress import measure
-from proflab.lesson.race import Refused, replay, show, traced, trail
+from proflab.lesson.race import Refused, replay, traced
 from proflab.lesson.race.charges import least_flops
 from proflab.lesson.race.cost import MACHINES, Machine, cost
 from proflab.lesson.race.hints import mistake
@@ -56,10 +47,6 @@ def _chain(n, m):
     return {**{name: (n, n) for name in "abcd"}, "x": (n, m)}
 
 
-def _experts(x, w, b):
-    return stack([F.relu(x[e] @ w[e] + b[e]) for e in range(x.shape[0])])
-
-
 def _norm(x, g, b):
     x = x.to(np.float64)
     mean = x.mean(-1, keepdim=True)
@@ -83,7 +70,6 @@ def _one_product(x, y):
     return cat([x, squares[0], ones[0]], 1) @ cat([y * -2, ones[1], squares[1]], 1).T
 
 
-_EXPERTS = {"x": (64, 32, 64), "w": (64, 64, 64), "b": (64, 64)}
 _ROWS = {"x": (1024, 512), "g": (512,), "b": (512,)}
 _POINTS = {"x": (512, 64), "y": (1024, 64)}
 PRICES = [
@@ -91,8 +77,8 @@ PRICES = [
     (lambda a, b, c, d, x: a @ b @ x + c @ d @ x, _chain(1024, 8), DESK, 43.837),
     (lambda a, b, c, d, x: a @ (b @ x) + c @ (d @ x), _chain(1024, 8), DESK, 1.739),
     (lambda a, b, c, d, x: (a @ b + c @ d) @ x, _chain(300, 3), DESK, 1.2447),
-    (_experts, _EXPERTS, T4, 0.9814),
-    (lambda x, w, b: F.relu(x @ w + b[:, None]), _EXPERTS, T4, 0.02816),
+    (experts, EXPERTS, T4, 0.9814),
+    (lambda x, w, b: F.relu(x @ w + b[:, None]), EXPERTS, T4, 0.02816),
     (_norm, _ROWS, DESK, 14.800),
     (_fused, _ROWS, DESK, 0.849),
     (_distances, _POINTS, DESK, 53.951),
@@ -214,35 +200,27 @@ def test_no_op_but_a_view_or_a_move_is_free_of_flops(op_facts):
 # ── right, wrong, and known numbers ──────────────────────────────────────────────────────────
 
 
-def _square(x):
-    return (x @ x) @ x[:, :2]
-
-
-def _from_right(x):
-    return x @ (x @ x[:, :2])
-
-
 def test_the_order_of_the_verdict_is_refused_slow_wrong_and_then_a_share(op_facts):
-    given = traced(_square, x=(64, 64))
+    given = traced(from_left, x=(64, 64))
 
     def found(program, **options):
         tape = loads(dumps(traced(program, x=(64, 64))))
         return judge(tape, loads(dumps(given)), op_facts, "DESK", **options)
 
-    assert found(_from_right)["error"] < 2e-6 and not found(_from_right)["wrong"]
+    assert found(from_right)["error"] < 2e-6 and not found(from_right)["wrong"]
     assert "off by" in found(lambda x: x[:, :2].clone())["wrong"]
     assert "shapes (64, 64)" in found(lambda x: x.clone())["wrong"]
-    rounded = crossed(traced(lambda x: _from_right(x.half()).float(), x=(64, 64)))
+    rounded = crossed(traced(lambda x: from_right(x.half()).float(), x=(64, 64)))
     half = judge(rounded, crossed(given), None, "DESK")  # dear, and compared where nothing counts
     assert "where 0.00002 is allowed" in half["wrong"]
-    slow = found(lambda x: _square(x) + 0)
+    slow = found(lambda x: from_left(x) + 0)
     assert slow["error"] is None and slow["ms"] > slow["given"]  # not run on data
     assert "input x may not be written to" in found(lambda x: x.zero_())["refused"]
-    assert found(_from_right, floor=1.0)["floor"] == 1.0
+    assert found(from_right, floor=1.0)["floor"] == 1.0
 
 
 def test_a_tape_is_read_by_the_judge_and_once_for_all_its_walks(op_facts, tmp_path, monkeypatch):
-    given, tape = (traced(f, x=(64, 64)) for f in (_square, _from_right))
+    given, tape = (traced(f, x=(64, 64)) for f in (from_left, from_right))
     known = knowing.known_of(crossed(given), op_facts, "DESK").as_data()
     job = {"known": 0, "machine": "DESK", "options": {}, "log": False}
     values = dumps(tape), b'["l",[', b'"x"', dumps([None, None])
@@ -259,7 +237,7 @@ def test_a_tape_is_read_by_the_judge_and_once_for_all_its_walks(op_facts, tmp_pa
 
 
 def test_numbers_are_drawn_by_a_salt_so_that_no_tape_can_know_them(op_facts):
-    given = loads(dumps(traced(_square, x=(64, 64))))
+    given = loads(dumps(traced(from_left, x=(64, 64))))
     inputs = inputs_of(given)
     assert inputs == [("x", (64, 64), "float32")]
     fixed = draw(inputs, 1, "normal", {})["x"]
@@ -270,9 +248,9 @@ def test_numbers_are_drawn_by_a_salt_so_that_no_tape_can_know_them(op_facts):
     assert "off by" in judge(tape, given, op_facts, "DESK")["wrong"]
     drawn = [next(examples(given, {}, salt))[0]["x"] for salt in ("", "a salt")]
     assert not np.array_equal(*drawn)
-    once = judge(loads(dumps(traced(_from_right, x=(64, 64)))), given, op_facts, "DESK")
+    once = judge(loads(dumps(traced(from_right, x=(64, 64)))), given, op_facts, "DESK")
     assert all(
-        once == judge(loads(dumps(traced(_from_right, x=(64, 64)))), given, op_facts, "DESK")
+        once == judge(loads(dumps(traced(from_right, x=(64, 64)))), given, op_facts, "DESK")
         for _ in range(3)
     )
 
@@ -343,10 +321,10 @@ def test_numbers_are_drawn_again_only_where_it_can_help(program, redrawn, monkey
 
 
 def test_a_tape_that_was_lucky_in_the_notebook_is_not_in_the_grader(op_facts):
-    given = loads(dumps(traced(_square, x=(64, 64))))
+    given = loads(dumps(traced(from_left, x=(64, 64))))
 
     sign = lambda x: (x[:1, :1] > 0) & (x[1:2, :1] > 0)  # noqa: E731
-    tape = loads(dumps(traced(lambda x: _from_right(x) * sign(x), x=(64, 64))))
+    tape = loads(dumps(traced(lambda x: from_right(x) * sign(x), x=(64, 64))))
 
     def wrong(salt):
         return judge(tape, given, None, "DESK", salt=salt)["wrong"]
@@ -379,7 +357,7 @@ def _attend_in_float64(q, k, v):
 def test_another_processor_and_more_threads_give_the_same_verdicts(op_facts, processor, threads):
     """OpenBLAS then takes other kernels, which add in another order."""
     shapes = dict.fromkeys("qkv", (2, 100, 64))
-    races = [(traced(_from_right, x=(300, 300)), traced(_square, x=(300, 300))),
+    races = [(traced(from_right, x=(300, 300)), traced(from_left, x=(300, 300))),
              (traced(_attend, **shapes), traced(_attend_in_float64, **shapes))]  # fmt: skip
     jobs = dumps([[list(tape), list(given)] for tape, given in races])
     environment = os.environ | {"OPENBLAS_CORETYPE": processor, "OPENBLAS_NUM_THREADS": threads}
@@ -393,189 +371,3 @@ def test_another_processor_and_more_threads_give_the_same_verdicts(op_facts, pro
         here = judge(tape, given, op_facts, "DESK")
         assert (float(ms), float(price), wrong) == (here["ms"], here["given"], here["wrong"])
         assert 0 < float(error) < 2e-5 and here["ms"] < here["given"]
-
-
-# ── in a notebook ────────────────────────────────────────────────────────────────────────────
-
-
-def test_a_notebook_shows_the_best_that_is_known_which_earns_no_more(op_facts, capsys, monkeypatch):
-    monkeypatch.setattr(expect, "shares", {})
-    monkeypatch.setattr(show, "counting", {"op_facts": op_facts})
-    tape = traced(lambda x, w, b: F.relu(x @ w + b[:, None]), **_EXPERTS)
-    common = {"like": _experts, "machine": "T4", "full": 0.05}
-    expect.expect_faster("64 experts", tape, best=0.027, **common)
-    first, second = capsys.readouterr().out.splitlines()
-    assert first.endswith("100 % of the way")
-    assert second == "   best known: 0.027 ms on T4; it earns no more than full marks"
-    assert expect.shares[""] == {"64 experts": 1}
-    plan = {"rule": "cache", "n": 4, "lines": 2, "line": 4, "given": 90}
-    order = [(i, j, k) for i in range(4) for k in range(4) for j in range(4)]
-    expect.expect_cheaper("4 × 4", order, full=60, best=40, **plan)
-    assert "best known: 40 misses" in capsys.readouterr().out
-
-
-def test_a_notebook_shows_costs_and_what_can_still_fall(op_facts, capsys, monkeypatch):
-    monkeypatch.setattr(expect, "shares", {})
-    monkeypatch.setattr(show, "counting", {})
-
-    def race(program):
-        tape = traced(program, **_EXPERTS)
-        expect.expect_faster("64 experts", tape, like=_experts, machine="T4", full=0.02872)
-        return capsys.readouterr().out
-
-    looped = lambda x, w, b: F.relu(stack([x[e] @ w[e] for e in range(64)]) + b[:, None])  # noqa: E731
-    assert race(looped) == "🏁 64 experts: same results\n"
-    monkeypatch.setitem(show.counting, "op_facts", op_facts)
-    first, second, third = race(looped).splitlines()
-    assert first == "🏁 64 experts: same results; 0.98144 → 0.35144 ms on T4: 29 % of the way"
-    falls = "can still fall: 97 % of the cost, overhead of 64 × matmul, 1 × add, …"
-    assert second.startswith(f"   {falls}: looped = lambda")
-    assert third == "   67 ops of 5 µs: the machine waits for the program"
-    assert expect.shares[""]["64 experts"] == pytest.approx(0.29, abs=0.01)
-    assert race(lambda x, w, b: F.relu(x @ w + b[:, None])).endswith("100 % of the way\n")
-    with pytest.raises(
-        expect.CaseFailed, match="❌ 64 experts: off by .* where 0.00002 is allowed"
-    ):
-        race(lambda x, w, b: x @ w)
-    with pytest.raises(TypeError, match="takes what `traced"):
-        expect.expect_faster("a", [1], like=_experts, machine="T4", full=1.0)
-
-
-def test_a_notebook_runs_nothing_that_the_cost_has_decided(op_facts, capsys, monkeypatch):
-    monkeypatch.setattr(expect, "shares", {})
-    monkeypatch.setattr(show, "counting", {"op_facts": op_facts})
-    for module in (knowing, judging):
-        monkeypatch.setattr(module, "walk", lambda *_, **__: pytest.fail("it was run"))
-
-    def race(program):
-        tape = traced(program, **_EXPERTS)
-        expect.expect_faster("64 experts", tape, like=_experts, machine="T4", full=0.02872)
-        return capsys.readouterr().out
-
-    as_released = race(lambda x, w, b: _experts(x, w, b))
-    told = "no cheaper, so its results are not compared; 0.98144 → 0.98144 ms on T4: 0 %"
-    assert as_released.startswith(f"🏁 64 experts: {told}")
-
-
-def test_a_further_try_runs_its_own_program_alone(op_facts, monkeypatch):
-    """The given program runs once for each draw that a notebook has come to, and never again."""
-    monkeypatch.setattr(judging, "_known", {})
-    monkeypatch.setattr(show, "counting", {"op_facts": op_facts})
-    runs = {}
-    for module, whose in ((knowing, "given"), (judging, "yours")):
-
-        def counted(tape, inputs, *rest, whose=whose, **how):
-            runs[whose] = runs.get(whose, 0) + isinstance(inputs["x"], np.ndarray)
-            return walk(tape, inputs, *rest, **how)
-
-        monkeypatch.setattr(module, "walk", counted)
-
-    def race(program):
-        runs.clear()
-        tape = traced(program, **_EXPERTS)
-        expect.expect_faster("64 experts", tape, like=_experts, machine="T4", full=0.02872)
-
-    with pytest.raises(expect.CaseFailed, match="off by"):
-        race(lambda x, w, b: x @ w)
-    assert runs == {"given": 1, "yours": 1}  # the first draw shows it
-    race(lambda x, w, b: F.relu(x @ w + b[:, None]))
-    assert runs == {"given": 2, "yours": 3}
-    race(lambda x, w, b: F.relu(b[:, None] + x @ w))
-    assert runs.get("given", 0) == 0 and runs["yours"] == 3
-    monkeypatch.setattr(show, "counting", {"op_facts": lambda *a: op_facts(*a)})
-    race(lambda x, w, b: F.relu(x @ w + b[:, None]))
-    assert runs["given"] == 3  # counted otherwise, and so known anew
-
-
-def test_a_race_that_takes_long_says_so_first(op_facts, capsys, monkeypatch):
-    monkeypatch.setattr(show, "counting", {"op_facts": op_facts})
-    for soon, says in ((1e-6, True), (1e6, False)):
-        monkeypatch.setattr(expect, "_SOON", soon)
-        tape = traced(lambda x, w, b: F.relu(x @ w + b[:, None]), **_EXPERTS)
-        expect.expect_faster("64 experts", tape, like=_experts, machine="T4", full=0.02872)
-        assert ("⏳ 64 experts: takes about" in capsys.readouterr().out) == says
-
-
-def test_numbers_are_judged_in_one_thread_where_that_can_be_set(op_facts, monkeypatch):
-    seen = []
-
-    class Library:
-        num_threads = 2
-
-        def set_num_threads(self, count):
-            seen.append(count)
-            self.num_threads = count
-
-    library = Library()
-    monkeypatch.setattr(blas, "_library", lambda: library)
-    given, tape = (crossed(traced(f, x=(64, 64))) for f in (_square, _from_right))
-    assert not judge(tape, given, op_facts, "DESK")["wrong"]
-    assert {*seen[:-1]} == {1} and library.num_threads == 2
-    monkeypatch.setattr(blas, "_library", lambda: None)  # as in a browser, without threadpoolctl
-    assert not judge(tape, given, op_facts, "DESK")["wrong"]
-
-
-def test_the_last_cell_counts_a_share_of_the_points():
-    outline = Outline("06_x", {"f": Exercise("f", tests={"test_f": 4, "test_f_2": 2})}, {})
-    record = KernelRecord(outline)
-    record.tests |= {"test_f": TestRun("passed", share=0.29), "test_f_2": TestRun("passed")}
-    progress = measure(record)
-    [row] = progress.rows
-    assert (row.state, row.earned) == ("passed", 3.16)
-    assert "29 % of the way, by the visible races" in progress.text()
-
-
-def test_the_table_and_the_picture_show_where_a_program_stands(op_facts, monkeypatch):
-    monkeypatch.setitem(show.counting, "op_facts", op_facts)
-    fast = lambda x, w, b: F.relu(x @ w + b[:, None])  # noqa: E731
-    text = show.table(_experts, fast, "T4", **_EXPERTS)
-    assert "given: 0.9814 ms on T4, 193 ops" in text and "yours: 0.02816 ms on T4, 3 ops" in text
-    assert "100%  overhead  return stack([F.relu(x[e] @ w[e] + b[e])" in text
-    drawn = trail.picture(_experts, fast, "T4", 0.02872, **_EXPERTS)
-    assert "given 0.9814, yours 0.02816, full marks 0.02872, floor 0.0116" in drawn.alt
-
-
-@pytest.mark.whole
-def test_a_kernel_shows_points_beside_the_share_and_the_last_cell_counts_them(tmp_path):
-    folder = Path(shutil.copytree(race_course.support(), tmp_path / race_course.LESSON))
-    cells = run_all(folder, race_course.handed(rows=race_course.HALF))
-    line = shown(cells["test_rows"]).splitlines()[0]
-    found = re.search(r"ms on T4: (\d+) % of the way, ([\d.]+) of 40 points$", line)
-    share, points = float(found[1]), float(found[2])
-    assert share < 100 and points == pytest.approx(40 * share / 100, abs=0.2)
-    assert shown(cells["test_product"]).endswith("100 % of the way, 50 of 50 points")
-    table = shown(cells["where_am_i"])
-    assert f"{points:g} of 40 points  {share:g} % of the way, by the visible races" in table
-    assert f"So far {60 + points:g} of 100 points" in table  # the plan has 10
-    assert re.search(r"misses: \d+ % of the way, 10 of 10 points", shown(cells["test_order"]))
-
-
-@pytest.mark.proves("what fails while a program is traced is a line of its case")
-def test_what_goes_wrong_while_tracing_is_a_line_of_its_case(tmp_path):
-    folder = Path(shutil.copytree(race_course.support(), tmp_path / race_course.LESSON))
-    odd = {
-        "product": "def product(a, b, y):\n    return a @ (b @ y)",
-        "rows": "def rows(x, b):\n    return F.relu(x + b) * float(x[0, 0])",
-        "order": "def order(n, lines, line):\n    return [(0, 0, n // 0)]",
-    }
-    cells = run_all(folder, race_course.handed(**odd))
-    table = shown(cells["where_am_i"])
-    for name, label, says, line in (
-        ("product", "square", "`product` (section 1) has lost a parameter or has another one", ""),
-        (
-            "rows",
-            "64 rows",
-            "the program asks for numbers while it is traced",
-            "line 2 in rows:  return F.relu(x + b) * float(x[0, 0])",
-        ),
-        (
-            "order",
-            "a small product",
-            "`order` (section 1) raised ZeroDivisionError",
-            "line 2 in order:  return [(0, 0, n // 0)]",
-        ),
-    ):
-        first, *others = shown(cells[f"test_{name}"]).splitlines()
-        assert first.startswith(f"❌ {label}: {says}")
-        assert [each.strip() for each in others] == ([line] if line else [])
-        assert f"points  {label}: {says}" in table

@@ -14,7 +14,7 @@ from pathlib import Path
 import nbformat
 import numpy as np
 import pytest
-from assembled import assemble, expected_counts, names_of
+from assembled import assemble, course_profiler, expected_counts, names_of
 from cohort.run import ROOT, entries
 
 from proflab import meta
@@ -27,9 +27,9 @@ from proflab_course.assemble.bundle import with_engine
 
 
 @pytest.fixture(scope="module")
-def assembled(tmp_path_factory):
+def assembled(once):
     """The instructor's solutions as one file."""
-    return assemble(ROOT / "modules", tmp_path_factory.mktemp("alone") / "my_profiler.py")
+    return course_profiler(once)
 
 
 @pytest.fixture(scope="module")
@@ -283,7 +283,7 @@ def test_sizes_can_be_chosen():
 class Page(html.parser.HTMLParser):
     """What a page loads, and whether every tag that is opened is closed."""
 
-    VOID = ("meta", "line", "rect", "circle", "polygon", "polyline")
+    VOID = ("meta", "wbr", "line", "rect", "circle", "polygon", "polyline")
 
     def __init__(self, text):
         super().__init__()
@@ -353,9 +353,30 @@ def row(op, module, start, ms, phase="forward"):
     return {"op": op, "module": module, "phase": phase, "start_ms": start, "ms": ms, "self_ms": ms}
 
 
+def test_a_pass_that_the_model_refuses_is_said_in_a_sentence(names, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(names, {}, ["mobilenet-v2", "--image", "32", "--train"]) == 2
+    said = capsys.readouterr().err
+    assert "a training step cannot be run: batch_norm: one value a channel has no variance" in said
+    assert said.count("\n") == 1 and not [*tmp_path.iterdir()]
+
+
+def test_roofs_take_as_many_products_and_copies_as_lesson_06(names, tmp_path, monkeypatch):
+    """The default of both functions is 20; three rounds of it were three quarters of the time."""
+    monkeypatch.chdir(tmp_path)
+    asked = {"measure_peak_flops": [], "measure_bandwidth": []}
+
+    def measured(name):
+        return lambda *words, repeats: asked[name].append(repeats) or 1e10
+
+    assert main(names | {name: measured(name) for name in asked}, {}, ["mlp", "--passes", "1"]) == 0
+    assert all(len(repeats) == 3 and sum(repeats) in (20, 21) for repeats in asked.values())
+
+
 def test_a_timeline_draws_every_operation_and_names_the_phases():
     rows = [row("linear", "blocks.0.fc", 5.0, 2.0), row("relu", "blocks.1", 7.0, 1.0)]
-    drawn = svg.draw_timeline([*rows, row("linear", "blocks.0.fc", 8.0, 3.0, "backward")])
+    all_rows = [*rows, row("linear", "blocks.0.fc", 8.0, 3.0, "backward")]
+    drawn = svg.draw_timeline(all_rows, svg.colours(all_rows))
     for said in (
         "linear blocks.0.fc (forward): 2.000 ms",
         "backward: 3.00 ms",
@@ -363,25 +384,40 @@ def test_a_timeline_draws_every_operation_and_names_the_phases():
     ):
         assert f"<title>{said}</title>" in drawn
     assert "3 operations in 6 ms; most of it, 5 ms, is linear." in drawn
-    drawn = svg.draw_timeline(rows)
+    drawn = svg.draw_timeline(rows, svg.colours(rows))
     assert "forward" not in drawn.replace("(forward)", "")  # one phase: no lane
 
 
 def test_a_timeline_leaves_regions_out_and_escapes_names():
     region = row("region", "data <loading>", 0.0, 9.0)
-    drawn = svg.draw_timeline([region, row("a<b", "x&y", 1.0, 1.0)])
+    rows = [region, row("a<b", "x&y", 1.0, 1.0)]
+    drawn = svg.draw_timeline(rows, svg.colours(rows))
     assert "loading" not in drawn and "a&lt;b x&amp;y" in drawn
 
 
 def test_a_roofline_says_where_its_points_are():
     point = {"name": "linear fc", "op": "linear", "intensity": 50.0, "flops_per_second": 8e10}
     point |= {"attainable": 1e11, "efficiency": 0.8, "share": 0.9}
-    drawn = svg.draw_roofline([point], Hardware(1e11, 2e10), 5.0)
+    drawn = svg.draw_roofline([point], Hardware(1e11, 2e10), 5.0, {"linear": "#0072B2"})
     said = "linear fc: 80 GFLOP/s at 50 FLOPs a byte, 80% of its roof, 90.0% of the time"
     assert f"<title>{said}</title>" in drawn
     assert "which meet at 5 FLOPs a byte, and 1 points" in drawn
     assert "Most time is linear fc, at 80% of its roof." in drawn
-    assert svg.draw_roofline([], Hardware(1e11, 2e10), 5.0).startswith("<svg")
+    assert svg.draw_roofline([], Hardware(1e11, 2e10), 5.0, {}).startswith("<svg")
+
+
+def test_an_operation_has_one_colour_in_all_drawings_and_grey_is_named(report):
+    """Each mark and each bar says what it is; of the grey ones the legend says so, too."""
+    roofline, timeline, *_ = re.findall(r"<svg.*?</svg>", report[0], re.S)
+    marks = r'fill="(#\w+)" fill-opacity[^>]*><title>(\w+)(?: [^<]*)?: '
+    bars = r'height="34.0" fill="(#\w+)"><title>(\w+) '
+    of_marks, of_bars = (
+        {op: fill for fill, op in re.findall(*w)} for w in ((marks, roofline), (bars, timeline))
+    )
+    assert of_marks and {**of_bars, **of_marks} == of_bars
+    rows = [row(f"op{n}", "", 10.0 * n, 10.0 - n) for n in range(9)]
+    assert "others" in svg.draw_timeline(rows, svg.colours(rows))
+    assert "others" not in svg.draw_timeline(rows[:7], svg.colours(rows[:7]))
 
 
 def test_bars_are_as_long_as_their_values():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 
 import pytest
@@ -156,7 +157,7 @@ def test_a_foreign_model_is_counted_by_hand(names, models, capsys, model, option
     assert main(names, {}, ["table", f"{models}:{model}", "--passes", "2", *options]) == 0
     said = capsys.readouterr().out
     assert f" {flops:,} FLOPs of its products" in said
-    assert ("nothing is timed" in said) == bool(options)
+    assert ("nothing is timed" in said) == ("CPU" not in said) == bool(options)
 
 
 @torch_is_needed
@@ -181,3 +182,38 @@ def test_rows_name_lines_walls_and_what_is_shared(names, models, capsys):
     assert "must return a model of torch" in capsys.readouterr().err
     assert main(names, {}, ["table", f"{models}:tied", "--peak", "1e9"]) == 2
     assert "give --peak and --bandwidth" in capsys.readouterr().err
+
+
+NAP = """
+import time
+import torch
+
+
+@torch.library.custom_op("proflab_tests::nap", mutates_args=())
+def nap(x: torch.Tensor) -> torch.Tensor:
+    time.sleep(0.1)
+    return x.clone()
+
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        return nap(x @ x)
+
+
+def model():
+    return Net(), torch.ones(4, 4)
+"""
+
+
+@torch_is_needed
+def test_cpu_time_stands_beside_the_clocks_where_something_runs(names, tmp_path, capsys):
+    """What sleeps takes no processor, however busy the machine is."""
+    pytest.importorskip("torch", reason="torch is not installed: run `make test-torch`")
+    (tmp_path / "nap.py").write_text(NAP, encoding="utf-8")
+    assert main(names, {}, ["table", f"{tmp_path}/nap.py:model", "--passes", "3"]) == 0
+    said = capsys.readouterr().out
+    head, row = re.search(r"^(op .+)\n(nap .+)$", said, re.M).groups()
+    ms, cpu = map(float, re.search(r" (\d+\.\d{3}) +(\d+\.\d{3}) +\S+%", row).groups())
+    assert " ms  CPU, ms  share of time " in head and ms >= 100 and cpu < 50
+    total = re.search(r"^([\d.]+) ms in ops, CPU time ([\d.]+) ms; torch on 1 thread, ", said, re.M)
+    assert float(total[1]) >= ms and cpu <= float(total[2]) < 100

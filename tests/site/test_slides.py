@@ -4,13 +4,8 @@ import re
 from itertools import pairwise
 
 import pytest
-from site_pages import ROOT, SITE
+from site_pages import COURSE, LESSONS, SITE
 
-from proflab_course.course.features import counted
-from proflab_course.course.layout import Course
-
-COURSE = Course(ROOT)
-LESSONS = counted(COURSE.lessons("release"))
 PAPER_EM = 294 / 25.4 * 72 / 22  # a slide's width on paper, in letters' heights of 22 pt
 LETTER_EM = 0.61  # the width of a letter in a fixed pitch
 

@@ -101,6 +101,9 @@ def _make_shell(recorder: OutputCapture) -> Any:
                 return False
             return super().should_run_async(raw_cell, **about)
 
+        def transform_ast(self, node: ast.Module) -> ast.Module:
+            return super().transform_ast(put_off_missing_imports(node))
+
         def ask_exit(self) -> None:
             print("exit has no effect here: the cells below are executed all the same")
 
@@ -112,7 +115,6 @@ def _make_shell(recorder: OutputCapture) -> Any:
     config.HistoryAccessor.enabled = False
     shell = RecordingShell.instance(config=config)
     shell.input_transformer_manager = make_transformer()
-    shell.ast_transformers.append(LateImports())
     shell.system = lambda command: _run_command(shell, command)
     return shell
 
@@ -137,21 +139,20 @@ def make_transformer() -> Any:
     return QuickTransformer()
 
 
-class LateImports(ast.NodeTransformer):
+def put_off_missing_imports(node: ast.Module) -> ast.Module:
     """Let a cell go on after an import of what is not here, and raise its error at the end.
 
     What does not use the module is defined then, and keeps its points.
     """
-
-    def visit_Module(self, node: ast.Module) -> ast.Module:  # noqa: N802 (ast's name)
-        """Put each such import at a cell's top level into a `try`."""
-        found = [statement for statement in node.body if _is_import_of_what_is_missing(statement)]
-        for statement in found:
-            attempt = ast.parse(_ATTEMPT).body[0]
-            attempt.body = [statement]
-            node.body[node.body.index(statement)] = ast.copy_location(attempt, statement)
-        node.body += ast.parse(_RAISED_AT_LAST).body if found else []
-        return ast.fix_missing_locations(node)
+    found = [statement for statement in node.body if _is_import_of_what_is_missing(statement)]
+    if not found:
+        return node  # as nearly all are: to walk through a large one takes a millisecond
+    for statement in found:
+        attempt = ast.parse(_ATTEMPT).body[0]
+        attempt.body = [statement]
+        node.body[node.body.index(statement)] = ast.copy_location(attempt, statement)
+    node.body += ast.parse(_RAISED_AT_LAST).body
+    return ast.fix_missing_locations(node)
 
 
 _ATTEMPT = """
@@ -222,6 +223,7 @@ class Worker:
         self.recorder = OutputCapture(output)
         self.shell = _make_shell(self.recorder)
         self.nonce, self.hidden = "", False
+        self.names: dict[str, Any] = {}
         self.calling = threading.Lock()
         self.doers = {"cell": self.cell, "setup": self.setup, "value": self.value}
         # Stored before student code runs, which may replace these names.
@@ -264,6 +266,9 @@ class Worker:
         A reply contains "more": True if the next statement follows by itself. After an interrupt,
         a set-up that raised or a long statement, the worker waits for the grader's next request.
         """
+        if request.get("anew"):  # what an earlier block of this copy has bound is forgotten
+            self.shell.user_ns.clear()
+            self.shell.user_ns.update(self.names)
         steps = [(request["do"], request["code"]), *request.get("then", ())]
         streams, since = (sys.stdout, sys.stderr), self.wall_clock()
         for place, (kind, code) in enumerate(steps):
@@ -295,6 +300,7 @@ class Worker:
         if pid == 0:
             self.channel.sock.close()
             self.channel, self.hidden = Channel(sock), True
+            self.names = dict(self.shell.user_ns)
             self.channel.send({"pid": os.getpid()})
             return
         sock.close()

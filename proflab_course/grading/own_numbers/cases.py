@@ -18,7 +18,8 @@ from functools import cached_property
 from pathlib import Path
 
 from proflab_course.cases.reader import TestCell, split, split_cell
-from proflab_course.cases.vary import OWN, Edits, VaryError, Varying, varying
+from proflab_course.cases.vary import OWN, Varying, varying
+from proflab_course.cases.vary_comments import Edits, VaryError
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import HIDDEN, Cell, Lesson
 from proflab_course.course.secret import PLACE, course_secret, digest

@@ -16,7 +16,8 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import List, Unicode
 
 from proflab_course.cases.case import GrammarError
-from proflab_course.cases.reader import BEGIN_HIDDEN, TestCell, hidden_source_removed, split
+from proflab_course.cases.hidden_blocks import BEGIN_HIDDEN, hidden_source_removed
+from proflab_course.cases.reader import TestCell, split
 from proflab_course.cases.vary import OWN, own_numbers
 from proflab_course.course.answer_cells import is_answer_cell, question_of
 from proflab_course.course.layout import Course, CourseError, root_of
@@ -96,7 +97,7 @@ def _hide_cases(cell: NotebookNode, explain: bool) -> None:
         cell.outputs = _stock_outputs(cell, visible)
     explained = dict(test.explained) if explain else None
     if explained is not None and cell.metadata.get(OWN):
-        for label, code in own_numbers(cell.source).items():
+        for label, code in own_numbers(cell.source, test.name).items():
             told = [explained.get(label), f"your numbers: {cut_text(code)}"]
             explained[label] = "\n   ".join(filter(None, told))
     lines = [line for mark in marks for line in _told(mark, explained)]

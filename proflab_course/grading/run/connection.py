@@ -150,7 +150,9 @@ def new_channel() -> tuple[socket.socket, socket.socket]:
 class Connection:
     """The grader's end of one channel; waits for replies within the limits that `monitor` checks.
 
-    interrupted: the error for the limit that the current request exceeded, if any.
+    interrupted: the error for the limit that the current request exceeded, if any. anew: the next
+    request is the first of a block in a shared copy, where names mean again what they did in the
+    notebook.
     """
 
     def __init__(self, sock: socket.socket, monitor: LimitMonitor) -> None:
@@ -165,6 +167,7 @@ class Connection:
         self.buffer = bytearray()
         self.sender = 0
         self.interrupted: ProcessEnded | None = None
+        self.anew = False
         self._interrupted_at = 0.0, 0.0  # by the clock, and in CPU seconds
 
     def ask(
@@ -212,7 +215,8 @@ class Connection:
         """Send a request with a new nonce and start its limits; return the nonce."""
         nonce = secrets.token_hex(8)
         self.start()
-        self._send(request | {"nonce": nonce})
+        self._send(request | {"nonce": nonce, "anew": self.anew})
+        self.anew = False
         return nonce
 
     def _reply(self, nonce: str, place: int = 0) -> tuple[dict, bytes]:

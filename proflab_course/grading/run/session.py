@@ -202,6 +202,7 @@ class Session:
         fresh = True
         while self.late:
             index, block = self.late[0]
+            self.shared.anew = True  # what another block has bound is not this one's
             ended = self._hidden(index, block, self.shared, trouble, fresh)
             if ended is None or self.result.replies[index]:
                 del self.late[0]
