@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import textwrap
 from dataclasses import asdict, dataclass, field
+from functools import partial
 
 from proflab.lesson import guesses, mine
 from proflab.lesson.concepts import answered_line
@@ -19,7 +20,6 @@ from proflab.lesson.outline import Exercise, Outline, place_of
 
 MIME = "application/vnd.proflab.progress+json"
 _MARKS = {"passed": "✅", "failed": "❌", "not written": "⬜", "waits": "⬜", "not run": "⬜"}
-_COLUMNS = 100  # letters in a line, as in a lesson's code
 
 
 @dataclass
@@ -72,15 +72,9 @@ class Progress:
             lines += ["", "Your guesses:", *(f"  {sentence}" for sentence in self.guesses)]
         lines += ["", *self.milestone] if self.milestone else []
         lines += ["", self.stored] if self.stored else []
-        return "\n".join(_folded(line) for line in "\n".join(lines).split("\n"))
-
-
-def _folded(line: str) -> str:
-    """Return a long line on several, since JupyterLab would break it inside of a word."""
-    if len(line) <= _COLUMNS:
-        return line
-    begin = line[: len(line) - len(line.lstrip())] + "  "
-    return textwrap.fill(line, _COLUMNS, subsequent_indent=begin, break_on_hyphens=False)
+        # JupyterLab would break a longer line inside of a word.
+        fold = partial(textwrap.fill, width=100, subsequent_indent="    ", break_on_hyphens=False)
+        return "\n".join(map(fold, "\n".join(lines).split("\n")))
 
 
 def _line(row: Row) -> str:
