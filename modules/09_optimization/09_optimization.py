@@ -588,6 +588,7 @@ print(f"{'times in ms':<18}{'MB':>8}{'all, cold':>11}{'all, warm':>11}{'one imag
 for row in demos.formats(demos.demo_size(1500, 60)):
     row["cold_ms"] = "not told" if row["cold_ms"] is None else f"{row['cold_ms']:.1f}"
     print("{format:<18}{mb:8.2f}{cold_ms:>11}{warm_ms:11.1f}{one_ms:11.3f}".format(**row))
+print("(tmpfs is memory that looks like a disk: nothing in it is cold)")
 
 # %% [markdown]
 # For shuffled training, one array mapped into memory is hard to beat: an image costs only its own pages.
