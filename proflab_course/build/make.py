@@ -32,6 +32,7 @@ from proflab_course.build.prepare import raise_mistakes, run_stage
 from proflab_course.build.release import generate_release
 from proflab_course.build.stand_ins import stand_in_mistakes
 from proflab_course.build.trial import Trial, execute, keep_outputs
+from proflab_course.cases.reader import split
 from proflab_course.course.features import buildings
 from proflab_course.course.files import what_is_wrong
 from proflab_course.course.jobs import default_jobs
@@ -39,9 +40,9 @@ from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import Lesson, notebook_text, read_notebook
 from proflab_course.course.release_stamp import STAMP, make_stamp
 from proflab_course.course.sections import lesson_outline
-from proflab_course.course.toml_table import read_toml
+from proflab_course.course.toml_table import read_toml, refuse_unknown, typed
 from proflab_course.course.wrong import FOLDER as WRONG
-from proflab_course.grading.answer_key import FORMER, make_key, released_from
+from proflab_course.grading.answer_key import FORMER, released_from
 from proflab_course.grading.races import COSTS, METADATA
 from proflab_course.tracks.apply import with_track
 
@@ -90,12 +91,19 @@ def make(facts: Facts, work: Path, audit: Depth = "full") -> _Failed:
                 lesson.notebook.metadata[name] = executed.metadata[name]
         for part in buildings():
             lesson.notebook.metadata |= part.metadata(lesson, facts)
-        if once := read_toml(facts.place(lesson.name), FORMER_FILE):
+        if once := _former_tests(facts, lesson.name):
             lesson.notebook.metadata[FORMER] = once
-            _ = make_key(lesson.name, lesson.notebook).former  # raises for what is no test cell
         path = facts.source(lesson.name) / f"{lesson.name}.ipynb"
         _write(path, notebook_text(lesson.notebook))
     return failed
+
+
+def _former_tests(facts: Facts, name: str) -> dict[str, str]:
+    """Return the test cells that a lesson's former.toml keeps, if they are cells of its own."""
+    where, found = f"modules/{name}/{FORMER_FILE}", read_toml(facts.place(name), FORMER_FILE)
+    once = typed(dict[str, str], found or {}, where)
+    refuse_unknown(once, [cell.name for cell in facts.as_written(name).named("test")], where)
+    return {cell: text for cell, text in once.items() if split(text, f"{cell} of {where}")}
 
 
 class _Failed(dict[str, str]):

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 # Characters of a notebook that are split into tokens; the rest is searched by lines.
-_MAX_SCANNED = 500_000
+MAX_SCANNED = 500_000
 _LINE = re.compile(
     r"^[ \t]*+(?:(?:async[ \t]++)?(?:def|class)[ \t]++(\w++)|(\w++)[ \t]*+(?::[^=\n]++)?=(?!=)"
     r"|(?:from|import)\b.*\bas[ \t]++(\w++)|from\b.*\bimport\b.*\b(\w+))",
@@ -70,7 +70,7 @@ def names_in_each(
     Text beyond a limit is searched line by line, because a notebook may be very long.
     """
     found: list[set[str]] = []
-    left = _MAX_SCANNED
+    left = MAX_SCANNED
     for source in sources:
         if wanted is not None and not any(name in source for name in wanted):
             found.append(set())

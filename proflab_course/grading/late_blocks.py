@@ -13,10 +13,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from functools import lru_cache
 
 from proflab_course.grading.answer_key import Key
-from proflab_course.grading.defined_names import defined_names, names_by_line
+from proflab_course.grading.defined_names import MAX_SCANNED, defined_names, names_by_line
 from proflab_course.grading.match_cells import Aligned, Slot
 from proflab_course.grading.one_execution import add_execution, is_hidden
 from proflab_course.grading.plan import Plan, Reply, Result, RunBlock, Runner, Submission
@@ -38,28 +37,33 @@ def late_blocks(aligned: Aligned, key: Key, executed: list[int]) -> set[tuple[in
     later: set[str] = set()  # bound by visible cases
     cells: list[tuple[set[str], str]] = []  # what each other cell seems to bind, and its text
     may: set[tuple[int, int]] = set()
+    left = MAX_SCANNED  # a notebook may be very long
     for position in reversed(executed):
         slot = aligned.slots[position]
         if slot.key is None or slot.key.kind != "test":
-            if not _is_lessons(slot) and _ANYTHING.search(slot.cell.source):
+            text = slot.cell.source
+            if not _is_lessons(slot) and _ANYTHING.search(text):
                 break
-            cells.append((names_by_line(slot.cell.source), slot.cell.source))
+            left -= len(text)  # names that functions bind count, too, if they may be global
+            cells.append((names_by_line(text), text if left > 0 and "global" not in text else ""))
             continue
         for number, block in reversed([*enumerate(key.tests[slot.key.grade_id].blocks)]):
             if not block.hidden:
                 later |= block.bound
-            elif not (
-                block.read & later
-                or any(block.read & seem and block.read & _bound(text) for seem, text in cells)
-            ):
+            elif not (block.read & later or _bind(cells, block.read)):
                 may.add((position, number))
     return may
 
 
-@lru_cache(maxsize=256)
-def _bound(source: str) -> set[str]:
-    """Return the names that a cell binds; if its functions may bind global ones, theirs, too."""
-    return names_by_line(source) if "global" in source else defined_names(source)
+def _bind(cells: list[tuple[set[str], str]], names: frozenset[str]) -> bool:
+    """Return True if a cell binds one of the names; one that seems to is looked through once."""
+    for place, (bound, text) in enumerate(cells):
+        if text and names & bound:
+            bound = defined_names(text)
+            cells[place] = bound, ""
+        if names & bound:
+            return True
+    return False
 
 
 def _is_lessons(slot: Slot) -> bool:

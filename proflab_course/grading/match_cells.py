@@ -136,7 +136,7 @@ def _tests_of_then(aligned: Aligned, key: Key) -> list[str]:
         slot.key.grade_id
         for slot in marked
         if (once := key.former.get(slot.key.grade_id))
-        and once.answers[0][1].label in slot.cell.source
+        and any(answer.label in slot.cell.source for _, answer in once.answers[:1])
     ]
 
 
@@ -244,13 +244,9 @@ def _given_code(aligned: Aligned, key: Key, had_metadata: bool) -> list[str]:
 
 def _note_changes(aligned: Aligned) -> None:
     """Note graded cells whose text, flags or points are no longer the lesson's."""
-    whole = False
+    whole, known = False, {*aligned.recovered, *aligned.given, *aligned.once}
     for slot in aligned.slots:
-        if slot.key is None or slot.key.grade_id in (
-            *aligned.recovered,
-            *aligned.given,
-            *aligned.once,
-        ):
+        if slot.key is None or slot.key.grade_id in known:
             continue
         theirs, given = meta(slot.cell), meta(slot.key.released)
         if slot.key.given and theirs.get("solution"):

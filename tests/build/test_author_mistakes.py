@@ -84,3 +84,17 @@ def test_points_that_are_no_number(tmp_path, monkeypatch, capsys, points):
     course = make_shop(tmp_path, TRACKS, wrong)
     found = said(course, monkeypatch, capsys, "build")
     assert f"{PUBLIC}: its points are a number, not" in found
+
+
+FORMER = {
+    "test_tex = ''": "former.toml has an entry 'test_tex'; it may have",
+    "test_tax = 3": "former.toml: test_tax must be a text in quotes, not 3",
+    "test_tax = 'assert tax(2) == 0.5'": "former.toml, line 1: an assert earns no points",
+}
+
+
+@pytest.mark.parametrize("mistake", FORMER)
+def test_a_mistake_in_a_test_cell_of_a_former_release(tmp_path, monkeypatch, capsys, mistake):
+    course = make_shop(tmp_path, TRACKS, SHOP)
+    (course.root / "modules/01_shop/former.toml").write_text(mistake)
+    assert FORMER[mistake] in said(course, monkeypatch, capsys, "build 01 --audit static")

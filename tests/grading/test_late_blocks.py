@@ -7,7 +7,9 @@ from grading_course import LESSON, solved, source
 from nbformat.v4 import new_code_cell
 
 from proflab_course.cases.case import Step
+from proflab_course.grading import late_blocks
 from proflab_course.grading.answer_key import make_key
+from proflab_course.grading.defined_names import MAX_SCANNED
 from proflab_course.grading.grade_notebook import grade_notebook, make_plan
 from proflab_course.grading.limits import Limits
 from proflab_course.grading.match_cells import align
@@ -117,6 +119,14 @@ def test_so_does_a_later_test():
 )
 def test_a_name_of_a_functions_own_is_another(text, may_wait):
     assert late(handed(lesson(), text), lesson())[0] is may_wait
+
+
+def test_of_many_long_cells_few_are_split_into_tokens_and_each_once(monkeypatch):
+    read = []
+    monkeypatch.setattr(late_blocks, "defined_names", lambda text: read.append(text) or set())
+    fill = f"def fill():\n    area = volume = 4\n    volume = {{}}\n{' ' * (MAX_SCANNED // 5)}"
+    assert late(handed(lesson(), *map(fill.format, range(9))), lesson()) == [False, False]
+    assert len({*read}) == len(read) == 4
 
 
 def test_what_a_hidden_block_binds_is_not_there_for_the_next(copies):

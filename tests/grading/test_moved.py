@@ -8,10 +8,13 @@ import nbformat
 import pytest
 from grading_course import ROOT, cell, warm_runner
 
+from proflab_course.course.answer_cells import ORDERS
 from proflab_course.course.notebook import HIDDEN
 from proflab_course.course.release_stamp import STAMP, make_stamp
 from proflab_course.grading.answer_key import FORMER, make_key
 from proflab_course.grading.grade_notebook import grade_notebook
+from proflab_course.grading.races import COSTS, METADATA
+from proflab_course.grading.records.nbgrader_plugin import ClearAnswers
 
 # Of each lesson: a locked cell, what it imported then and imports now; an exercise, and what a
 # student imported in it.
@@ -124,6 +127,14 @@ def test_an_unchanged_hand_in_is_graded_by_the_test_cell_that_its_release_had():
     notebook.metadata[STAMP] = make_stamp(name, notebook.cells)
     points, said = handed_in()
     assert (points, said) == (6.88, "cell test_buckets was graded as its release had it")
+
+
+def test_nbgraders_own_release_has_no_test_cell_of_a_former_one():
+    source = nbformat.read(ROOT / "source/11_gpu_training/11_gpu_training.ipynb", as_version=4)
+    about = {name: 0 for name in (FORMER, METADATA, COSTS, ORDERS)}
+    source.metadata |= about
+    notebook, _ = ClearAnswers().preprocess(source, {})
+    assert STAMP in notebook.metadata and not about.keys() & notebook.metadata.keys()
 
 
 def test_without_the_lessons_file_one_sentence_names_it(tmp_path):

@@ -19,7 +19,6 @@ from nbgrader.preprocessors import AssignLatePenalties, NbGraderPreprocessor
 from traitlets import Bool, Enum, Float, List, TraitError, Unicode
 from traitlets.config import Config
 
-from proflab_course.course.answer_cells import ORDERS
 from proflab_course.course.dates import Dates
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.release_stamp import STAMP, read_stamp
@@ -64,7 +63,8 @@ class ClearAnswers(NbGraderPreprocessor):
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
         """Return the notebook without the answers, and without what only grading needs of them."""
         clear_answers(nb)
-        nb.metadata.pop(ORDERS, None)
+        for name in [name for name in nb.metadata if name.startswith(f"{STAMP}_")]:
+            del nb.metadata[name]
         return nb, resources
 
 
