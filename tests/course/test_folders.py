@@ -50,7 +50,6 @@ KNOW_ANSWERS = {
     "proflab_course.grading.grade_notebook": "answers in the replies of a hand-in are kept",
     "proflab_course.grading.pages.feedback": "the keys are hidden until the deadline",
     "proflab_course.grading.pages.overview": "answers have a line of their own",
-    "proflab_course.grading.records.nbgrader_plugin": "`nbgrader generate_assignment` tells no key",
     "proflab_course.grading.submissions.which_lesson": "an answer tells no lesson from another",
     "proflab_course.report.lesson_page": "figures of exercises leave answers out",
 }

@@ -10,6 +10,8 @@ import pytest
 
 def chosen(values: Iterable[Any], here: Collection[Any]) -> list[Any]:
     """Return values as parameters of a test; those that are not in `here` are marked `whole`."""
+    values = [*values]
+    assert here and all(value in values for value in here), "make test would have other ones"
     return [
         pytest.param(value, marks=() if value in here else pytest.mark.whole) for value in values
     ]
