@@ -4,11 +4,15 @@ import re
 
 import nbformat
 import pytest
-from grading_course import LESSON, copy_course, grade, hand_in, solved, warm_runner
+from grading_course import LESSON, copy_course, grade, hand_in, solved, source, warm_runner
 from sample_class import COMPLETE
 
+from proflab_course.cases.vary import OWN
 from proflab_course.course.layout import CourseError
+from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.command import grade_class
+from proflab_course.grading.match_cells import align
+from proflab_course.grading.own_numbers.cases import Variants
 from proflab_course.grading.pages.feedback import _hide_cases
 from proflab_course.grading.records.gradebook import Book
 
@@ -55,6 +59,16 @@ def graded(tmp_path_factory):
     course = course_at(tmp_path_factory.mktemp("variants") / "course")
     hand_in(course, "remembers", solved(linear_parameters=REMEMBERED))
     return course, grade(course)
+
+
+def test_a_cell_that_is_graded_as_its_release_had_it_shows_no_numbers_of_its_own():
+    name, key = "test_linear_parameters", make_key(LESSON, source())
+    variants = Variants(key, SECRET, {}, {("amy", name): "drawn"})
+    for once, shown in ([], ["drawn"]), ([name], []):
+        aligned = align(solved(), key)
+        aligned.once = once
+        variants.show_own(aligned, "amy")
+        assert [s.cell.source for s in aligned.slots if s.cell.metadata.get(OWN)] == shown
 
 
 def test_the_right_solution_passes_with_numbers_of_its_own(graded):

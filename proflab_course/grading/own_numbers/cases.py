@@ -145,7 +145,8 @@ class Variants:
     def show_own(self, aligned: Aligned, student: str) -> None:
         """Put the student's own cases into the notebook that the instructor sees."""
         for slot in aligned.slots:
-            if slot.key is not None and (text := self.drawn.get((student, slot.key.grade_id))):
+            name = slot.key.grade_id if slot.key is not None else ""
+            if name not in aligned.once and (text := self.drawn.get((student, name))):
                 slot.cell.source = text
                 slot.cell.metadata[OWN] = True
 
