@@ -1,8 +1,19 @@
 """An import of what the grader has not costs the points of what uses it, and no others."""
 
 import pytest
-from grading_course import LESSON, cell, copy_course, grade, hand_in, solved
+from grading_course import (
+    LESSON,
+    cell,
+    copy_course,
+    grade,
+    hand_in,
+    solved,
+    source,
+    warm_runner,
+)
+from nbformat.v4 import new_code_cell
 
+from proflab_course.grading.grade_notebook import grade_notebook
 from proflab_course.grading.records.gradebook import Book
 
 USED = "linear_parameters"
@@ -45,3 +56,22 @@ def test_the_graded_notebook_shows_the_error(rows):
         path = course.root / "autograded" / student / LESSON / f"{LESSON}.ipynb"
         text = path.read_text("utf-8")
         assert "No module named 'torch'" in text and "_missing" not in text.partition("source")[0]
+
+
+FINDER = """
+import sys
+
+class Finder:
+    def find_spec(name, *_):
+        1 / (name != "far_away")
+
+sys.meta_path.append(Finder)
+"""
+
+
+def test_a_finder_that_raises_costs_nothing_above_its_import():
+    notebook = solved()
+    notebook.cells.insert(0, new_code_cell(FINDER))
+    cell(notebook, USED).source += "\nimport far_away"
+    result = grade_notebook(notebook, source(), runner=warm_runner())
+    assert (result.score, result.errors[0][1]) == (100, "ZeroDivisionError")
