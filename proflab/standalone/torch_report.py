@@ -189,7 +189,7 @@ def _flops(names: dict[str, Any], events: list[dict]) -> dict[str, int]:
         try:
             op = event["name"].partition(" ")[0].removeprefix("aten::")
             counted = flops_of(names["op_flops"], products(op, dims, _values(event)))
-        except (ValueError, TypeError, IndexError, NotImplementedError):
+        except (ValueError, TypeError, IndexError, AttributeError, NotImplementedError):
             continue  # arguments of a form that is not known: no number rather than a wrong one
         if counted:
             found[event["name"]] = found.get(event["name"], 0) + counted
