@@ -5,14 +5,15 @@ work while the others have nothing left to do.
 """
 
 import csv
+import functools
 import gc
 import os
 from collections import defaultdict
-from functools import cache
 from pathlib import Path
 
 import pytest
 from behaviours import RUNS_IN, runs_in
+from made_once import made_once
 
 import proflab_course  # noqa: F401  # before any test imports nbformat, which is slow without
 
@@ -23,6 +24,14 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 def quick_clocks():
     """Freeze what the files before have made: a scripted clock looks through all else."""
     gc.freeze()
+
+
+@pytest.fixture(scope="session")
+def once(request, tmp_path_factory):
+    """Return `once(name, make)`: a folder that is made once, by whichever process comes first."""
+    base = tmp_path_factory.getbasetemp()
+    several = hasattr(request.config, "workerinput")
+    return functools.partial(made_once, base.parent if several else base)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -58,7 +67,7 @@ def cost_of_file(item: pytest.Item) -> float:
     return _costs().get((item.nodeid.partition("::")[0], runs_in(item)), 0.0)
 
 
-@cache
+@functools.cache
 def _costs() -> dict[tuple[str, str], float]:
     found: defaultdict[tuple[str, str], float] = defaultdict(float)
     with open(Path(__file__).with_name("suite") / "costs.csv", newline="") as file:

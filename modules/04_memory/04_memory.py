@@ -608,6 +608,7 @@ with meta():
 # %% nbgrader={"grade": false, "grade_id": "demo_reference", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 # Compares your counts with torch's.
 import json
+import textwrap
 
 with open("saved.json", encoding="utf-8") as file:
     document = json.load(file)
@@ -615,7 +616,8 @@ for row in document["rows"]:
     yours = saved_activations(zoo[row["model"]], tuple(row["input_shape"]))
     print(f"{row['model']}: yours {yours:,}, torch's {row['bytes']:,}, {yours - row['bytes']:,}")
 for row in document["differences"]:
-    print(f"{row['model']}, {row['op']}: {row['reason']}")
+    said = f"{row['model']}, {row['op']}: {row['reason']}"
+    print(textwrap.fill(said, width=90, subsequent_indent="    "))
 
 # %% [markdown]
 # Two models agree to the byte; the other two do once the pooling layers' way to store a place is taken into account.

@@ -186,7 +186,7 @@ def told(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     ms = [float(np.median(each["times"])) for each in (before, after)]
     why = [f"{what}: {', '.join(after[what])}" for what in ("differs", "doubtful") if after[what]]
     line = f"{after['when'][:16]}  {ms[0]:.3f} to {ms[1]:.3f} ms  {after['verdict']}"
-    return "; ".join([line, *why])
+    return "\n    ".join([line, *why])
 
 
 def over_days(results: Sequence[Mapping[str, Any]], title: str) -> Picture:

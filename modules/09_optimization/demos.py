@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import functools
+import importlib.util
 import json
 import os
 import tempfile
@@ -138,6 +139,25 @@ def run_loader(
     return {"total_ms": total, "wait_ms": waits, "spans": sorted(spans, key=lambda s: s[2])}
 
 
+def tell_on_one_processor(step_ms: float, count: int, **how: Any) -> None:
+    """Print how long run_loader takes with two threads of zlib that share one processor.
+
+    how: as for noise.tell. Where the system pins no thread, the line says so.
+    """
+    what, free = "zlib, threads: 2, pinned to one processor (as by taskset or numactl)", set[int]()
+    try:
+        free = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, {min(free)})  # the threads that begin here inherit it
+    except (AttributeError, OSError):
+        print(f"{what}: this system pins no thread")
+        return
+    try:
+        found = [run_loader(2, step_ms, count, "zlib") for _ in range(demo_size(5, 2))]
+    finally:
+        os.sched_setaffinity(0, free)
+    noise.tell(f"{what}; measured", [run["total_ms"] for run in found], "ms", **how)
+
+
 def planned(
     owners: Sequence[int], load_ms: Sequence[float], room: int, step_ms: float
 ) -> list[tuple[str, int, float, float]]:
@@ -222,8 +242,9 @@ def run_in(kind: type, ops: Sequence[tuple[str, Callable]], x: np.ndarray) -> fl
 
 
 def formats(count: int) -> list[dict[str, Any]]:
-    """Write so many images in four formats to this disk, read them back, and return rows.
+    """Write so many images in several formats to this disk, read them back, and return rows.
 
+    The last two are there where h5py is, and where the system has a folder in memory.
     Their keys: format; mb, in MB of 1024² bytes on the disk; cold_ms, to read all when no page of
     them is in memory, or None where the system cannot tell; warm_ms, to read all once more; one_ms,
     for one image, warm.
@@ -231,14 +252,21 @@ def formats(count: int) -> list[dict[str, Any]]:
     images = Images()
     pixels = np.stack([images.read(name) for name in images.names[: min(count, 360)]])
     pixels = np.resize(pixels, (count, *pixels.shape[1:]))
+    ways = FORMATS | ({"HDF5": _hdf5} if importlib.util.find_spec("h5py") else {})
     with _folder() as folder:
-        return [_measured(name, *way(folder, pixels), count) for name, way in FORMATS.items()]
+        rows = [_measured(name, *way(folder, pixels), count) for name, way in ways.items()]
+    if os.access(TMPFS, os.W_OK):
+        with tempfile.TemporaryDirectory(prefix="formats-", dir=TMPFS) as memory:
+            way = _a_file_each(Path(memory), pixels)
+            rows.append(_measured("a file each, tmpfs", *way, count))
+    return rows
 
 
 def loaders(path: str = "loaders.json") -> Iterator[str]:
     """Give lines that say what options of a loader change, what was measured, and by whom."""
     for row in json.loads(Path(path).read_text("utf-8")):
-        yield "{option}: {changes}\n    {measured}\n    ({by}; licence: {licence})".format(**row)
+        yield "{option}: {changes}\n    {measured}\n    ({by})".format(**row)
+        yield f"    licence: {row['licence']}"
         if row["link"]:
             yield f"    {row['link']}"
 
@@ -278,12 +306,26 @@ def _compressed(folder: Path, pixels: np.ndarray) -> tuple:
     return [path], lambda: np.load(path)["pixels"], lambda at: np.load(path)["pixels"][at]
 
 
+def _hdf5(folder: Path, pixels: np.ndarray) -> tuple:
+    import h5py
+
+    with h5py.File(path := folder / "all.h5", "w") as file:
+        file["pixels"] = pixels
+
+    def read(which: Any) -> np.ndarray:
+        with h5py.File(path) as file:
+            return file["pixels"][which]
+
+    return [path], lambda: read(slice(None)), read
+
+
 FORMATS = {
     "a file each": _a_file_each,
     "one array": _one_array,
     "memory-mapped": _mapped,
     "compressed": _compressed,
 }
+TMPFS = "/dev/shm"  # files there are memory, on Linux
 
 
 def _measured(name: str, paths: list[Path], whole: Callable, one: Callable, count: int) -> dict:

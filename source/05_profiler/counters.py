@@ -19,6 +19,7 @@ from proflab.lesson import machine
 # bytes/s: `dd iflag=direct` of 1 GB read three times, the median, on the machine that recorded
 # the runs of 29 November 2026, beside other programs
 DISK_RATE = 193e6
+HEAD = f"{'real s':>8}{'user s':>8}{'sys s':>8}{'MB':>7}{'card':>7}"
 
 
 def recorded_runs() -> dict[str, dict[str, Any]]:
@@ -50,12 +51,12 @@ def _counted(code: str) -> dict[str, Any]:
 
 
 def line(run: Mapping[str, Any]) -> str:
-    """Return the counters of a run in a line; `?` stands for what nobody measured."""
-    parts = [_known(run[key], "{:7.3f} s " + key[:-2]) for key in ("real_s", "user_s", "sys_s")]
+    """Return the counters of a run in a line below HEAD; `?` stands for what nobody measured."""
+    parts = [_known(run[key], "{:8.3f}") for key in ("real_s", "user_s", "sys_s")]
     read = run["bytes_read"]
-    parts.append(_known(read and read / 1e6, "{:7.0f} MB"))
-    parts.append(_known(run["gpu_busy"], "card {:4.0%}") if run["gpu_busy"] else "no card  ")
-    return "  ".join(parts)
+    parts.append(_known(read and read / 1e6, "{:7.0f}"))
+    parts.append(_known(run["gpu_busy"], "{:7.0%}") if run["gpu_busy"] else f"{'none':>7}")
+    return "".join(parts)
 
 
 def _known(value: float | None, form: str) -> str:

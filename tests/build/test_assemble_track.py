@@ -82,7 +82,7 @@ def test_mine_has_what_was_written_and_nothing_given(hour, capsys):
     assert "def total(" in mine and "def tax(" not in mine and "def mean(" not in mine
 
 
-@pytest.mark.proves("a track of one evening ends with a profiler")
+@pytest.mark.whole  # `make test` has the shop above, and the evening in test_every_track.py
 def test_an_evening_leaves_with_a_profiler_that_runs(tmp_path, monkeypatch):
     tree = tmp_path / "evening"
     monkeypatch.chdir(ROOT)

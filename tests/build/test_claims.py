@@ -62,6 +62,7 @@ def test_an_example_and_a_milestone_that_do_not_hold_are_refused(tmp_path):
     assert milestone.endswith("the milestone raises ValueError: a side is negative")
 
 
+@pytest.mark.whole
 def test_a_milestone_takes_no_long_time(tmp_path, monkeypatch):
     monkeypatch.setattr(claims, "MILESTONE_SECONDS", -1)
     assert "CPU time at most" in refused(tmp_path, with_example(HOLDS))

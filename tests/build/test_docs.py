@@ -132,7 +132,7 @@ def test_the_instructors_page_leads_to_what_it_promises(course):
     assert "s1234567" in (course / "grades.csv").read_text()
 
 
-@pytest.mark.proves
+@pytest.mark.whole
 def test_the_penalty_that_the_page_shows_takes_off_late_points(course):
     page = (ROOT / "docs/instructors.md").read_text()
     files = re.findall(r"```toml\n(.*?)```", page, re.S)

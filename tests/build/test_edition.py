@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from chosen import chosen
 from cohort.run import ROOT
 from mini_course import FIRST, SECOND, exercise, given, graded, make_course, markdown
 from shop_course import SHOP, TRACKS, make_shop
@@ -259,7 +260,7 @@ def test_the_default_track_keeps_every_line_of_the_lessons_that_it_has():
             assert lines <= there, (cell.where, lines - there)
 
 
-@pytest.fixture(scope="module", params=SHORT)
+@pytest.fixture(scope="module", params=chosen(SHORT, {"evening"}))
 def plan(request):
     return prepare(Course(ROOT), track=request.param)
 

@@ -7,6 +7,7 @@ import json
 import shutil
 
 import pytest
+from chosen import chosen
 from grading_course import LESSON, ROOT, release
 from nbformat import NotebookNode
 
@@ -74,8 +75,17 @@ def is_plain(said):
 
 
 @pytest.mark.parametrize("name", CHANGES)
-@pytest.mark.parametrize("options", [(), ("--standalone",)], ids=["plain", "standalone"])
-def test_assembling_it_ends_with_a_sentence(name, options, tmp_path, capsys, monkeypatch):
+def test_assembling_it_ends_with_a_sentence(name, tmp_path, capsys, monkeypatch):
+    check_what_assembling_says(name, (), tmp_path, capsys, monkeypatch)
+
+
+# An assembled file has the whole engine in it, and so takes long.
+@pytest.mark.parametrize("name", chosen(CHANGES, {"a null byte", "no name", "a name of two lines"}))
+def test_assembling_it_alone_ends_with_a_sentence(name, tmp_path, capsys, monkeypatch):
+    check_what_assembling_says(name, ("--standalone",), tmp_path, capsys, monkeypatch)
+
+
+def check_what_assembling_says(name, options, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     folder = written(tmp_path, CHANGES[name])
     assert main(["assemble", str(folder), "-o", "made.py", *options]) in (0, 2)

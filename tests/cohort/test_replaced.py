@@ -15,6 +15,7 @@ from proflab.lesson import doubles
 REPLACED = {
     "lesson_04": {"MemoryTracker", "saved_activations"},
     "lesson_05": {"add_row", "op_bytes", "op_facts", "find_bottleneck", "profile_forward_pass"},
+    "lesson_08": {"gate"},
 }
 METHODS = {
     doubles.Model: ("parameters", "train", "eval"),

@@ -3,6 +3,7 @@
 import nbformat
 import pytest
 from concept_course import LESSON, answered, concept_course, older_form, released, solved
+from grading_course import warm_runner
 from nbformat import NotebookNode
 
 from proflab_course.build.command import build
@@ -47,7 +48,7 @@ def graded(course, notebook, source=None, **answers):
     source = source or nbformat.read(course.source(LESSON), as_version=4)
     for cell in notebook.cells:
         cell.source = answered(cell.source, answers) if cell.cell_type == "code" else cell.source
-    return grade_notebook(notebook, make_key(LESSON, source))
+    return grade_notebook(notebook, make_key(LESSON, source), runner=warm_runner())
 
 
 def letters(found):

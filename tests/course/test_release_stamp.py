@@ -4,6 +4,7 @@ import copy
 
 import nbformat
 import pytest
+from chosen import chosen
 from grading_course import LESSON, ROOT, cell, release, solved, source, warm_runner
 
 from proflab_course.course.features import counted
@@ -116,7 +117,7 @@ def test_points_that_are_no_number_make_no_older_release(points):
     assert result.status in ("graded", "tampered") and result.score == 100
 
 
-@pytest.mark.parametrize("stamped", [True, False])
+@pytest.mark.parametrize("stamped", chosen([True, False], {True}))
 @pytest.mark.parametrize("change", CHANGES[:4], ids=lambda change: change.__name__)
 def test_a_change_to_todays_or_an_older_release_is_tampering(change, stamped):
     notebook = older(other_text)

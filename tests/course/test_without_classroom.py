@@ -67,7 +67,7 @@ def test_a_class_is_built_graded_reported_and_exported(course):
     assert "ann" in (course.root / "term.csv").read_text()
 
 
-@pytest.mark.proves("the course works without proflab_classroom")
+@pytest.mark.whole
 def test_students_get_their_pages(course):
     done = run(course, PAGES)
     assert done.returncode == 0, done.stderr

@@ -265,7 +265,7 @@ def write(course, rows):
 # ── killed at any point ─────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.proves("a killed command of essays loses nothing")
+@pytest.mark.whole
 def test_a_killed_command_is_run_again_and_nothing_is_lost(course):
     between("anna,ben", "--overlap", "12")
     for name in ("anna", "ben"):

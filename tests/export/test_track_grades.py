@@ -8,6 +8,7 @@ import re
 
 import nbformat
 import pytest
+from grading_course import take_warm_runner
 from handed_in import filled
 from shop_course import declare_privately, make_shop
 
@@ -58,6 +59,7 @@ def course(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", os.environ["PATH"])  # whoever opens a gradebook changes it
         patch.chdir(course.root)
+        take_warm_runner(patch)
         assert main(["grade", "01", "--no-sandbox"]) == main(["grade", "02", "--no-sandbox"]) == 0
     with Book(course.gradebook) as book, book.transaction() as gradebook:
         gradebook.find_grade("essay_shop", "01_shop", "01_shop", "ada").manual_score = 5

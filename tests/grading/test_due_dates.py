@@ -1,26 +1,34 @@
 """The due date by which a class is graded: from the course's file, and shown wherever it counts."""
 
 import re
+import shutil
 
 import pytest
-from grading_course import LESSON, command, copy_course, grade, hand_in, solved
+from grading_course import LESSON, command, copy_course, grade, hand_in, solved, take_warm_runner
 
 from proflab_course.cli import main
+from proflab_course.course.layout import Course
 from proflab_course.grading.records.gradebook import Book
 
 ON_MARCH_2 = "2026-03-02 10:00:00 UTC\n"
 PENALTY = '[penalty]\n"*" = { per_day = 0.25 }\n'
 
 
-@pytest.fixture
-def course(tmp_path):
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory):
     """Two graded hand-ins of the 2nd of March, without a due date."""
-    course = copy_course(tmp_path, ["complete"])
+    course = copy_course(tmp_path_factory.mktemp("graded"), ["complete"])
     hand_in(course, "second", solved())
     for student in ("complete", "second"):
         (course.root / "submitted" / student / LESSON / "timestamp.txt").write_text(ON_MARCH_2)
     assert {row.penalty for row in grade(course).values()} == {0}
     return course
+
+
+@pytest.fixture
+def course(graded, tmp_path):
+    """A copy of the graded course, which a test may change."""
+    return Course(shutil.copytree(graded.root, tmp_path / "course"))
 
 
 def write_dates(course, due, rest=PENALTY):
@@ -43,6 +51,7 @@ def said(course, capsys, monkeypatch, *words):
 
 
 def grading(course, capsys, monkeypatch):
+    take_warm_runner(monkeypatch)
     return said(course, capsys, monkeypatch, "grade", "01", "--no-sandbox")
 
 

@@ -127,15 +127,7 @@ def test_a_loop_leaves_a_slow_exercise_its_time(runner, without_exercise):
     assert left == without_exercise
 
 
-@pytest.mark.proves("an exercise that never ends costs itself alone")
-@pytest.mark.parametrize(
-    "runner",
-    [
-        pytest.param("sandbox", marks=needs_sandbox),
-        pytest.param("plain", marks=pytest.mark.whole),
-    ],
-    indirect=True,
-)
+@pytest.mark.whole
 def test_an_exercise_that_is_slow_for_ever_costs_itself(runner, without_exercise):
     slow = defined(f"{BUSY.format(0.35)}    return 1".replace("\n    ", "\n"))
     status, left, graded = scores(solved(linear_parameters=slow), runner)

@@ -12,6 +12,7 @@ from grading_course import (
     command,
     copy_course,
     grade,
+    graded_class,
     hand_in,
     solved,
     without_metadata,
@@ -29,10 +30,9 @@ from proflab_course.grading.records.gradebook import Book
 
 
 @pytest.fixture(scope="module")
-def whole_class(tmp_path_factory):
+def whole_class(once):
     """The sample class, graded once; read only."""
-    course = copy_course(tmp_path_factory.mktemp("class"))
-    return course, grade(course, jobs=2)
+    return graded_class(once)
 
 
 @pytest.fixture

@@ -95,7 +95,7 @@ def test_a_process_that_ends_keeps_what_was_earned_before():
     assert result.scores["test_conv2d_parameters"] == 0
 
 
-@pytest.mark.proves
+@pytest.mark.whole
 def test_an_endless_loop_costs_its_own_points_only():
     notebook = solved(linear_parameters="def linear_parameters(*_):\n    while True: pass")
     limits = Limits(cell_seconds=0.3, notebook_seconds=60, wall_factor=100)

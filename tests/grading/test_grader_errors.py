@@ -13,6 +13,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from chosen import chosen
 from grading_course import LESSON, copy_course, grade, hand_in, solved
 from killing import start
 from sandboxes import needs_sandbox
@@ -240,7 +241,9 @@ def test_who_was_not_graded_is_graded_by_the_next_run(course, runner, monkeypatc
     }
 
 
-@pytest.mark.parametrize("step", [(reading, "match"), (Book, "_write_grades")])
+@pytest.mark.parametrize(
+    "step", chosen([(reading, "match"), (Book, "_write_grades")], [(reading, "match")])
+)
 def test_an_earlier_result_stands_where_the_grader_fails_at_the_next(step, course, monkeypatch):
     assert grade(course)[VICTIM].score == 100
     written = course.root / "autograded" / VICTIM / LESSON / f"{LESSON}.ipynb"

@@ -7,7 +7,8 @@ import re
 
 import nbformat
 import pytest
-from grading_course import hand_in, solved, warm_runner
+from chosen import chosen
+from grading_course import LeavesOthers, hand_in, solved, take_warm_runner, warm_runner
 from log_course import LESSON as LOG
 from log_course import course_in as log_course_in
 from log_course import handed as logged
@@ -16,7 +17,6 @@ from test_variants import LESSON as VARIED
 from test_variants import course_at
 
 from proflab_course import cli
-from proflab_course.grading import command as grading
 from proflab_course.grading import races
 from proflab_course.grading.command import grade_class
 from proflab_course.grading.grade_notebook import grade_notebook
@@ -35,16 +35,6 @@ ENDS = {
 }
 
 
-class LeavesOthers:
-    """A runner that is not closed with the command that uses it."""
-
-    def __init__(self, runner):
-        self.run = runner.run
-
-    def close(self):
-        pass
-
-
 def put(course, lesson, student, notebook):
     folder = course.root / "submitted" / student / lesson
     folder.mkdir(parents=True, exist_ok=True)
@@ -60,8 +50,7 @@ def standing(course, lesson, student):
 @pytest.fixture
 def command(monkeypatch):
     """`proflab …` in a course, with the runner that other tests use, too."""
-    runner = LeavesOthers(warm_runner())
-    monkeypatch.setattr(grading, "_choose_runner", lambda *_: (runner, 1))
+    take_warm_runner(monkeypatch)
 
     def call(course, *words):
         monkeypatch.chdir(course.root)
@@ -71,9 +60,7 @@ def command(monkeypatch):
 
 
 @pytest.mark.proves
-@pytest.mark.parametrize(
-    "end", [pytest.param(end, marks=pytest.mark.whole if "not end" in end else ()) for end in ENDS]
-)
+@pytest.mark.parametrize("end", chosen(ENDS, {"it is killed"}))
 def test_a_judge_that_fails_takes_no_points(end, tmp_path, command, monkeypatch, capsys):
     course = course_in(tmp_path)
     put(course, LESSON, "ada", handed(rows=HALF))

@@ -2,27 +2,34 @@
 
 import datetime
 import re
+import shutil
 
 import pytest
 from grading_course import LESSON, cell, command, copy_course, grade, hand_in, solved
 
-from proflab_course.course.layout import CourseError
+from proflab_course.course.layout import Course, CourseError
 from proflab_course.grading.records.gradebook import Book
 from proflab_course.grading.submissions.timestamp import parse_timestamp, read_timestamp
 
 ZERO = '\nc.LateSubmissionPlugin.penalty_method = "zero"\n'
 
 
-@pytest.fixture
-def course(tmp_path):
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory):
     """A graded hand-in of the 2nd of March that has no due date; lateness takes all points."""
-    course = copy_course(tmp_path, ["complete"])
+    course = copy_course(tmp_path_factory.mktemp("graded"), ["complete"])
     folder = course.root / "submitted" / "complete" / LESSON
     (folder / "timestamp.txt").write_text("2026-03-02 10:00:00 UTC\n")
     config = course.root / "jupyter_config.py"
     config.write_text(config.read_text() + ZERO)
     assert grade(course)["complete"].penalty == 0
     return course
+
+
+@pytest.fixture
+def course(graded, tmp_path):
+    """A copy of the graded course, which a test may change."""
+    return Course(shutil.copytree(graded.root, tmp_path / "course"))
 
 
 def set_due(course, date):

@@ -163,7 +163,7 @@ def test_an_attack_is_refused_or_worthless(attack, key):
     assert result.scores["test_rows"] == 40 or "traced" in attack.cell
 
 
-@pytest.mark.proves
+@pytest.mark.whole
 @needs_sandbox
 def test_a_class_gets_the_same_points_with_one_job_and_with_two(tmp_path):
     course = course_in(tmp_path)

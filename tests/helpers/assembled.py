@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from cohort.run import solved
+from cohort.run import ROOT, solved
 
 from proflab import meta, models
 from proflab_course.cli import main as proflab
@@ -20,6 +21,12 @@ COUNTS = {
 def assemble(folder, target: Path) -> Path:
     assert proflab(["assemble", str(folder), "-o", str(target), "--standalone"]) == 0
     return target
+
+
+def course_profiler(once: Callable) -> Path:
+    """Return the instructor's solutions as one file, which all tests of a run share."""
+    folder = once("profiler", lambda place: assemble(ROOT / "modules", place / "my_profiler.py"))
+    return folder / "my_profiler.py"
 
 
 def names_of(file: Path) -> dict[str, Any]:

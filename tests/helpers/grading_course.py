@@ -8,13 +8,16 @@ import copy
 import functools
 import json
 import os
+import pickle
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import nbformat
+import pytest
 import sample_class
 import warm_commands
 from nbformat import NotebookNode
@@ -130,6 +133,34 @@ def grade(course: Course, **options) -> dict[str, ResultRow]:
     """Grade the scratch course; the rows by student."""
     rows = grade_class(course, LESSON, warm_runner(), progress=False, **options)
     return {row.student: row for row in rows}
+
+
+def graded_class(once: Callable) -> tuple[Course, dict[str, ResultRow]]:
+    """Return the sample class graded, for tests that only look at it, and its rows by student."""
+
+    def make(place: Path) -> None:
+        (place / "course").mkdir()
+        rows = grade(copy_course(place / "course"), jobs=2)
+        (place / "rows").write_bytes(pickle.dumps(rows))
+
+    place = once("graded_class", make)
+    return Course(place / "course"), pickle.loads((place / "rows").read_bytes())
+
+
+class LeavesOthers:
+    """A runner that is not closed with the command that uses it."""
+
+    def __init__(self, runner: Runner) -> None:
+        self.run = runner.run
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+def take_warm_runner(patch: pytest.MonkeyPatch) -> None:
+    """Let `proflab grade`, called in this process, execute hand-ins in the runner of all tests."""
+    runner = LeavesOthers(warm_runner())
+    patch.setattr(grading, "_choose_runner", lambda *_: (runner, 1))
 
 
 @functools.cache

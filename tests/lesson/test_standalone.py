@@ -14,7 +14,7 @@ from pathlib import Path
 import nbformat
 import numpy as np
 import pytest
-from assembled import assemble, expected_counts, names_of
+from assembled import assemble, course_profiler, expected_counts, names_of
 from cohort.run import ROOT, entries
 
 from proflab import meta
@@ -27,9 +27,9 @@ from proflab_course.assemble.bundle import with_engine
 
 
 @pytest.fixture(scope="module")
-def assembled(tmp_path_factory):
+def assembled(once):
     """The instructor's solutions as one file."""
-    return assemble(ROOT / "modules", tmp_path_factory.mktemp("alone") / "my_profiler.py")
+    return course_profiler(once)
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from assembled import assemble
-from cohort.run import ROOT, solved
+from assembled import course_profiler
+from cohort.run import solved
 
 from proflab.standalone import main, pinned
 
@@ -169,9 +169,9 @@ def test_what_is_no_program_is_refused(names, program, capsys):
 
 
 @pytest.mark.whole
-def test_one_thread_is_pinned_before_numpy_where_nothing_sets_it_later(program, tmp_path):
+def test_one_thread_is_pinned_before_numpy_where_nothing_sets_it_later(program, once, tmp_path):
     """In a Python that hides threadpoolctl, and an environment that says nothing."""
-    file = assemble(ROOT / "modules", tmp_path / "my_profiler.py")
+    file = course_profiler(once)
     Path("prog.py").write_text("import os, json\nprint(json.dumps(dict(os.environ)))")
     hide = tmp_path / "hidden/threadpoolctl.py"
     hide.parent.mkdir()

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from assembled import assemble, names_of
+from assembled import course_profiler, names_of
 from cohort.run import ROOT
 
 from proflab.standalone import main
@@ -30,9 +30,9 @@ def broken():
 
 
 @pytest.fixture(scope="module")
-def names(tmp_path_factory):
+def names(once):
     """The names of the instructor's solutions in one file."""
-    return names_of(assemble(ROOT / "modules", tmp_path_factory.mktemp("alone") / "my_profiler.py"))
+    return names_of(course_profiler(once))
 
 
 @pytest.fixture

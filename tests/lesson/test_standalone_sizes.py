@@ -6,16 +6,15 @@ import re
 from pathlib import Path
 
 import pytest
-from assembled import assemble, expected_counts, names_of
-from cohort.run import ROOT
+from assembled import course_profiler, expected_counts, names_of
 
 from proflab.standalone import main
 
 
 @pytest.fixture(scope="module")
-def names(tmp_path_factory):
+def names(once):
     """The names of the instructor's solutions in one file."""
-    return names_of(assemble(ROOT / "modules", tmp_path_factory.mktemp("alone") / "my_profiler.py"))
+    return names_of(course_profiler(once))
 
 
 def predicted_rows(text: str) -> dict[int, list[str]]:

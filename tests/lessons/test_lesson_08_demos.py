@@ -172,7 +172,7 @@ def test_recorded_days_are_compared_only_within_one_environment(demos, monkeypat
     assert found[-1]["differs"] == ["versions"]
     assert all(each["doubtful"] == ["governor", "load"] for each in found)
     told = [demos.told(a, b | c) for a, b, c in zip(days, days[1:], found, strict=False)]
-    assert told[1].endswith("slower; doubtful: governor, load")
+    assert told[1].endswith("slower\n    doubtful: governor, load")
     days = [days[0], *(day | each for day, each in zip(days[1:], found, strict=True))]
     picture = demos.over_days(days, "Days")
     joined = [line for line in picture.figure.axes[0].lines if len(set(line.get_xdata())) == 2]

@@ -225,6 +225,21 @@ def test_a_trace_without_a_kernel_says_so(lesson, scope):
     assert printed == ["cpu                   0.0 of   0.0 ms busy, no kernel in this trace"]
 
 
+def test_lesson_05_has_these_busy_shares_of_a_card(scope):
+    """Its runs.json says that they are by this lesson's gpu_busy."""
+    runs = json.loads((ROOT / "modules" / "05_profiler" / "runs.json").read_text("utf-8"))
+    noted = [(run["real_s"], run["gpu_busy"]) for run in runs.values() if run["gpu_busy"]]
+    named = {
+        row["name"]: row
+        for file in MEASURED
+        for row in FORM.load(FOLDER / file)["rows"].get("trace", ())
+    }
+    for (real_s, share), name in zip(noted, ("in buckets", "loader in the loop"), strict=True):
+        found = scope["gpu_busy"](named[name]["trace"]["traceEvents"])
+        whole = found["busy"] + found["idle"]
+        assert (real_s, share) == pytest.approx((whole / 1e6, found["busy"] / whole), rel=1e-3)
+
+
 def test_links(scope):
     rows = re.findall(r"\| ([\d.]+) \| ([\d.]+) ms \|", TEXT)
     assert len(rows) == 3

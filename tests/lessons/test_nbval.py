@@ -116,7 +116,7 @@ def test_a_stored_output_holds_the_guess_that_a_run_shows(name):
             assert len(kept) == cell.source.count("guesses.compare("), cell.id
 
 
-@pytest.mark.proves("stored outputs are compared by nbval")
+@pytest.mark.whole
 def test_a_stored_output_that_is_not_what_the_cell_prints_fails(tmp_path):
     notebook = copy("source", LESSONS[0], tmp_path)
     document = nbformat.read(notebook, 4)

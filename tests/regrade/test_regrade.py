@@ -88,7 +88,7 @@ def test_from_the_page_to_an_assistant_and_back(course):
     hand_in(course, "amy", solved(linear_parameters=WRONG))
     hand_in(course, "bob", solved())
     grade(course)
-    page = page_of(course, "amy")
+    page = page_of(course, "amy", "--student", "amy")
     rows, name = offered(page)
     exercises = [row["exercise"] for row in rows]
     assert exercises[0] == "linear_parameters" and "essay" in exercises
@@ -104,7 +104,7 @@ def test_from_the_page_to_an_assistant_and_back(course):
     assert (first["student"], first["exercise"]) == ("amy", "linear_parameters")
     assert first["failed"].startswith("test_linear_parameters: ")
     assert (essay["exercise"], essay["question"]) == ("essay_parameters", "'=1+1")
-    page = page_of(course, "amy", "--force")
+    page = page_of(course, "amy", "--student", "amy", "--force")
     assert "Zero is right,\nis it not? &lt;b&gt;" in page and page.count("Not yet answered.") == 2
     waiting = "questions about verdicts wait for an answer"
     assert f"2 {waiting}" in render(read_summary(course, LESSON))

@@ -3,20 +3,32 @@
 import html
 import os
 import re
+import shutil
 
 import pytest
-from grading_course import LESSON, cell, command, copy_course, grade, hand_in, solved, source
+from grading_course import (
+    LESSON,
+    cell,
+    command,
+    copy_course,
+    grade,
+    graded_class,
+    hand_in,
+    solved,
+    source,
+)
 
 from proflab_course.cli import main
-from proflab_course.course.layout import CourseError
+from proflab_course.course.layout import Course, CourseError
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.records.gradebook import Book
 from proflab_course.report.lesson_page import histogram, read_summary, render
 
 
 @pytest.fixture(scope="module")
-def course(tmp_path_factory):
-    course = copy_course(tmp_path_factory.mktemp("report"))
+def course(once, tmp_path_factory):
+    shared, _ = graded_class(once)
+    course = Course(shutil.copytree(shared.root, tmp_path_factory.mktemp("report") / "course"))
     hand_in(course, "<i>odd & name", solved())
     grade(course, jobs=2)
     return course

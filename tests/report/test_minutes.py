@@ -5,6 +5,7 @@ import subprocess
 
 import nbformat
 import pytest
+from grading_course import take_warm_runner
 from shop_course import declare_privately, make_shop
 
 from proflab_course.build.command import build
@@ -31,6 +32,7 @@ def course(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", os.environ["PATH"])  # whoever opens a gradebook changes it
         patch.chdir(course.root)
+        take_warm_runner(patch)
         assert main(["grade", "01", "--no-sandbox"]) == 0
         assert main(["report", "01"]) == main(["report"]) == 0
     return course

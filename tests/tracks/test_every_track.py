@@ -198,6 +198,7 @@ def test_a_viva_asks_all_its_kinds_of_question(taken, capsys):
     assert {"value", "tell", "change"} <= {*kinds["ada"]}
 
 
+@pytest.mark.whole
 def test_a_pool_has_questions_or_is_refused(taken, capsys):
     each, course = taken
     words = ["viva", each.lesson, "--gift", *ALONE]
@@ -209,6 +210,7 @@ def test_a_pool_has_questions_or_is_refused(taken, capsys):
     assert text.count("::[html]") >= 1
 
 
+@pytest.mark.whole
 def test_questions_have_the_letters_of_the_release_and_an_examination_takes_its_time(taken):
     each, course = taken
     if orders := read_key(course.source(each.lesson)).metadata.get(ORDERS, {}):
