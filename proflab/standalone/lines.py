@@ -23,9 +23,9 @@ from types import FrameType, ModuleType
 from typing import Any
 
 import proflab
-from proflab.lesson.blas import on_threads
+from proflab.lesson.blas import on_threads, threads_in_words
 from proflab.standalone.arguments import positive
-from proflab.standalone.pinned import begin_anew, on, threads_here
+from proflab.standalone.pinned import begin_anew, threads_here
 from proflab.standalone.tables import print_table, shortened
 
 # What is called here, and the lesson in which it is written.
@@ -152,8 +152,10 @@ def profile_lines(names: dict[str, Any], file: str, arguments: Sequence[str]) ->
         if printed.closed:
             raise ValueError(f"{given.program} closes sys.stdout: nothing can be printed there")
         wall, cpu = time.perf_counter() - start[0], time.process_time() - start[1]
+        many = threads_in_words(threads) if threads else "an unknown number of threads"
         with redirect_stdout(printed):
-            print(f"\n{given.program}: {wall:,.2f} s, CPU time {cpu:,.2f} s; {on(threads)}")
+            print(f"\n{given.program}: {wall:,.2f} s, CPU time {cpu:,.2f} s; ", end="")
+            print(f"matrix products on {many}")
             _print_lines(names, sampler, given.top)
             print("\n".join([*_doubts(sampler, wall, cpu), _OTHERS]), flush=True)
 

@@ -59,7 +59,8 @@ def torch_table(names: dict[str, Any], file: str, arguments: Sequence[str]) -> i
     work = _pass(torch, model, inputs, given.train)
     timed = {t.device.type for t in [*model.parameters(), *inputs]} == {"cpu"}
     work()  # what happens only once, happens here
-    rows = record_torch(names, work, _of_torch(torch))
+    folder = str(Path(torch.__file__).parent)
+    rows = record_torch(names, work, lambda file: file.startswith(folder))
     none = dict.fromkeys(_TIMES, 0.0)
     times = _middle(rows, work, given.passes - 1) if timed else [none] * len(rows)
     rows = [row | took for row, took in zip(rows, times, strict=True)]
@@ -125,11 +126,6 @@ def _pass(torch: Any, model: Any, inputs: tuple, train: bool) -> Callable[[], No
             model.zero_grad()
 
     return run
-
-
-def _of_torch(torch: Any) -> Callable[[str], bool]:
-    folder = str(Path(torch.__file__).parent)
-    return lambda file: file.startswith(folder)
 
 
 def _middle(rows: list[dict], work: Callable[[], None], more: int) -> list[dict[str, float]]:
