@@ -179,7 +179,7 @@ def _read(path: Path) -> str | None:
 
 def _number(text: str | None) -> float | None:
     try:
-        return float(text)
+        return float(text or "")
     except (TypeError, ValueError):
         return None
 
@@ -219,7 +219,7 @@ def _caches(sys: Path) -> tuple[Cache, ...]:
 
 def _count(listed: str | None) -> int | None:
     """Return how many processors a list such as "0-3,8" names."""
-    if not re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", listed or ""):
+    if listed is None or not re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", listed):
         return None
     ends = [part.split("-") for part in listed.split(",")]
     return sum(int(end[-1]) - int(end[0]) + 1 for end in ends)

@@ -57,7 +57,9 @@ def in_turns(
     >>> in_turns(pow, {"squared": (3.0, 2), "cubed": (3.0, 3)}, rounds=2)
     {'squared': (9.0, 9.0, 9.0), 'cubed': (27.0, 27.0, 27.0)}
     """
-    measurements = {name: partial(measure, *arguments) for name, arguments in cases.items()}
+    measurements: dict[str, Callable[[], float]] = {
+        name: partial(measure, *arguments) for name, arguments in cases.items()
+    }
     return take_turns(measurements, rounds or demo_size(7, 2))
 
 
@@ -154,12 +156,13 @@ def drops(
     >>> drops([small, large], [Cache(1, 32 * 1024)])
     [(Cache(level=1, size=32768, shared_by=None), 10000000000.0, 4000000000.0, True)]
     """
-    result, sizes = [], [0, *(cache.size for cache in caches), math.inf]
+    result: list[tuple[Cache, float, float, bool]] = []
+    sizes = [0, *(cache.size for cache in caches), math.inf]
     for before, cache, after in zip(sizes, caches, sizes[2:], strict=False):
         inside = [p for p in points if before < p[0] <= cache.size / 2]
         outside = [p for p in points if 2 * cache.size <= p[0] <= after]
         if inside and outside:
             drop = min(p[1] for p in inside) > max(p[3] for p in outside)
-            medians = [median(p[2] for p in side) for side in (inside, outside)]
-            result.append((cache, *medians, drop))
+            fast, slow = (median(p[2] for p in side) for side in (inside, outside))
+            result.append((cache, fast, slow, drop))
     return result

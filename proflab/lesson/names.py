@@ -104,7 +104,9 @@ class _Reader(ast.NodeVisitor):
         self._visit_all((*node.decorator_list, *node.bases, *node.keywords))
         self._visit_scope("class", bound_names(node.body), node.body)
 
-    def visit_ListComp(self, node: ast.expr) -> None:
+    def visit_ListComp(
+        self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+    ) -> None:
         targets = bound_names(generator.target for generator in node.generators)
         self._visit_scope("comprehension", targets, ast.iter_child_nodes(node))
 

@@ -25,7 +25,7 @@ _KINDS = dict.fromkeys(_NO_ELEMENTWISE) | {
 }  # fmt: skip
 
 # The facts of a region, but for its name.
-_REGION = {
+_REGION: dict[str, Any] = {
     "op": "region", "phase": "region", "input_shapes": [], "output_shape": None, "dtype": None,
     "matmul_flops": 0, "elementwise_flops": 0, "bytes_read": 0, "bytes_written": 0,
 }  # fmt: skip

@@ -59,12 +59,13 @@ def _single_imports(node: ast.Import | ast.ImportFrom) -> Iterator[ast.stmt]:
 def _text(lines: list[str], node: ast.stmt, previous: ast.stmt | None) -> str:
     """Return the statement as it was written, with the comment right above it."""
     first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
-    if previous is not None and previous.end_lineno >= first:
+    if previous is not None and (previous.end_lineno or 0) >= first:
         return ast.unparse(node)
     while first > 1 and lines[first - 2].startswith("#"):
         first -= 1
     kept = [line for line in lines[first - 1 : node.end_lineno] if line.strip() not in _MARKS]
-    if lines[node.end_lineno - 1][node.end_col_offset :].lstrip().startswith(";"):
+    end = node.end_lineno or node.lineno
+    if lines[end - 1][node.end_col_offset :].lstrip().startswith(";"):
         return ast.unparse(node)
     return "\n".join(kept).strip("\n")
 

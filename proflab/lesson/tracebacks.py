@@ -16,7 +16,7 @@ import numpy as np
 
 import proflab
 
-_LIBRARIES = tuple(str(Path(module.__file__).parent) + os.sep for module in (os, np, proflab))
+_LIBRARIES = tuple(str(Path(module.__file__ or "").parent) + os.sep for module in (os, np, proflab))
 
 
 def own_function(traceback: tracemalloc.Traceback) -> str | None:
@@ -42,4 +42,4 @@ def _functions(filename: str) -> list[tuple[int, int, str]]:
     """Return each function of a file: its first line, its last, and its name."""
     kinds = ast.FunctionDef, ast.AsyncFunctionDef
     nodes = ast.walk(ast.parse("".join(linecache.getlines(filename))))
-    return [(n.lineno, n.end_lineno, n.name) for n in nodes if isinstance(n, kinds)]
+    return [(n.lineno, n.end_lineno or n.lineno, n.name) for n in nodes if isinstance(n, kinds)]

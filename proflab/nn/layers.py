@@ -158,7 +158,7 @@ class Embedding(Module):
         return f"{self.num_embeddings}, {self.embedding_dim}"
 
 
-class _BatchNorm(Module):
+class _BatchNormLayer(Module):
     """Each channel to mean 0 and variance 1, over the batch in training, remembered in eval."""
 
     dims: tuple[int, ...] = ()
@@ -200,13 +200,13 @@ class _BatchNorm(Module):
         return f"{self.num_features}, eps={self.eps}, momentum={self.momentum}"
 
 
-class BatchNorm2d(_BatchNorm):
+class BatchNorm2d(_BatchNormLayer):
     """(batch, num_features, h, w): each channel over batch, height and width."""
 
     dims = (4,)
 
 
-class BatchNorm1d(_BatchNorm):
+class BatchNorm1d(_BatchNormLayer):
     """(batch, num_features) or (batch, num_features, length)."""
 
     dims = (2, 3)

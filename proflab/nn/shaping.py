@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 
-class _Dropout(Module):
+class _DropoutLayer(Module):
     def __init__(self, p: float = 0.5, inplace: bool = False):
         if not 0 <= p <= 1:
             raise ValueError(f"{type(self).__name__}: p is {p}, not between 0 and 1")
@@ -35,14 +35,14 @@ class _Dropout(Module):
         return f"p={self.p}"
 
 
-class Dropout(_Dropout):
+class Dropout(_DropoutLayer):
     """In training, each element to 0 with probability p, the rest scaled by 1 / (1 - p)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout(input, self.p, self.training, self.inplace)
 
 
-class Dropout2d(_Dropout):
+class Dropout2d(_DropoutLayer):
     """Dropout of whole channels of a (batch, channels, h, w)."""
 
     def forward(self, input: Tensor) -> Tensor:

@@ -18,6 +18,7 @@ from proflab_course.course.files import replace_file
 from proflab_course.course.hand_table import HandTable, write_table
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.rubric import Rubric
+from proflab_course.course.words import shortened
 from proflab_course.grading.pages.inert import readable
 
 WHO = "hand-in"
@@ -199,7 +200,7 @@ def _anchor_row(rubric: Rubric, name: str) -> list[str]:
 
 def _heads(rubric: Rubric) -> list[str]:
     texts = (text.replace("`", "").replace("*", "") for text in rubric.items)
-    brief = (text if len(text) <= _BRIEF else f"{text[: _BRIEF - 1]}…" for text in texts)
+    brief = (shortened(text, _BRIEF) for text in texts)
     return [f"{number}: {text}" for number, text in enumerate(brief, 1)]
 
 

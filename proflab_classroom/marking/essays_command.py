@@ -23,7 +23,7 @@ from proflab_classroom.marking.settle import State, event, from_formgrader, stat
 from proflab_course.collect.roster import is_student_id
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.rubric import Rubric, read_rubric
-from proflab_course.course.words import few
+from proflab_course.course.words import amount, few
 from proflab_course.grading.records.gradebook import Book
 
 _MOST_LISTED = 20
@@ -106,7 +106,7 @@ def _read(
         ]
         log.add(new)
         if new:
-            print(f"{path.name}: {_count(len(new), 'new mark')}")
+            print(f"{path.name}: {amount(len(new), 'new mark')}")
     return refused, decided
 
 
@@ -134,7 +134,7 @@ def _deal(
     for name in marking.names:
         if name in names or sheet_path(course, rubric.lesson, name).exists():
             path, count = write_sheet(course, rubric, name, marking, students)
-            print(f"{_shown(course, path)}: {_count(count, 'essay')}")
+            print(f"{_shown(course, path)}: {amount(count, 'essay')}")
     print(f"{_shown(course, write_scheme(course, rubric))}: the question and the items")
     print("The first two lines of each table are marked first, by everybody: they calibrate.")
 
@@ -158,25 +158,25 @@ def _write(
     for student, mark, comment in due:
         book.mark_essay(rubric.lesson, rubric.cell, student, mark, comment)
     if due:
-        print(f"{_count(len(due), 'mark')} written into the gradebook")
+        print(f"{amount(len(due), 'mark')} written into the gradebook")
     if state.differing or decided:
         write_decisions(course, rubric, marking, state.differing)
 
 
 def _tell(course: Course, rubric: Rubric, marking: Marking, state: State, count: int) -> None:
     """Print where the marking stands."""
-    print(f"{len(state.settled)} of {_count(count, 'essay')} settled")
+    print(f"{len(state.settled)} of {amount(count, 'essay')} settled")
     waits = Counter(name for names in state.waiting.values() for name in names)
     for name, number in waits.items():
-        print(f"{name} has {_count(number, 'essay')} to mark")
+        print(f"{name} has {amount(number, 'essay')} to mark")
     _tell_calibration(rubric, marking)
     for name, number in Counter(name for names in state.off.values() for name in names).items():
-        wait = f"{_count(number, 'essay')} {'waits' if number == 1 else 'wait'}"
+        wait = f"{amount(number, 'essay')} {'waits' if number == 1 else 'wait'}"
         mend = f"{name} marks both answers again, or you decide in {DECIDE}.csv"
         print(f"{name} is off the scheme on both answers, so {wait}: {mend}")
     anchors = set(rubric.anchor_marks)
     for first, second, found in agreements(marking, len(rubric.items), anchors):
-        print(f"{first} and {second}, on {_count(found[0].count, 'essay')} that both marked:")
+        print(f"{first} and {second}, on {amount(found[0].count, 'essay')} that both marked:")
         print("  item  equal      κ")
         for each in found:
             kappa = "–" if each.kappa is None else f"{each.kappa:.2f}"
@@ -200,7 +200,3 @@ def _tell_calibration(rubric: Rubric, marking: Marking) -> None:
 
 def _shown(course: Course, path: Path) -> str:
     return path.relative_to(course.root).as_posix()
-
-
-def _count(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"

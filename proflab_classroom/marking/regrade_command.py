@@ -11,7 +11,7 @@ from proflab_classroom.marking.request_tables import dealt, read_answers, write_
 from proflab_classroom.marking.requests import Requests
 from proflab_course.collect.roster import is_student_id
 from proflab_course.course.layout import Course, CourseError
-from proflab_course.course.words import few
+from proflab_course.course.words import amount, few, shortened
 
 _BRIEF = 60
 
@@ -82,7 +82,7 @@ def _collect(course: Course, log: Log, arguments: argparse.Namespace) -> int:
         print(_line(request))
     _print_refused(found.refused)
     again = len(found.requests) - len(new)
-    print(f"{_count(len(new), 'question')} taken, {again} known already")
+    print(f"{amount(len(new), 'question')} taken, {again} known already")
     return 1 if found.refused else 0
 
 
@@ -93,7 +93,7 @@ def _list(course: Course, log: Log, arguments: argparse.Namespace) -> int:
         if not (arguments.open and request.answers):
             print(_line(request))
     states = Counter("answered" if request.answers else "waiting" for request in every)
-    print(f"{_count(len(every), 'question')}, {states['waiting']} without an answer")
+    print(f"{amount(len(every), 'question')}, {states['waiting']} without an answer")
     return 0
 
 
@@ -105,7 +105,7 @@ def _share(course: Course, log: Log, names: list[str]) -> int:
         raise CourseError("two assistants have one name: call one differently")
     log.add(dealt(log.requests().values(), names))
     for path, count in write_sheets(course, list(log.requests().values()), names).items():
-        print(f"{path.relative_to(course.root)}: {_count(count, 'question')}")
+        print(f"{path.relative_to(course.root)}: {amount(count, 'question')}")
     print("The column answer is for them; `proflab regrade answer` reads it.")
     return 0
 
@@ -132,7 +132,7 @@ def _answer(course: Course, log: Log, tables: list[Path]) -> int:
         count += len(events)
     _print_refused(refused)
     waiting = sum(not request.answers for request in known.values())
-    print(f"{_count(count, 'answer')} taken, {_count(waiting, 'question')} without one")
+    print(f"{amount(count, 'answer')} taken, {amount(waiting, 'question')} without one")
     for lesson in sorted(lessons):
         print(f"Into feedback: nbgrader generate_feedback {lesson} --force")
     return 1 if refused else 0
@@ -140,7 +140,7 @@ def _answer(course: Course, log: Log, tables: list[Path]) -> int:
 
 def _line(request: Request) -> str:
     question = " ".join(request.question.split())
-    brief = question if len(question) <= _BRIEF else f"{question[: _BRIEF - 1]}…"
+    brief = shortened(question, _BRIEF)
     about = f"{request.student}  {request.lesson}  {request.exercise}"
     return f"{request.id}  {about}  {request.state}: {brief}"
 
@@ -153,9 +153,5 @@ def _print_refused(refused: dict[str, str]) -> None:
         tables.setdefault(table or where, []).append((line, f"{where}: {reason}"))
     for lines in tables.values():
         (_, told), *others = lines
-        more = f"; nor {_count(len(others), 'more line')} of it: {few([n for n, _ in others])}"
+        more = f"; nor {amount(len(others), 'more line')} of it: {few([n for n, _ in others])}"
         print(f"not taken: {told}{more if others else ''}")
-
-
-def _count(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"

@@ -34,7 +34,7 @@ from proflab_course.course.dates import Dates, Extension
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import COLAB_SETUP
 from proflab_course.course.sections import sections
-from proflab_course.course.words import few
+from proflab_course.course.words import amount, few
 
 _COPIED = ("pyproject.toml", "LICENSE", "binder", "docs/students.md")
 _GIVEN_TITLE = f"""\
@@ -169,8 +169,9 @@ def track_page(facts: Facts, names: list[str]) -> str:
         rows.append(f"| [{title}]({link}) | {', '.join(exercises)} | {minutes} min |")
     table = ["| lesson | what you write | about (estimated) |", "|---|---|--:|", *rows]
     track = facts.track
-    hours = "1 hour" if track.hours == 1 else f"{track.hours:g} hours"
-    head = f"# {track.title}: {hours}\n\n{track.text} What is not in the table"
+    head = (
+        f"# {track.title}: {amount(track.hours, 'hour')}\n\n{track.text} What is not in the table"
+    )
     head += " is given, as code that you may read."
     if facts.tracks is not None and track.name != facts.tracks.use:
         head += " No links open these lessons, for they would open the course's own, longer ones."

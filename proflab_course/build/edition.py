@@ -19,6 +19,7 @@ from proflab_course.course.layout import Course
 from proflab_course.course.notebook import Cell, Lesson, read_module
 from proflab_course.course.prose import paragraphs, split_sentences
 from proflab_course.course.sections import Section, reached, sections, split_at_headings
+from proflab_course.course.words import shortened
 from proflab_course.tracks.apply import GIVEN_HERE, SUMMARY, apply_track, read_tracks
 from proflab_course.tracks.mentions import missing_in
 from proflab_course.tracks.read import PUBLIC, Track, Tracks
@@ -133,7 +134,7 @@ def _as_written(cell: Cell) -> str:
 
 
 def _brief(line: str) -> str:
-    return repr(line if len(line) <= 50 else f"{line[:49]}…")
+    return repr(shortened(line, 50))
 
 
 # ── what one lesson of a track says ──────────────────────────────────────────────────────────

@@ -31,6 +31,7 @@ from proflab_course.course.sections import (
     split_at_headings,
     total_line,
 )
+from proflab_course.course.words import listed
 from proflab_course.tracks.mentions import track_line
 from proflab_course.tracks.times import LessonTimes
 
@@ -194,9 +195,9 @@ def _given_line(lesson: Lesson, gone: tuple[str, ...]) -> str:
     names = [name for name in names if name != "``"]
     if not names:
         return ""
-    listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
-    are = "are given, in folded cells" if len(names) > 1 else "is given, in a folded cell"
-    return f"{NOT_BUILT} {listed}: {'they' if len(names) > 1 else 'it'} {are} that you may read."
+    how = "are given, in folded cells" if len(names) > 1 else "is given, in a folded cell"
+    they = "they" if len(names) > 1 else "it"
+    return f"{NOT_BUILT} {listed(names)}: {they} {how} that you may read."
 
 
 def _time(lesson: Lesson) -> str:

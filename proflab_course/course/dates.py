@@ -44,6 +44,7 @@ from proflab_course.course.iso_time import (
 )
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.toml_table import Amount, Must, read_table, read_toml
+from proflab_course.course.words import amount
 
 FILE = "private/dates.toml"
 EXTENSIONS = "extensions.csv"
@@ -69,8 +70,7 @@ class Penalty:
         """Return the rule in words; "" where lateness costs nothing."""
         if not self.per_day:
             return ""
-        days = f"{self.free_days:g} free day{'' if self.free_days == 1 else 's'}"
-        after = f" after {days}" if self.free_days else ""
+        after = f" after {amount(self.free_days, 'free day')}" if self.free_days else ""
         return f"{100 * self.per_day:g} % of the points for each day that has begun{after}"
 
 

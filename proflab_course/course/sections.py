@@ -26,6 +26,7 @@ from proflab_course.course.notebook import (
     Role,
     replace_regions,
 )
+from proflab_course.course.words import amount
 
 _HEADING = re.compile(r"^## +(\S.*?) *$")
 _MINUTES = re.compile(r"(\d+) min")
@@ -148,12 +149,10 @@ def stamp_headings(lesson: Lesson) -> None:
 def _section_points(section: Section) -> str:
     graded, by_hand = section.points("test"), section.points("manual")
     if graded and by_hand:
-        return f"{_count(graded)} and {by_hand:g} by hand"
-    return _count(graded) if graded else f"{_count(by_hand)} by hand" if by_hand else ""
-
-
-def _count(points: float) -> str:
-    return f"{points:g} point" if points == 1 else f"{points:g} points"
+        return f"{amount(graded, 'point')} and {by_hand:g} by hand"
+    if by_hand:
+        return f"{amount(by_hand, 'point')} by hand"
+    return amount(graded, "point") if graded else ""
 
 
 def total_line(lesson: Lesson) -> str:
@@ -164,7 +163,7 @@ def total_line(lesson: Lesson) -> str:
         return ""
     graded, by_hand = (sum(s.points(role) for s in found) for role in ("test", "manual"))
     essay = f" and {by_hand:g} for the essay" if by_hand else ""
-    return f"About {_duration(sum(minutes))} · {_count(graded)}{essay}"
+    return f"About {_duration(sum(minutes))} · {amount(graded, 'point')}{essay}"
 
 
 def _duration(minutes: int) -> str:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from proflab_course.course.layout import CourseError
+from proflab_course.course.words import shortened
 
 _MOST_SHOWN = 60
 _WRITTEN = {
@@ -182,5 +183,4 @@ def _literal(value: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 1]}…"
+    return shortened(repr(value), _MOST_SHOWN)

@@ -5,17 +5,38 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-_FEW = 10
 
+def few(names: Sequence[str], most: int = 10) -> str:
+    """Return at most so many names with commas, and the number of the others.
 
-def few(names: Sequence[str]) -> str:
-    """Return at most ten names, and the number of the others.
-
-    >>> few(["ann", "bo"])
-    'ann, bo'
+    >>> few(["ann", "bo"]), few(["ann", "bo", "cy"], 1)
+    ('ann, bo', 'ann and 2 more')
     """
-    more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
-    return ", ".join(names[:_FEW]) + more
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as a sentence lists them.
+
+    >>> listed(["ann", "bo", "cy"]), listed(["ann"])
+    ('ann, bo and cy', 'ann')
+    """
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+def amount(number: float, what: str) -> str:
+    """Return a number with its noun, which takes an s in the plural.
+
+    >>> amount(1, "essay"), amount(2.5, "hour")
+    ('1 essay', '2.5 hours')
+    """
+    return f"{number:g} {what}{'' if number == 1 else 's'}"
+
+
+def shortened(text: str, most: int) -> str:
+    """Return a text of at most so many characters, the last one "…" where it was longer."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def figure(value: float | None, digits: int = 2, signed: bool = False) -> str:

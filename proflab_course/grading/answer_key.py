@@ -11,7 +11,7 @@ import json
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import nbformat
 from nbformat import NotebookNode
@@ -177,7 +177,7 @@ def _preprocessed(notebook: NotebookNode, preprocessors: str) -> NotebookNode:
     """Return a copy of `notebook` after nbgrader's preprocessors of these names."""
     import nbgrader.preprocessors as available
 
-    notebook, resources = copy.deepcopy(notebook), {}
+    notebook, resources = copy.deepcopy(notebook), dict[str, Any]()
     for name in preprocessors.split():
         notebook, resources = getattr(available, name)().preprocess(notebook, resources)
         if name == "ClearSolutions":

@@ -69,7 +69,8 @@ def names_in_each(
 
     Text beyond a limit is searched line by line, because a notebook may be very long.
     """
-    found, left = [], _MAX_SCANNED
+    found: list[set[str]] = []
+    left = _MAX_SCANNED
     for source in sources:
         if wanted is not None and not any(name in source for name in wanted):
             found.append(set())
@@ -142,7 +143,8 @@ class _Scanner:
 
     def _logical_lines(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the indentation and the words of each logical line."""
-        column, words = 0, []
+        column = 0
+        words: list[str] = []
         for match in self._tokens:
             kind, text = match.lastgroup, match[0]
             if kind == "newline":

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 
 from proflab.lesson.names import bound_names, used_names
 from proflab_course.cases.reader import TestCell
+from proflab_course.course.words import listed
 from proflab_course.grading.answer_key import Key
 from proflab_course.grading.plan import Reply
 
@@ -55,8 +56,9 @@ def _blamed(key: Key, test: TestCell, block: int, step: int) -> str:
     """Return the name of the part that raised, for a sentence to the student."""
     origins = _origins(key, test, block, step)
     statement = _parsed(test.blocks[block].steps[step].code)[0]
-    called = _called(statement)
-    if called in _exercises(key) and not _arguments_used(statement) & origins.keys():
+    call = _only_call(statement)
+    called = getattr(call.func, "id", "") if call else ""
+    if call and called in _exercises(key) and not _arguments_used(call) & origins.keys():
         return f"your `{called}`"
     names = sorted({name for n in used_names([statement]) for name in origins.get(n, ())})
     return f"a step that uses your {_listed(names)}" if names else "what prepares the case"
@@ -109,19 +111,16 @@ def _parsed(code: str) -> list[ast.stmt]:
         return []
 
 
-def _called(statement: ast.stmt) -> str:
-    """Return the name of the function if the statement only calls it or assigns its result."""
-    value = getattr(statement, "value", None)
-    if isinstance(statement, (ast.Expr, ast.Assign)) and isinstance(value, ast.Call):
-        return getattr(value.func, "id", "")
-    return ""
+def _only_call(statement: ast.stmt) -> ast.Call | None:
+    """Return the call if the statement is only that, or assigns its result."""
+    value = statement.value if isinstance(statement, (ast.Expr, ast.Assign)) else None
+    return value if isinstance(value, ast.Call) else None
 
 
-def _arguments_used(statement: ast.stmt) -> set[str]:
+def _arguments_used(call: ast.Call) -> set[str]:
     """Return the names that a call's arguments read."""
-    return used_names([*statement.value.args, *(k.value for k in statement.value.keywords)])
+    return used_names([*call.args, *(k.value for k in call.keywords)])
 
 
 def _listed(names: list[str]) -> str:
-    shown = [f"`{name}`" for name in names]
-    return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
+    return listed([f"`{name}`" for name in names])

@@ -9,6 +9,7 @@ contributes hidden replies only.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from proflab_course.grading.plan import Plan, Result, RunBlock, RunCell
 
@@ -40,7 +41,11 @@ def add_execution(
     pairs = zip(first.replies, later.replies, strict=True)
     replies = [new if place in wanted else old for place, (old, new) in enumerate(pairs)]
     if first.status != "finished" and first.place not in wanted:
-        about = {"status": first.status, "sentence": first.sentence, "place": first.place}
+        about: dict[str, Any] = {
+            "status": first.status,
+            "sentence": first.sentence,
+            "place": first.place,
+        }
     else:
         place = later.place if later.place in wanted else None
         about = {"sentence": HIDDEN_SENTENCES.get(later.status, ""), "place": place}

@@ -5,6 +5,8 @@ A hidden case's line is marked in its metadata, so that the feedback for student
 
 from __future__ import annotations
 
+from typing import Any
+
 import nbformat
 from nbformat import NotebookNode
 
@@ -44,7 +46,7 @@ class OutputWriter:
         if hidden:
             mark = "✅" if verdict.passed else "❌"
             why = f": {verdict.reason} {verdict.diagnosis}".rstrip() if verdict.reason else ""
-            about = {"diagnosis": verdict.diagnosis} if verdict.diagnosis else {}
+            about: dict[str, Any] = {"diagnosis": verdict.diagnosis} if verdict.diagnosis else {}
             about |= {} if verdict.share is None else {"share": verdict.share}
             text = f"{mark} {answer.label} (hidden){why}"
             self._hidden(text, {"label": answer.label, "passed": verdict.passed} | about)

@@ -65,8 +65,8 @@ def handin_fingerprint(folder: Path, lessons: Lessons) -> str:
         digest.update(f"{_state_of(path)}\n".encode())
     digest.update(search_fingerprint(folder, notebook, lessons.folders()).encode())
     files = read_folder(folder) if folder.is_dir() else {}
-    for path, data in files.items():
-        digest.update(f"{path}\0{hashlib.sha256(data).hexdigest()}\n".encode())
+    for name, data in files.items():
+        digest.update(f"{name}\0{hashlib.sha256(data).hexdigest()}\n".encode())
     return digest.hexdigest()
 
 
@@ -75,7 +75,7 @@ def _state_of(path: Path) -> str:
     try:
         about = path.lstat()
     except OSError as error:
-        return error.strerror
+        return str(error.strerror)
     fits = about.st_size <= MAX_BYTES
     data = read_start(path, MAX_BYTES) if fits and stat.S_ISREG(about.st_mode) else None
     content = "unread" if data is None else hashlib.sha256(data).hexdigest()

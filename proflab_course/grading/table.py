@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+from proflab_course.course.words import shortened
 from proflab_course.grading.answer_key import Key
 from proflab_course.grading.grader_errors import NOT_GRADED
 from proflab_course.grading.submissions.find import Work
@@ -88,7 +89,7 @@ def print_table(rows: list[ResultRow]) -> None:
     wide = max(map(len, points))
     space = max(20, shutil.get_terminal_size((100, 20)).columns - width - wide - 23)
     for row, score in zip(rows, points, strict=True):
-        sentence = row.sentence if len(row.sentence) <= space else row.sentence[: space - 1] + "…"
+        sentence = shortened(row.sentence, space)
         print(f"{row.student:<{width}}  {score:<{wide}}  {row.status:<18}  {sentence}".rstrip())
     old = sum(not row.fresh for row in rows)
     if old:

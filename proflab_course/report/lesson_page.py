@@ -21,6 +21,7 @@ from proflab_course.course.features import Panel, Results, panels
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.release_stamp import track_of
 from proflab_course.course.settings import read_settings
+from proflab_course.course.words import few, shortened
 from proflab_course.grading.answer_key import Key, read_key
 from proflab_course.grading.grade_notebook import CaseResult
 from proflab_course.grading.pages.board import (
@@ -391,7 +392,7 @@ def environment(package: str = "proflab_course.report") -> Environment:
     )
     made.filters |= {
         "person": lambda student, page: page.who(student),
-        "names": listed_names,
+        "names": lambda names: few(names, _FEW_NAMES),
         "case_text": case_text,
         "cost": shown_cost,
         "sentence": brief_sentence,
@@ -405,24 +406,14 @@ def full_label(student: str, people: Mapping[str, str]) -> str:
     return f"{name} ({student})" if name else student
 
 
-def listed_names(names: list[str]) -> str:
-    """Return the names with commas; of many only the first, and the number of the others."""
-    more = len(names) - _FEW_NAMES
-    return ", ".join(names[:_FEW_NAMES]) + (f" and {more} more" if more > 0 else "")
-
-
 def case_text(text: str, brief: bool) -> str:
     """Return a label or a reason as the page shows it."""
-    return _cut(text, _BRIEF_TEXT) if brief else text
+    return shortened(text, _BRIEF_TEXT) if brief else text
 
 
 def brief_sentence(text: str, brief: bool) -> str:
     """Return the sentence about an outcome as the page shows it."""
-    return _cut(text, _BRIEF_SENTENCE) if brief else text
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return shortened(text, _BRIEF_SENTENCE) if brief else text
 
 
 def shown(value: object) -> object:

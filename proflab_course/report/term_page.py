@@ -15,6 +15,7 @@ from proflab_course.course.csv_table import csv_text
 from proflab_course.course.dates import Dates
 from proflab_course.course.features import counted
 from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.words import amount
 from proflab_course.grading.answer_key import read_key
 from proflab_course.report.class_guesses import Prediction
 from proflab_course.report.lesson_page import (
@@ -220,7 +221,7 @@ def term_csv(term: Term) -> str:
 
 
 def _essays(count: int) -> str:
-    return "" if not count else "1 essay" if count == 1 else f"{count} essays"
+    return amount(count, "essay") if count else ""
 
 
 def _minutes(tracks: Tracks, track: Track, lesson: str) -> float:

@@ -8,6 +8,7 @@ from proflab.lesson.outline import place_of
 from proflab_course.course import passages
 from proflab_course.course.notebook import Lesson
 from proflab_course.course.prose import join_sentences
+from proflab_course.course.words import listed
 from proflab_course.tracks.read import Track, Tracks
 
 
@@ -54,8 +55,6 @@ def places(names: list[str]) -> str:
     """
     numbered = [name for name in names if name[:1].isdigit()]
     others = [name for name in names if not name[:1].isdigit()]
-    if len(numbered) > 1:
-        listed = f"sections {', '.join(numbered[:-1])} and {numbered[-1]}"
-    else:
-        listed = "".join(map(place_of, numbered))
-    return " and ".join(filter(None, (listed, *others)))
+    many = len(numbered) > 1
+    there = f"sections {listed(numbered)}" if many else "".join(map(place_of, numbered))
+    return " and ".join(filter(None, (there, *others)))

@@ -43,7 +43,7 @@ class LessonTimes:
 
 
 @dataclass(frozen=True)
-class _Entry:
+class _LessonTimes:
     """Hold what a lesson's table may say; see `LessonTimes`, whose `purposes` are here `for`."""
 
     needs: Texts = field(default_factory=list)
@@ -57,7 +57,7 @@ class _Entry:
 def read_times(name: str, entry: dict[str, Any], file: str, limited: bool) -> LessonTimes:
     """Return what the table of a lesson says; CourseError for what is wrong within it."""
     where = f"{file}, lesson {name}"
-    said = read_table(_Entry, entry, where)
+    said = read_table(_LessonTimes, entry, where)
     if unknown := sorted(said.for_.keys() - said.minutes.keys()):
         raise CourseError(f"{where}: `for` names {unknown[0]}, which has no minutes")
     for need in said.needs:

@@ -29,7 +29,7 @@ HOLDS = "    >>> [circle(0),\n    ...  2]\n    [0.0,   2]"
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     course = make_course(tmp_path_factory.mktemp("claims"), {"01_first": with_example(HOLDS)})
-    build(course)
+    build(course, audit="static")
     return course
 
 

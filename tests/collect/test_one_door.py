@@ -95,7 +95,7 @@ def test_the_notebook_is_taken_from_a_hand_in_that_holds_too_much(
     assert said in capsys.readouterr().out
 
 
-@pytest.mark.proves
+@pytest.mark.whole
 def test_of_a_folder_with_thousands_of_files_two_thousand_are_taken(course, tmp_path, capsys):
     folder = tmp_path / "mail" / "ann"
     folder.mkdir(parents=True)

@@ -5,8 +5,6 @@ import html
 import json
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import nbformat
@@ -22,6 +20,7 @@ from concept_course import (
     released,
     shown_letter,
 )
+from grading_course import command
 from mini_course import make_course
 
 from proflab_classroom.questions.answers import concept_points, read_answers
@@ -118,11 +117,17 @@ def test_a_notebook_that_prints_all_it_sees_finds_no_key(graded):
     assert SLIP not in printed and WHY not in printed and "mistakes=" not in printed
 
 
-def feedback(course, tmp_path, *options):
-    shutil.copytree(course.root, tmp_path / "course")
-    words = [sys.executable, "-m", "nbgrader", "generate_feedback", LESSON, "--force", *options]
-    done = subprocess.run(words, cwd=tmp_path / "course", capture_output=True, text=True)
+def copied(course, tmp_path):
+    return Course(shutil.copytree(course.root, tmp_path / "course"))
+
+
+def nbgrader(course, name, *options):
+    done = command(course, "nbgrader", name, LESSON, "--force", *options)
     assert done.returncode == 0, done.stderr
+
+
+def feedback(course, tmp_path, *options):
+    nbgrader(copied(course, tmp_path), "generate_feedback", *options)
     pages = (tmp_path / "course/feedback").glob(f"*/{LESSON}/*.html")
     return {page.parents[1].name: as_text(page) for page in pages}
 
@@ -178,8 +183,7 @@ def test_code_for_a_comparison_has_no_answers(graded, tmp_path):
 
 @pytest.mark.whole
 def test_a_regrade_after_a_build_without_the_questions_file_reads_the_same(graded, tmp_path):
-    shutil.copytree(graded.root, tmp_path / "course")
-    course = Course(tmp_path / "course")
+    course = copied(graded, tmp_path)
     shutil.rmtree(course.root / "modules")
     before = read_answers(course, LESSON)
     grade_class(course, LESSON, SubprocessRunner(), regrade=True, progress=False)
@@ -188,23 +192,18 @@ def test_a_regrade_after_a_build_without_the_questions_file_reads_the_same(grade
 
 @pytest.mark.whole
 def test_stock_autograde_takes_them(graded, tmp_path):
-    shutil.copytree(graded.root, tmp_path / "course")
-    words = [sys.executable, "-m", "nbgrader", "autograde", LESSON, "--force"]
-    words += ["--student=right", "--SandboxedExecute.isolation=none"]
-    done = subprocess.run(words, cwd=tmp_path / "course", capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    with Book(tmp_path / "course/gradebook.db") as book:
+    course = copied(graded, tmp_path)
+    nbgrader(course, "autograde", "--student=right", "--SandboxedExecute.isolation=none")
+    with Book(course.gradebook) as book:
         assert book.scores(LESSON)["right"]["auto"] == 100
 
 
 @pytest.mark.whole
 def test_nbgrader_alone_makes_the_same_release(graded, tmp_path):
-    shutil.copytree(graded.root, tmp_path / "course")
-    path = Course(tmp_path / "course").release(LESSON)
+    course = copied(graded, tmp_path)
+    path = course.release(LESSON)
     ours = path.read_bytes()
-    words = [sys.executable, "-m", "nbgrader", "generate_assignment", LESSON, "--force"]
-    done = subprocess.run(words, cwd=tmp_path / "course", capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    nbgrader(course, "generate_assignment")
     assert json.loads(path.read_bytes()) == json.loads(ours)
 
 

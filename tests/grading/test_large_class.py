@@ -21,7 +21,7 @@ from proflab_course.grading.command import grade_class
 from proflab_course.grading.records.gradebook import Book
 from proflab_course.grading.resume import all_known
 from proflab_course.grading.run.later_runner import LaterRunner
-from proflab_course.report.lesson_page import listed_names, render, summarise
+from proflab_course.report.lesson_page import render, summarise
 
 NAMES = [f"student_{number:02}" for number in range(9)]
 _opened: list[str] | None = None
@@ -173,8 +173,3 @@ def test_the_page_costs_no_query_a_student(course):
         assert len(book.outcomes(LESSON)) == len(book.scores(LESSON)) == 9
         assert len(queries) == 5
         assert set(book.outcomes(LESSON, NAMES[3])) == {NAMES[3]}
-
-
-def test_of_many_names_the_first_are_listed():
-    assert listed_names(["a", "b"]) == "a, b"
-    assert listed_names(["x"] * 45).endswith("x, x and 5 more")

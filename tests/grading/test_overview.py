@@ -82,7 +82,7 @@ def pages(tmp_path_factory):
     bob, report = page_of(course, "bob"), render(read_summary(course, LESSON))
     with Book(course.gradebook) as book, book.transaction() as rows:
         rows.find_grade("essay_parameters", LESSON, LESSON, "amy").manual_score = 7
-    after = give_back(course, "--force")
+    after = give_back(course, "--force", "--student", "amy")
     return SimpleNamespace(before=before, after=after, bob=bob, report=report)
 
 

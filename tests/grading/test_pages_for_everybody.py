@@ -9,7 +9,7 @@ from grading_course import LESSON, command, copy_course, grade
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    course = copy_course(tmp_path_factory.mktemp("everybody"), ["complete", "forgets_biases"])
+    course = copy_course(tmp_path_factory.mktemp("everybody"), ["forgets_biases"])
     grade(course, full=True)
     for words in (["nbgrader", "generate_feedback", LESSON], ["proflab", "report", LESSON]):
         done = command(course, *words)

@@ -99,7 +99,7 @@ def _exchange_in_dict(holder: dict, new: dict[int, Any]) -> None:
             setattr(owner, key, value)
 
 
-def _exchange_in_function(function: types.FunctionType, new: dict[int, Any]) -> None:
+def _exchange_in_function(function: Any, new: dict[int, Any]) -> None:
     if function.__defaults__:
         function.__defaults__ = tuple(new.get(id(v), v) for v in function.__defaults__)
 

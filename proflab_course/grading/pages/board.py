@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from proflab_course.course.words import few
 from proflab_course.grading.submissions.read_guesses import ALIAS, Guess
 
 SAME = 1.001  # costs within 0.1 % share a place
@@ -32,8 +33,7 @@ class Rank:
     def who(self, names: Mapping[str, str]) -> str:
         """Return the names that are shown with a place, the first of many; "" without any."""
         named = [names[student] for student in self.students if names.get(student)]
-        more = len(named) - _FEW_NAMES
-        return ", ".join(named[:_FEW_NAMES]) + (f" and {more} more" if more > 0 else "")
+        return few(named, _FEW_NAMES)
 
 
 @dataclass(frozen=True)

@@ -139,7 +139,7 @@ def _said_of_answer(mark: dict, is_open: bool, why: str | None, explain: bool) -
     elif mark["passed"]:
         lines = ["✅ right"]
     else:
-        lines = ["❌ another answer is right", mark.get("diagnosis")]
+        lines = ["❌ another answer is right", mark.get("diagnosis") or ""]
     return "\n   ".join(filter(None, [*lines, why if explain else None]))
 
 

@@ -87,7 +87,7 @@ class DisarmMarkup(NbGraderPreprocessor):
         folder = str(resources.get("metadata", {}).get("path", ""))
         nb.cells = nb.cells[:MAX_CELLS]
         left = _MOST_PAGE_OUTPUTS
-        places = []
+        places: list[Place] = []
         for cell in nb.cells:
             places += self.disarm(cell, folder, left)
             left -= len(cell.get("outputs", []))

@@ -31,6 +31,7 @@ from proflab_course.course.exercises import exercise_of
 from proflab_course.course.features import Said, StudentPage, said
 from proflab_course.course.layout import Course, CourseError, root_of
 from proflab_course.course.settings import read_settings
+from proflab_course.course.words import shortened
 from proflab_course.grading.answer_key import kind_of, meta
 from proflab_course.grading.broken_cells import shown_error
 from proflab_course.grading.pages.board import Name, boards, names_shown
@@ -238,7 +239,7 @@ def _add_test(line: Line, cell: NotebookNode, name: str, error: str) -> None:
         return
     line.anchor = line.name if error else name
     if error:
-        line.state, line.mend = "no", _shortened(f"the cell itself: {error}")
+        line.state, line.mend = "no", shortened(readable(f"the cell itself: {error}"), _MOST_TEXT)
     elif not _is_unwritten(cell):
         line.state, line.mend = "no", _first_to_mend(cell)
     elif _points(cell):
@@ -258,12 +259,7 @@ def _first_to_mend(cell: NotebookNode) -> str:
         raced = [line for text in _streams(cell) for line in text.splitlines() if _WAY in line]
         found = f"on other input: {failed.removeprefix('❌ ')}" if failed else "see below"
         found = raced[0].removeprefix("✅ ") if raced and not failed else found
-    return _shortened(found)
-
-
-def _shortened(text: str) -> str:
-    found = readable(text)
-    return found if len(found) <= _MOST_TEXT else f"{found[: _MOST_TEXT - 1]}…"
+    return shortened(readable(found), _MOST_TEXT)
 
 
 def _failures(cell: NotebookNode) -> list[str]:

@@ -12,6 +12,7 @@ import resource
 import signal
 import sys
 import time
+from typing import Any
 
 from proflab_course.grading.limits import RENDER_MEMORY, RENDER_WALL_FACTOR
 from proflab_course.grading.pages.markup import Piece, to_html
@@ -37,7 +38,7 @@ def _answer_request(request: dict) -> dict:
     begun = time.process_time()
     _limit_seconds(request["seconds"])
     try:
-        result = {"html": to_html(Piece(**request["piece"])), "error": ""}
+        result: dict[str, Any] = {"html": to_html(Piece(**request["piece"])), "error": ""}
     except Exception as error:
         result = {"html": None, "error": type(error).__name__}
     finally:

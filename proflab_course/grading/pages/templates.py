@@ -1,6 +1,8 @@
 """Find the templates of a command's pages, and what all pages share.
 
-That lies beside this file: `palette.css.j2`, and `head.html.j2`, with what a page may load and run.
+That lies beside this file: `page.html.j2`, the frame that a page extends; `head.html.j2`, what it
+may load and run; `palette.css.j2`, the colours; and `kit.html.j2`, what several pages draw or say,
+as bars, tables that scroll, heads of columns, a count with its noun.
 """
 
 from __future__ import annotations

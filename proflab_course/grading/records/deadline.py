@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from proflab_course.course.dates import FILE, Dates, Extension
+from proflab_course.course.words import amount
 from proflab_course.grading.records.clear_errors import clear_errors
 from proflab_course.grading.records.lateness import as_timedelta, rule_of
 from proflab_course.grading.records.queries import read_handed
@@ -73,7 +74,7 @@ class Deadline:
             return [f"no due date is known, so nobody is late ({known})"]
         late = [s for s, at in self.handed.items() if at and at > (self.due_of(s) or at)]
         timed = sum(at is not None for at in self.handed.values())
-        parts = [f"{len(late)} of {_count(timed, 'hand-in')} late"]
+        parts = [f"{len(late)} of {amount(timed, 'hand-in')} late"]
         if unknown := len(self.handed) - timed:
             parts.append(f"{unknown} without a time of submission")
         if more := sum(student in self.extensions for student in self.handed):
@@ -159,8 +160,4 @@ def _duration(time: datetime.timedelta) -> str:
     hours, minutes = divmod(minutes, 60)
     days, hours = divmod(hours, 24)
     parts = [(days, "day"), (hours, "hour"), (minutes, "minute")]
-    return " ".join([_count(n, what) for n, what in parts if n][:2])
-
-
-def _count(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+    return " ".join([amount(n, what) for n, what in parts if n][:2])

@@ -34,7 +34,7 @@ def make_tables(path: Path) -> None:
 
 def newest_version(folder: Path) -> str | None:
     """Return the last version in a folder of migrations; None if there is not exactly one."""
-    versions, continued = set(), set()
+    versions, continued = set[str](), set[str]()
     for file in folder.glob("*.py"):
         for down, single, double in _REVISION.findall(file.read_text("utf-8")):
             (continued if down else versions).add(single or double)

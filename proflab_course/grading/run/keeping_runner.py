@@ -158,7 +158,8 @@ class KeepingRunner:
         base = hashlib.sha256(f"{_surroundings()}\0{self._conditions}".encode())
         for path, data in sorted((submission.files or {}).items()):
             base.update(f"{path}\0{hashlib.sha256(data).hexdigest()}\n".encode())
-        visible, hidden = [], {}
+        visible: list = []
+        hidden: dict[int, bytes] = {}
         cell = None  # of the visible item before
         for place, item in enumerate(plan):
             about = _about(item, cell)

@@ -211,7 +211,7 @@ def describe_exit(code: int) -> str:
     """Return a sentence for an exit status in the form of Popen.returncode."""
     if code >= 0:
         return f"the notebook's process ended itself (exit status {code})"
-    known = {
+    known: dict[int, str] = {
         signal.SIGSEGV: "crashed (segmentation fault)",
         signal.SIGABRT: "aborted",
         signal.SIGKILL: "was killed",

@@ -15,6 +15,8 @@ from typing import Any
 
 from nbformat import NotebookNode
 
+from proflab_course.course.words import few
+
 NOTE = "numbers"  # in the metadata of the graded essay
 _MOST_ESSAY = 20_000  # characters
 _MOST_OUTPUT = 20_000  # characters of one output
@@ -89,8 +91,7 @@ def look_up(essay: str, question: str, printed: Iterable[str]) -> str:
     found = f"numbers in the text: {len(own)}; printed by a cell of this notebook: "
     found += str(len(own) - len(lost))
     if lost:
-        more = f" and {len(lost) - _MOST_SHOWN} more" if len(lost) > _MOST_SHOWN else ""
-        found += f"; not found: {', '.join(lost[:_MOST_SHOWN])}{more}"
+        found += f"; not found: {few(lost, _MOST_SHOWN)}"
     return safe_note(found)
 
 

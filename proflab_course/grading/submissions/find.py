@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.words import few
 from proflab_course.grading.reader import Reader
 
 _MOST_NAMED = 10
@@ -34,9 +35,7 @@ def find_work(course: Course, reader: Reader, students: list[str] | None) -> lis
     found = _find_students(submitted, lesson, reader)
     for name in students or []:
         if not (submitted / name).is_dir() or name in (".", "..") or "/" in name:
-            there = ", ".join(found[:_MOST_NAMED]) or "none with a hand-in of this lesson"
-            more = len(found) - _MOST_NAMED
-            there += f" and {more} more" if more > 0 else ""
+            there = few(found, _MOST_NAMED) or "none with a hand-in of this lesson"
             raise CourseError(f"there is no folder submitted/{name}; there are {there}")
     return [Work(name, submitted / name / lesson) for name in dict.fromkeys(students or found)]
 

@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 
 from nbformat import NotebookNode
 
+from proflab_course.course.words import few
 from proflab_course.grading.limits import MB
 from proflab_course.grading.run.student_files import read_start, regular_files
 from proflab_course.grading.submissions.decode_text import ZIP, other_kind
@@ -208,7 +209,7 @@ def _with_others(
             return _take_found(worked[0], f"{expected} is unchanged since its release", [])
     if not fitting:
         return right
-    note = f"there is also {_first_few([c.label for c in fitting])}; {expected} was graded"
+    note = f"there is also {few([c.label for c in fitting], _LISTED)}; {expected} was graded"
     return replace(right, sentence="; ".join(filter(None, [right.sentence, note])))
 
 
@@ -222,14 +223,14 @@ def _choose_fitting(right: HandIn, expected: str, fitting: list[Candidate]) -> H
     for chosen in (fitting, named, worked):
         if len(chosen) == 1:
             return _take_found(chosen[0], why, [c.label for c in fitting if c is not chosen[0]])
-    labels = _first_few([c.label for c in fitting])
+    labels = few([c.label for c in fitting], _LISTED)
     sentence = f"{why}, and several notebooks fit: {labels}; name the one that counts {expected}"
     return HandIn(None, "several notebooks", sentence)
 
 
 def _take_found(candidate: Candidate, why: str, others: list[str]) -> HandIn:
     """Return a notebook that was found elsewhere, with a sentence about its place."""
-    also = f"; there is also {_first_few(others)}" if others else ""
+    also = f"; there is also {few(others, _LISTED)}" if others else ""
     sentence = f"{why}; {candidate.label} was graded{also}"
     handin = candidate.read()
     if handin.notebook is None:  # the file has changed since the search
@@ -257,9 +258,9 @@ def _nothing_found(
     what_is_there += [name for name in _names_in(folder) if name not in foreign]
     if right.outcome != "missing":
         return replace(
-            right, sentence=f"{right.sentence}; there is also {_first_few(what_is_there)}"
+            right, sentence=f"{right.sentence}; there is also {few(what_is_there, _LISTED)}"
         )
-    there = f"there is {_first_few(what_is_there)}" if what_is_there else "there is nothing"
+    there = f"there is {few(what_is_there, _LISTED)}" if what_is_there else "there is nothing"
     outcomes = [outcome for _, outcome in foreign.values()]
     return HandIn(None, _worst_outcome(foreign, outcomes, lessons), f"{right.sentence}; {there}")
 
@@ -363,12 +364,6 @@ def _printable_name(name: str) -> str:
     """Return a file's name without characters that cannot be printed."""
     text = "".join(letter if letter.isprintable() else "�" for letter in name)
     return text if len(text) <= 80 else f"{text[:60]}…{text[-19:]}"
-
-
-def _first_few(names: list[str]) -> str:
-    """Return the first few names, and how many more there are."""
-    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    return ", ".join(names[:_LISTED]) + more
 
 
 def search_fingerprint(folder: Path, expected: str, lessons: Collection[str]) -> str:

@@ -28,8 +28,9 @@ def read_steps(cells: Iterable[Any]) -> bytes:
     found: dict[str, str] = {}
     for record in output_data(cells, MIME, _MOST_OUTPUTS):
         digest, times = record.get("digest"), [record.get("before"), record.get("after")]
-        known = isinstance(digest, str) and _DIGEST.fullmatch(digest)
-        if known and all(map(_are_times, times)) and len(found) < 2 * MOST_STEPS:
+        if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
+            continue
+        if all(map(_are_times, times)) and len(found) < 2 * MOST_STEPS:
             line = {"digest": digest, "before": times[0], "after": times[1]}
             found[digest] = json.dumps(line)
     return "".join(f"{line}\n" for line in found.values()).encode()

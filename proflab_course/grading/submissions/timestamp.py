@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from proflab_course.course.iso_time import EXAMPLE, read_iso_time
+from proflab_course.course.words import shortened
 from proflab_course.grading.run.student_files import read_start
 
 STAMP = "timestamp.txt"
@@ -46,7 +47,7 @@ def parse_timestamp(text: str) -> Handed:
     text = text.strip()
     if not text:
         return Handed(problem=f"{STAMP} is empty, so lateness is not known; {EXAMPLE}")
-    shown = text if len(text) <= 40 else text[:39] + "…"
+    shown = shortened(text, 40)
     shown = "".join(c if c.isprintable() else "�" for c in shown)
     try:
         return Handed(at=read_iso_time(text))
