@@ -42,10 +42,7 @@ FOREIGN = ("site-packages", "dist-packages", "/torch/", "/lib/python3", "??", "<
 _MOST = 1e18  # µs or bytes of which sums and products are still numbers
 _ROUNDED = 1  # µs: by so much old traces round, and an op may seem to outlast the one around it
 BEFORE = "before the recording"
-_UNTIMED = (
-    "holds ops, but none has a name, a start and a duration of at least 0, in numbers (ph, ts, "
-    "dur): export the trace again"
-)
+_UNTIMED = "holds ops, but none has a name, a start and a duration of at least 0, in numbers"
 
 
 @dataclass
@@ -82,7 +79,9 @@ def read_trace(path: Path) -> Trace:
         notes.append(f"left out: {unknown[category]:,} events of the category {category!r}")
     if not kept:
         whole = not any(str(event.get("cat")) in {*_READ, *_OLD} for event in raw)
-        raise ValueError(without_ops(path, content, raw) if whole else f"{path} {_UNTIMED}")
+        raise ValueError(
+            without_ops(path, content, raw) if whole else f"{path} {_UNTIMED}; {EXPORT}"
+        )
     marks = [e for e in raw if e.get("name") == "[memory]" and _is_number(e.get("ts"))]
     histories = _histories([e for e in renamed if e["cat"] in (*_OPS, _PYTHON)], marks)
     zero = min(event["ts"] for event in kept)
