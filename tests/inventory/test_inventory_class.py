@@ -47,16 +47,23 @@ def built(tmp_path_factory):
     return course
 
 
-@pytest.fixture
-def graded(built, tmp_path):
+@pytest.fixture(scope="module")
+def class_of_40(built, tmp_path_factory):
     """The course with a class of 40 in autograded/, as grading leaves it; the halves, too."""
-    root = tmp_path / "course"
+    root = tmp_path_factory.mktemp("graded") / "course"
     shutil.copytree(built.root, root)
     items = read_inventory(built)
     halves = simulated(items, 40, 1, 9, lambda student: first_form(root, student))
     for half in halves:
         hand_in(root, items, half, "autograded")
-    return Course(root), halves
+    return root, halves
+
+
+@pytest.fixture
+def graded(class_of_40, tmp_path):
+    """A copy of that class, which a test may change."""
+    root, halves = class_of_40
+    return Course(shutil.copytree(root, tmp_path / "course")), halves
 
 
 def notebooks(course):
