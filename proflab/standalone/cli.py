@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -38,6 +39,8 @@ def main(
     """
     file = _called(names)
     words = list(sys.argv[1:] if arguments is None else arguments)
+    if arguments is None and words[:1] != ["lines"] and hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` ends it, as it ends other tools
     if words and words[0] in COMMANDS:
         return _run(compare, NEEDED_TO_COMPARE, names, unwritten, file, words)
     if words and words[0] in FILES:
