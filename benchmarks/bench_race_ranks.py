@@ -8,7 +8,9 @@ best that is known, at the visible size, all counted on DESK, which models a pro
 replayed as the grader replays it, with one thread, in rounds that go through all of them forwards
 and then backwards; its time is the median of CPU time. Freed memory is kept for the next array.
 Kendall's tau is taken over the pairs whose counts differ by more than 1.5 times: the share of pairs
-in the same order by both, less the share of the others. What lies nearer is not told apart.
+in the same order by both, less the share of the others. What lies nearer is not told apart. Of a
+pair in another order is said what its programs read, and how large their inputs are: DESK has no
+cache, and a program that reads a megabyte eight times finds it in one.
 """
 
 from __future__ import annotations
@@ -22,13 +24,16 @@ _QUIET |= {"MALLOC_MMAP_THRESHOLD_": str(2**32), "MALLOC_TRIM_THRESHOLD_": str(2
 if __name__ == "__main__" and not _QUIET.items() <= os.environ.items():
     os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | _QUIET)
 
+import math  # noqa: E402
 import statistics  # noqa: E402
 import time  # noqa: E402
 from collections.abc import Iterator, Mapping  # noqa: E402
+from dataclasses import dataclass, replace  # noqa: E402
 from itertools import combinations  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
+from numpy import dtype  # noqa: E402
 from record import recording  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -47,7 +52,18 @@ NEAR = 1.5  # times: programs whose counts are nearer than this are not ranked
 ROUNDS = 7
 _SECONDS = 0.01  # of a sample, at least
 
-Programs = dict[str, tuple[float, float]]  # by a program's name: its count and its CPU ms
+
+@dataclass(frozen=True)
+class Ranked:
+    """Hold a program's count and its CPU ms, the MB of its inputs, and the MB that its ops read."""
+
+    count: float
+    measured: float
+    inputs: float = 0.0
+    read: float = 0.0
+
+
+Programs = dict[str, Ranked]  # by a program's name
 
 
 def main() -> None:
@@ -72,18 +88,22 @@ def timed_races() -> Iterator[tuple[str, str]]:
 
 def ranked(lesson: str, name: str, rounds: int = ROUNDS) -> Programs:
     """Return each program of a race with its count on DESK and its CPU ms."""
-    counts, calls = {}, {}
+    counts: dict[str, Ranked] = {}
+    calls = {}
     for sentence, code in programs(lesson, name):
         answer, tape, scope = raced(lesson, name, code)
         options = {key: answer.held.options[key] for key in ("memory",) if key in
                    answer.held.options}  # fmt: skip
         try:
-            counts[sentence] = cost(list(tape), MACHINES["DESK"], scope["op_facts"], **options).ms
+            paid = cost(list(tape), MACHINES["DESK"], scope["op_facts"], **options)
         except Refused:
             continue
+        inputs = [math.prod(shape) * dtype(kind).itemsize for _, shape, kind in inputs_of(tape)]
+        read = math.fsum(row.get("bytes_read", 0) for row in paid.rows)
+        counts[sentence] = Ranked(paid.ms, 0.0, sum(inputs) / 1e6, read / 1e6)
         calls[sentence] = replaying(list(tape), answer.held.options.get("draws") or {})
     times = in_turns(calls, rounds)
-    return {each: (counts[each], times[each]) for each in counts}
+    return {each: replace(found, measured=times[each]) for each, found in counts.items()}
 
 
 def replaying(tape: list, draws: Mapping[str, Any]) -> Any:
@@ -112,13 +132,13 @@ def _seconds(call: Any, times: int) -> float:
     return (time.thread_time() - began) / times
 
 
-def in_order(programs: Programs) -> list[int]:
+def in_order(programs: Programs) -> dict[tuple[str, str], int]:
     """Return 1 for each pair of programs that both rank alike, -1 for any other; none too near."""
-    return [
-        1 if (a[0] < b[0]) == (a[1] < b[1]) else -1
-        for a, b in combinations(programs.values(), 2)
-        if max(a[0], b[0]) > NEAR * min(a[0], b[0])
-    ]
+    return {
+        (one, other): 1 if (a.count < b.count) == (a.measured < b.measured) else -1
+        for (one, a), (other, b) in combinations(programs.items(), 2)
+        if max(a.count, b.count) > NEAR * min(a.count, b.count)
+    }
 
 
 def mean(signs: list[int]) -> float:
@@ -129,10 +149,17 @@ def mean(signs: list[int]) -> float:
 def show(title: str, programs: Programs) -> list[int]:
     """Print a race's programs, the dearest by count first; return what `in_order` says of them."""
     found = in_order(programs)
-    print(f"{title}: tau {mean(found):.2f}\n  {'ms on DESK':>10} {'CPU ms':>9}  program")
-    for name, (count, measured) in sorted(programs.items(), key=lambda item: -item[1][0]):
-        print(f"  {count:>10.4g} {measured:>9.4g}  {name}")
-    return found
+    signs = [*found.values()]
+    print(f"{title}: tau {mean(signs):.2f}\n  {'ms on DESK':>10} {'CPU ms':>9}  program")
+    for name, each in sorted(programs.items(), key=lambda item: -item[1].count):
+        print(f"  {each.count:>10.4g} {each.measured:>9.4g}  {name}")
+    for pair in (pair for pair, sign in found.items() if sign < 0):
+        told = (
+            f"{name} ({each.read:.3g} MB read, {each.inputs:.3g} of inputs)"
+            for name, each in zip(pair, (programs[name] for name in pair), strict=True)
+        )
+        print(f"  in another order: {', '.join(told)}")
+    return signs
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from card import write_card
 from solved_demo import run_demo
 
 from proflab.lesson import plot
@@ -65,7 +66,7 @@ def block():
 def main() -> None:
     """Write all of them."""
     for draw in (gpt2_sizes, groups, block):
-        (FOLDER / f"{draw.__name__}.png").write_bytes(draw().png(dpi=120))
+        write_card(draw(), FOLDER / f"{draw.__name__}.png", dpi=120)
 
 
 if __name__ == "__main__":

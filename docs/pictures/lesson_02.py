@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from card import write_card
 from solved_demo import run_demo
 
 from proflab.lesson import plot
@@ -73,7 +74,7 @@ def windows():
 def main() -> None:
     """Write all of them."""
     for draw in (where, matmul, windows):
-        (FOLDER / f"{draw.__name__}.png").write_bytes(draw().png(dpi=120))
+        write_card(draw(), FOLDER / f"{draw.__name__}.png", dpi=120)
 
 
 if __name__ == "__main__":

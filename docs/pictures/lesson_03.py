@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+from card import write_card
 from solved_demo import run_demo
 
 from proflab.lesson import plot
@@ -94,7 +95,7 @@ def cache():
 def main() -> None:
     """Write all of them."""
     for draw in (latencies, warmup, ranks, cache):
-        (FOLDER / f"{draw.__name__}.png").write_bytes(draw().png(dpi=120))
+        write_card(draw(), FOLDER / f"{draw.__name__}.png", dpi=120)
 
 
 if __name__ == "__main__":

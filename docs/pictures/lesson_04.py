@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from card import write_card
 from solved_demo import run_demo
 
 from proflab.lesson import plot
@@ -92,7 +93,7 @@ def segments():
 def main() -> None:
     """Write all of them."""
     for draw in (bytes, kept, segments):
-        (FOLDER / f"{draw.__name__}.png").write_bytes(draw().png(dpi=120))
+        write_card(draw(), FOLDER / f"{draw.__name__}.png", dpi=120)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from card import write_card
 from solved_demo import run_demo
 
 from proflab.lesson import plot
@@ -54,7 +55,7 @@ def nest():
 def main() -> None:
     """Write both."""
     for draw in (timeline, nest):
-        (FOLDER / f"{draw.__name__}.png").write_bytes(draw().png(dpi=120))
+        write_card(draw(), FOLDER / f"{draw.__name__}.png", dpi=120)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import sys
 from datetime import date
 from pathlib import Path
 
+from card import write_card
 from solved_demo import demos_of, solved
 
 from proflab.lesson.hardware import Hardware, this_machine
@@ -50,7 +51,7 @@ def main(arguments: list[str]) -> None:
     """Measure if asked to, and draw."""
     if arguments == ["measure"]:
         measure()
-    (FOLDER / "roof.png").write_bytes(roof().png(dpi=120))
+    write_card(roof(), FOLDER / "roof.png", dpi=120)
 
 
 if __name__ == "__main__":

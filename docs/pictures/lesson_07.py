@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from card import write_card
 from solved_demo import demos_of, machine_line, run_demo
 
 from proflab.lesson.hardware import this_machine
@@ -99,7 +100,7 @@ def main(arguments: list[str]) -> None:
         measure()
     LESSON.write_text(described(LESSON.read_text(encoding="utf-8")), encoding="utf-8")
     for name, draw in (("diagonal", diagonal), ("walks", walks)):
-        (FOLDER / f"{name}.png").write_bytes(draw().png(dpi=120))
+        write_card(draw(), FOLDER / f"{name}.png", dpi=120)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import json
 import sys
 from pathlib import Path
 
+from card import write_card
 from solved_demo import demos_of, machine_line, run_demo, solved
 
 from proflab.lesson.hardware import this_machine
@@ -41,4 +42,4 @@ def suite() -> Picture:
 if __name__ == "__main__":
     if sys.argv[1:] == ["measure"]:
         measure()
-    (FOLDER / "suite.png").write_bytes(suite().png(dpi=145))
+    write_card(suite(), FOLDER / "suite.png", dpi=145)

@@ -14,6 +14,7 @@ import json
 import sys
 from pathlib import Path
 
+from card import write_card
 from solved_demo import demos_of, solved
 
 from proflab.lesson.hardware import load_and_processors, this_machine
@@ -54,4 +55,4 @@ def waterfall() -> Picture:
 if __name__ == "__main__":
     if sys.argv[1:] == ["measure"]:
         measure()
-    (FOLDER / "waterfall.png").write_bytes(waterfall().png(dpi=145))
+    write_card(waterfall(), FOLDER / "waterfall.png", dpi=145)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from card import write_card
 from solved_demo import beside, demos_of, solved
 
 from proflab.lesson import plot
@@ -114,7 +115,7 @@ def events():
 def main() -> None:
     """Write all of them."""
     for draw in (roofs, chains, events):
-        (FOLDER / f"{draw.__name__}.png").write_bytes(draw().png(dpi=110))
+        write_card(draw(), FOLDER / f"{draw.__name__}.png", dpi=110)
 
 
 if __name__ == "__main__":

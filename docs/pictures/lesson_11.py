@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from card import write_card
 from solved_demo import beside, demos_of, solved
 
 from proflab.lesson import cuda, plot
@@ -95,7 +96,7 @@ def _draw_arrow(axes, rank: int, part: int, left: float) -> None:
 def main() -> None:
     """Write all of them."""
     for draw, dpi in ((timelines, 108), (ring, 110)):  # at most 600 pixels high
-        (FOLDER / f"{draw.__name__}.png").write_bytes(draw().png(dpi=dpi))
+        write_card(draw(), FOLDER / f"{draw.__name__}.png", dpi=dpi)
 
 
 if __name__ == "__main__":

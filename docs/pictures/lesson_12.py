@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from card import write_card
 from solved_demo import demos_of, run_demo, solved
 
 from proflab.lesson.plot import Picture
@@ -42,5 +43,5 @@ def steps() -> Picture:
 if __name__ == "__main__":
     for draw in (frontier, pages, steps):
         picture = draw()
-        (FOLDER / f"{draw.__name__}.png").write_bytes(picture.png(dpi=110))
+        write_card(picture, FOLDER / f"{draw.__name__}.png", dpi=110)
         print(picture.alt)

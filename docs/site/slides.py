@@ -126,7 +126,8 @@ A deck a lesson, of at most {most} slides, made of the lesson itself: its pictur
 asks you to predict, what its demo cells then show, and its summary. Arrow keys, space or a tap turn
 the slides; nothing is fetched from elsewhere. Below the table is a note for the speaker about each
 slide. Concept questions have pages of their own: `proflab questions` makes them with your class's
-letters, and the key. On slides a space groups thousands, so a point is always the decimal sign.
+letters, and the key. In the text of slides a space groups thousands, and a point is the decimal
+sign.
 
 | lesson | slides | |
 |---|--:|---|

@@ -1149,10 +1149,13 @@ expect(
 
 # %% nbgrader={"grade": false, "grade_id": "demo_trace", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 # Makes a trace of three blocks of GPT-2 small and prints how it begins.
+import textwrap
+
 gpt2, tokens = demos.three_blocks()
 rows = demos.with_modules(rows_of(lambda: gpt2(tokens).mean().backward()))
 trace = json.dumps(chrome_trace(rows), default=int)  # numpy's integers, too
-print(f"{len(trace) / 1024:.0f} KB of JSON:\n{trace[:90]}\n{trace[90:180]} …")
+print(f"{len(trace) / 1024:.0f} KB of JSON, which begins")
+print(textwrap.fill(trace[:220], width=90), "…")
 
 # %% [markdown]
 # To see it, run `open("trace.json", "w").write(trace)` in a cell of your own, and open that file in a viewer.

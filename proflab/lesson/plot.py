@@ -61,7 +61,7 @@ STYLE = {
 _DARK = (COLOURS[0], COLOURS[2], COLOURS[7])  # a number on these is white
 
 # By the marks of a dark page in JupyterLab, Colab and VS Code: the white of a picture goes and its
-# ink becomes light, while hues stay. A picture in a lesson's text cannot bring a style along.
+# ink becomes light, while hues stay. Until then a lesson's own picture is a card (docs/pictures).
 _IN_THE_DARK = (
     "<style>:is([data-jp-theme-light=false], [theme=dark], .vscode-dark) "
     ":is(img.proflab, .jp-RenderedMarkdown img) "

@@ -8,7 +8,9 @@ output carries the table as data, under a MIME type of its own.
 from __future__ import annotations
 
 import sys
+import textwrap
 from dataclasses import asdict, dataclass, field
+from functools import partial
 
 from proflab.lesson import guesses, mine
 from proflab.lesson.concepts import answered_line
@@ -69,7 +71,10 @@ class Progress:
         if self.guesses:
             lines += ["", "Your guesses:", *(f"  {sentence}" for sentence in self.guesses)]
         lines += ["", *self.milestone] if self.milestone else []
-        return "\n".join([*lines, *(["", self.stored] if self.stored else [])])
+        lines += ["", self.stored] if self.stored else []
+        # JupyterLab would break a longer line inside of a word.
+        fold = partial(textwrap.fill, width=100, subsequent_indent="    ", break_on_hyphens=False)
+        return "\n".join(map(fold, "\n".join(lines).split("\n")))
 
 
 def _line(row: Row) -> str:

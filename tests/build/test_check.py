@@ -150,7 +150,7 @@ def test_an_import_that_fails_is_named(course, monkeypatch, capsys):
     notebook = filled(folder, imports="import no_such_module")
     nbformat.write(notebook, "broken.ipynb")
     assert main(["check", "broken.ipynb"]) == 0
-    said = capsys.readouterr().out
+    said = " ".join(capsys.readouterr().out.split())
     assert "So far 0 of 100 points" in said
     what = "the cell that begins with `import no_such_module` raises ModuleNotFoundError: No mod"
     assert f"First of all: {what}" in said

@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from browsing import WAIT, click_everything, what_ran
+from browsing import WAIT, click_everything, faults_here, what_ran
 from essay_class import todays_scheme
 from grading_course import LESSON, cell, copy_course, grade, hand_in, solved
 from hostile import hostile
@@ -198,6 +198,7 @@ def test_ten_boxes_above_the_essay_are_its_mark(address, browser, marking):
     until(browser, lambda b: b.find_element(By.CSS_SELECTOR, "#proflab-scheme[data-ready=yes]"))
     boxes = browser.find_elements(By.CSS_SELECTOR, "#proflab-scheme input:checked")
     assert [box.get_attribute("value") for box in boxes] == ["1", "3", "10"]
+    assert faults_here(browser, "#proflab-scheme") == {}
 
 
 @pytest.mark.whole

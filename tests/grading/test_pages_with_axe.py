@@ -8,6 +8,7 @@ from browsing import faults, open_page
 from concept_class import answer, with_concepts
 from grading_course import LESSON, command, copy_course, grade, hand_in, solved
 from reading import ZOOMED, in_order, walk, zoomed_faults
+from screens import FOUR, fits, prefer
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 from serving import WAIT
@@ -54,6 +55,7 @@ def pages(tmp_path_factory):
         ["proflab", "report", LESSON],
         ["proflab", "report", LESSON, "--public"],
         ["proflab", "report"],
+        ["proflab", "viva", LESSON, "--student", "forgets_biases", "--no-sandbox"],
     ):
         done = command(course, *words)
         assert done.returncode == 0, done.stderr
@@ -70,6 +72,8 @@ def pages(tmp_path_factory):
         "lecture": reports / "01.html",
         "letters": reports / "01-paper.html",
         "key": reports / "01-key.html",
+        "viva sheet": course.root / "viva" / LESSON / "forgets_biases.html",
+        "viva key": course.root / "viva" / LESSON / "forgets_biases.key.html",
     }
 
 
@@ -83,15 +87,23 @@ def test_axe_sees_a_fault(browser, tmp_path):
 
 
 NAMES = ["report", "public report", "term", "feedback", "phone", "paper", "votes"]
-NAMES += ["rounds", "lecture", "letters", "key"]
+NAMES += ["rounds", "lecture", "letters", "key", "viva sheet", "viva key"]
 # Links and folds, at least: feedback has a link to each exercise, and one to ask about each.
 STOPS = {"report": 4, "term": 1, "feedback": 20, "lecture": 1, "phone": 5}
 
 
-@pytest.mark.parametrize("width", [1200, 400])
+@pytest.fixture(autouse=True)
+def light_desktop(browser):
+    """Each test begins with a light desktop."""
+    prefer(browser, "light")
+
+
+@pytest.mark.parametrize("scheme, device", FOUR)
 @pytest.mark.parametrize("name", NAMES)
-def test_axe_finds_nothing(browser, pages, name, width):
-    assert faults(browser, pages[name].as_uri(), width) == {}
+def test_axe_finds_nothing_and_the_page_fits(browser, pages, name, scheme, device):
+    prefer(browser, scheme, device)
+    assert faults(browser, pages[name].as_uri(), unfold=True) == {}
+    assert fits(browser, device)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -104,46 +116,24 @@ def test_a_keyboard_reaches_all_that_a_mouse_does_and_sees_where_it_is(browser, 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in ("paper", "letters")])
 def test_at_200_percent_nothing_is_cut_in_a_dark_scheme(browser, pages, name):
-    dark = {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", dark)
+    prefer(browser, "dark")
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", ZOOMED)
-    try:
-        assert faults(browser, pages[name].as_uri(), unfold=True) == {}
-        assert zoomed_faults(browser) == []
-    finally:
-        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    assert faults(browser, pages[name].as_uri(), unfold=True) == {}
+    assert zoomed_faults(browser) == []
 
 
 def test_what_does_not_fit_a_screen_is_scrolled_before_the_page_turns(browser, pages):
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", ZOOMED)
-    try:
-        open_page(browser, pages["lecture"].as_uri())
-        state = "const now = document.querySelector('.now'); return [now.id, now.scrollTop]"
-        body = browser.find_element("tag name", "body")
-        seen = [browser.execute_script(state)]
-        while seen[-1][0] == "1" and len(seen) < 20:
-            body.send_keys(" ")
-            WebDriverWait(browser, WAIT).until(lambda b: b.execute_script(state) != seen[-1])
-            seen.append(browser.execute_script(state))
-        assert [number for number, _ in seen] == ["1"] * (len(seen) - 1) + ["2"]
-        assert 3 <= len(seen) < 20 and 0 < seen[1][1] <= seen[-2][1] and seen[-1][1] == 0
-    finally:
-        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-
-
-DARK = ["report", "term", "feedback", "phone", "votes", "rounds", "lecture", "key"]
-
-
-@pytest.mark.parametrize("name", DARK)
-def test_a_dark_desktop_breaks_nothing(browser, pages, name):
-    """Each page follows the scheme, and none takes over half of it."""
-    dark = {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", dark)
-    try:
-        assert faults(browser, pages[name].as_uri()) == {}
-    finally:
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    open_page(browser, pages["lecture"].as_uri())
+    state = "const now = document.querySelector('.now'); return [now.id, now.scrollTop]"
+    body = browser.find_element("tag name", "body")
+    seen = [browser.execute_script(state)]
+    while seen[-1][0] == "1" and len(seen) < 20:
+        body.send_keys(" ")
+        WebDriverWait(browser, WAIT).until(lambda b: b.execute_script(state) != seen[-1])
+        seen.append(browser.execute_script(state))
+    assert [number for number, _ in seen] == ["1"] * (len(seen) - 1) + ["2"]
+    assert 3 <= len(seen) < 20 and 0 < seen[1][1] <= seen[-2][1] and seen[-1][1] == 0
 
 
 def test_a_phone_saves_what_was_guessed(browser, pages, tmp_path):

@@ -75,8 +75,19 @@ def faults(
     open_page(browser, address, width)
     if unfold:
         browser.execute_script(UNFOLD)
-    found = Axe().run(browser, options={"resultTypes": ["violations"]})  # the others in short
-    assert len(found["passes"]) > 10  # it has looked
+    return faults_here(browser, looked_at=10)
+
+
+def faults_here(
+    browser: webdriver.Chrome, within: str | None = None, looked_at: int = 5
+) -> dict[str, list[str]]:
+    """Return what axe-core finds in the page that is open, or in an element of it, a selector.
+
+    looked_at: so many rules have something that they hold for, or the page is not what it seems
+    """
+    options = {"resultTypes": ["violations"]}  # the others in short
+    found = Axe().run(browser, context=within, options=options)
+    assert len(found["passes"]) > looked_at
     return {
         rule["id"]: [node["html"][:200] for node in rule["nodes"][:4]]
         for rule in found["violations"]

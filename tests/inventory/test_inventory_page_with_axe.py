@@ -6,6 +6,7 @@ import pytest
 from browsing import faults, open_page, start_browser
 from inventory_class import simulated
 from reading import ZOOMED, in_order, walk, zoomed_faults
+from screens import FOUR, fits, prefer
 
 from proflab_classroom.inventory.items import read_inventory
 from proflab_classroom.inventory.page import render_inventory, summarise
@@ -30,20 +31,17 @@ def page(tmp_path_factory):
     return page
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_page_is_readable(browser, scheme, page):
-    features = [{"name": "prefers-color-scheme", "value": scheme}]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-    assert faults(browser, page.as_uri(), 390, unfold=True) == {}
-    width, of_window, pale = browser.execute_script(
-        "return [document.documentElement.scrollWidth, innerWidth,"
-        " getComputedStyle(document.body).backgroundColor]"
-    )
-    assert width <= of_window
+@pytest.mark.parametrize("scheme, device", FOUR)
+def test_the_page_is_readable(browser, scheme, device, page):
+    prefer(browser, scheme, device)
+    assert faults(browser, page.as_uri(), unfold=True) == {}
+    assert fits(browser, device)
+    pale = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
     assert (pale == "rgb(255, 255, 255)") == (scheme == "light")
 
 
 def test_a_keyboard_reaches_everything_and_at_200_percent_nothing_is_cut(browser, page):
+    prefer(browser, "light")
     open_page(browser, page.as_uri())
     assert walk(browser).faults == {} and in_order(browser)
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", ZOOMED)

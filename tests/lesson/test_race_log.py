@@ -331,6 +331,29 @@ def test_a_long_line_is_kept_whole_and_shown_cut(functions, capsys):
     assert f" % this line: {LONG[:69]}…\n" in capsys.readouterr().out
 
 
+def test_a_log_that_is_noted_again_shows_one_line_for_what_is_as_it_was(functions, capsys):
+    work = WorkLog(slow, "T4", **SHAPES)
+
+    def noted(log):
+        for program, said in (FIRST, IDEA, LAST):
+            log.step(program, guess_ms=0.1, **said)
+        log.stop(STOP)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(show.counting, "op_facts", functions["op_facts"])
+        patch.setattr(log, "timed_pairs", lambda *a, **k: TIMES)
+        patch.setattr(log, "methods_of", lambda program: functions)
+        first = work.data(noted), capsys.readouterr().out
+        again = work.data(noted), capsys.readouterr().out
+        work.step(joined, guess_ms=0.1, **IDEA[1])
+        assert "you guessed" in capsys.readouterr().out  # in a cell of its own it is shown whole
+    assert first[0] == again[0]
+    assert first[1].count("you guessed") == 3 and "stopped at" in first[1]
+    lines = again[1].splitlines()
+    assert [line.partition(":")[0] for line in lines] == ["later", "joined", "faster"]
+    assert all(line.endswith(" ms, as it was") for line in lines)
+
+
 # ── in the notebook ──────────────────────────────────────────────────────────────────────────
 
 

@@ -16,7 +16,10 @@ from cohort.run import solved
 import proflab_course.build.draw as drawing
 from proflab.lesson.race import MACHINES, Refused, traced
 from proflab.lesson.race.cost import cost
-from proflab.lesson.race.judge import floor_of, judge, share_of
+from proflab.lesson.race.idle import at_work
+from proflab.lesson.race.judge import draw, floor_of, judge, share_of
+from proflab.lesson.race.step_rules import _MUCH, _PART_OF_THE_WAY
+from proflab.lesson.race.tape import inputs_of
 from proflab_course.build.draw import drawn
 from proflab_course.build.make import support_files
 from proflab_course.course.notebook import read_module
@@ -297,6 +300,19 @@ def test_a_drawn_floor_is_below_what_solves_the_draw_and_above_its_bytes(seed):
         paid = cost(list(tape(scope, "faster", shape)), MACHINES["DESK"], op_facts).ms
         least = floor_of(list(tape(scope, "slow", shape)), MACHINES["DESK"])
         assert least < found.floors[label] < paid < 4 * found.floors[label]
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("seed", [3, 7, 14])  # of 24 draws, those where it is most
+def test_an_eps_that_changes_no_digit_is_too_little_to_decide_on_a_step(seed):
+    """Where a norm's `variance + eps` gives back the variance, a log does not count the op."""
+    given = tape(run(drawn(FOLDER, seed.to_bytes(32, "big")).files["program.py"]))
+    paid = cost(list(given), MACHINES["DESK"], solved("lesson_13").scope["op_facts"])
+    needed = at_work(list(given), draw(inputs_of(given), 1, "normal", DRAWS), paid.walk)
+    idle = [row for row in paid.rows if row["at"] not in needed]
+    assert {row["op"] for row in idle} == {"add"}
+    way = math.log(paid.ms / (paid.ms - sum(row["ms"] for row in idle))) / math.log(_MUCH)
+    assert way < _PART_OF_THE_WAY / 5
 
 
 def test_a_class_and_all_its_students_have_one_floor():

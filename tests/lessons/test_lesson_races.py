@@ -1,10 +1,11 @@
 """Races in lessons: each idea on the way has its share, and full marks are at the solution."""
 
+import ast
 import json
 import re
 
 import pytest
-from cohort.run import ROOT, solved
+from cohort.run import ROOT, known, solved
 from race_programs import best, ideas, raced, races
 
 from proflab.checks.values import to_plain_data
@@ -53,6 +54,42 @@ def test_each_best_cost_that_a_case_says_has_its_program():
             known = any(case.best is not None for case in cases if case is not None)
             first = test is solved(lesson).tests[name][0]
             assert known == (first and bool(best(lesson, name))), name
+
+
+def test_a_picture_of_a_race_has_the_marks_of_its_visible_case():
+    seen = 0
+    for lesson, name in races():
+        case = solved(lesson).tests[name][0].blocks[0].answers[-1].held
+        for cell in solved(lesson).cells:
+            for call in _pictures(cell, name):
+                said = {each.arg: each.value for each in call.keywords if each.arg}
+                full = said["full"] if "full" in said else call.args[3]
+                best = ast.literal_eval(said["best"]) if "best" in said else None
+                assert (ast.literal_eval(full), best) == (case.full, case.best), cell.name
+                seen += 1
+    assert seen >= 5
+
+
+def _pictures(cell, name):
+    """Yield the calls of race.picture and race.plan_picture that draw this exercise."""
+    if cell.role != "demo" or not re.search(
+        rf"race\.(plan_)?picture.*\b{name}\b", cell.source, re.S
+    ):
+        return
+    for call in ast.walk(ast.parse(cell.source)):
+        if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("picture"):
+            yield call
+
+
+@pytest.mark.whole
+def test_no_right_program_beside_a_lesson_costs_less_than_what_is_said_to_be_the_best():
+    for lesson, name in races():
+        answer, made, scope = raced(lesson, name)
+        least = answer.held.best or _paid(answer, made, scope)["ms"]
+        for each in known(lesson).of[name]:
+            if each.is_right:
+                answer, made, scope = raced(lesson, name, each.code)
+                assert _paid(answer, made, scope)["ms"] >= least * (1 - 5e-4), each.sentence
 
 
 def test_lessons_quote_the_record_of_ranks():

@@ -11,6 +11,7 @@ import jupytext
 import pytest
 from chosen import chosen
 from docstrings import is_imperative
+from PIL import Image
 
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import read_module
@@ -207,6 +208,20 @@ def test_pictures_in_the_text_are_there_small_and_described(lesson, description,
     width, height = struct.unpack(">II", data[16:24])
     assert 400 < width < 1200 and height < 600
     assert len(description) > 60
+
+
+@pytest.mark.parametrize("lesson, description, picture", PICTURES)
+def test_a_picture_in_the_text_is_a_card_with_round_corners(lesson, description, picture):
+    """On white nobody sees its edge; in the dark it has one, and its letters keep their ground."""
+    with Image.open(COURSE.module(lesson).parent / picture) as card:
+        assert card.mode == "RGBA"
+        right, bottom = (length - 1 for length in card.size)
+        for x, y in ((0, 0), (right, 0), (0, bottom), (right, bottom)):
+            assert card.getpixel((x, y)) == (255, 255, 255, 0)
+        for x, y in ((right // 2, 0), (0, bottom // 2), (right // 2, bottom), (right, bottom // 2)):
+            assert card.getpixel((x, y)) == (255, 255, 255, 255)
+        inside = card.getchannel("A").crop((5, 5, right - 5, bottom - 5))
+        assert inside.getextrema() == (255, 255)
 
 
 @pytest.mark.parametrize("lesson", chosen(TRACK.lessons, TRACK.lessons[:3]))

@@ -3,11 +3,11 @@
 import re
 
 import pytest
+from screens import FOUR, fits, prefer
 from site_pages import FIRST, REPORT, SHOWN, served
 
 pytestmark = pytest.mark.whole("site/test_lesson_pages.py")
 
-PHONE = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
 KINDS = {
     "start page": "index.html",
     "lesson": f"release/{FIRST}/{FIRST}.html",
@@ -17,6 +17,7 @@ KINDS = {
     "figures": "docs/figures.html",
     "in the browser": "lite/index.html",
     "slides": f"slides/{FIRST}.html",
+    "graded class": "docs/sample.html",
     "report": REPORT,
     "feedback": f"sample/feedback/forgets_biases/{FIRST}/{FIRST}.html",
     "search": "search.html?q=roofline",
@@ -41,26 +42,14 @@ def browser(tmp_path_factory):
     driver.quit()
 
 
-def prefer(browser, scheme, device="desktop"):
-    """Let the browser be a phone's, or not, whose owner wants a dark or a light scheme."""
-    features = [{"name": "prefers-color-scheme", "value": scheme}]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-    if device == "phone":
-        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
-    else:
-        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-
-
-@pytest.mark.parametrize("scheme, device", [("light", "desktop"), ("dark", "phone")])
+@pytest.mark.parametrize("scheme, device", FOUR)
 @pytest.mark.parametrize("kind", KINDS)
 def test_axe_finds_nothing_and_the_page_fits(browser, address, kind, scheme, device):
     from browsing import faults
 
     prefer(browser, scheme, device)
     assert faults(browser, f"{address}/{KINDS[kind]}", unfold=True) == {}
-    wide = "return [document.documentElement.scrollWidth, window.innerWidth]"
-    page, window = browser.execute_script(wide)
-    assert page <= window and (window == PHONE["width"]) is (device == "phone")
+    assert fits(browser, device)
     asked = browser.execute_script(
         "return performance.getEntriesByType('resource').map(entry => entry.name)"
     )
@@ -90,6 +79,24 @@ def test_the_start_pages_picture_is_of_the_readers_scheme(browser, address):
         [shown] = [each for each in pictures if each.is_displayed()]
         assert shown.get_attribute("src").endswith(f"/{name}")
         assert shown.value_of_css_property("filter") == "none"
+
+
+PLACES = """
+    return ['th', 'td'].map(kind => [...document.querySelectorAll(`.numbers ${kind}`)]
+        .map(each => each.getBoundingClientRect()).map(box => [box.top, box.left]));
+"""
+
+
+def test_a_phone_shows_each_number_beside_its_words(browser, address):
+    from browsing import open_page
+
+    for device in ("desktop", "phone"):
+        prefer(browser, "light", device)
+        open_page(browser, f"{address}/{KINDS['start page']}")
+        numbers, words = browser.execute_script(PLACES)
+        common = 0 if device == "phone" else 1  # the top of both, or their left
+        assert len(numbers) == 6
+        assert [each[common] for each in numbers] == [each[common] for each in words]
 
 
 SIZES = """

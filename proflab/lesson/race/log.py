@@ -56,6 +56,8 @@ class WorkLog:
         self._programs: dict[str, Callable] = {}
         self._stop: str | None = None
         self._times: dict[str, Pairs] = {}
+        self._shown: dict[str, str] = {}  # by the program's name, the stop under ""
+        self._again = False
 
     def step(self, program: Callable, change: str, guess_ms: float, because: str,
              instead: str = "", rejected: str = "") -> None:  # fmt: skip
@@ -98,19 +100,25 @@ class WorkLog:
         self._stop = text
         _, _, tape = self._before("")
         ms, floor = show.counted(tape, self.machine).ms, self.floor
-        print(
+        told = (
             f"stopped at {ms:,.4g} ms on {self.machine}, {ms / floor:,.4g} times the floor of "
             f"{floor:,.4g} ms\n   largest: {_told(self._largest(tape))}"
         )
+        if not self._is_known("", told):
+            print(told)
 
     def data(self, work_log: Callable | None = None) -> dict[str, Any]:
         """Return the log as plain data, for expect_log.
 
-        work_log: a function that takes the log and notes its steps, which is called first. Raises
-        NotImplementedError where there is no step yet.
+        work_log: a function that takes the log and notes its steps, which is called first; of what
+        was shown before, a line is shown. Raises NotImplementedError where there is no step yet.
         """
         if work_log is not None:
-            work_log(self)
+            self._again = True
+            try:
+                work_log(self)
+            finally:
+                self._again = False
         if not self._rows:
             raise NotImplementedError("the work log has no step yet")
         return {"steps": list(self._rows.values()), "stop": self._stop} | _lines_of(self.given)
@@ -188,6 +196,12 @@ class WorkLog:
         self._digest = digest
         return self._times[digest]
 
+    def _is_known(self, name: str, told: str) -> bool:
+        """Say whether a log that is noted again has shown this before."""
+        known = self._again and self._shown.get(name) == told
+        self._shown[name] = told
+        return known
+
     def _show(self, row: dict[str, Any]) -> None:
         top = row["largest"]
         text = "\n".join([
@@ -197,6 +211,8 @@ class WorkLog:
             f"{row['low']:,.3g} and {row['high']:,.3g}): {row['verdict']}",
             f"   largest before: {_told(top)}",
         ])  # fmt: skip
+        if self._is_known(row["program"], text):
+            text = f"{row['program']}: {row['counted_ms']:,.4g} ms, as it was"
         if kernel_shell() is None:
             print(text)
             return

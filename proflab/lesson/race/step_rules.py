@@ -29,7 +29,7 @@ _ROWS = 5  # of the table, from which a step names its cost
 _FALLEN = 0.9  # of what the named cost was before, at most
 _MOST_NAMED = 6  # ops of the program, in a step's diagnosis: naming all of them explains none
 _ORDINARY = ("all", "any", "to", "where")  # ops, and words of sentences that are about no op
-_ANOTHER = 0.01  # of the cost: an idea that changes less is the program that it changes
+_ANOTHER = 0.01  # of the cost: an idea that adds or drops less is the program that it changes
 # A machine on which overhead is all makes programs faster by the ratio of their ops, others by
 # about that of the counts: a speed-up is at most so many times beyond both. There is no least one:
 # where numpy has no fast product, as in float16, a program that costs less takes 50 times as long.
@@ -104,11 +104,22 @@ def ideas(steps: list[Step], start: Step, floor: float) -> Iterator[str]:
         by_shapes = _by_shapes(step.does)
         pairs = [(start.groups[1], by_shapes, start), *((o.does, step.does, o) for o in kept)]
         for there, here, other in pairs if step.does else ():
-            if _difference(there, here) < _ANOTHER:
+            swapped = other is not start and _are_swapped(there, here)
+            if _difference(there, here) < _ANOTHER and not swapped:
                 yield (
                     f"{step.name} is not kept, but it is {other.name} to {_ANOTHER:.0%} of the "
                     "cost, ops that change no number left out: an idea is a program of its own"
                 )
+
+
+def _are_swapped(there: Mapping[Any, float], here: Mapping[Any, float]) -> bool:
+    """Say whether a program has an op in the place of another, however cheap; a copy is none.
+
+    A forged idea is a program with an op more. An op in another's place may be forged as well, and
+    passes in any case where it is dear; who tries whether a cheaper one pays has an idea.
+    """
+    more = (op for op, *_ in here.keys() - there.keys())
+    return bool(there.keys() - here.keys()) and any(op != "clone" for op in more)
 
 
 def _by_shapes(does: Mapping[Any, float]) -> dict[Any, float]:
