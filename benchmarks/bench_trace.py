@@ -63,7 +63,7 @@ def main() -> None:
         command = [sys.executable, "-m", "proflab_course.cli", "assemble", str(ROOT / "modules")]
         command += ["-o", str(profiler), "--standalone"]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        print(f"{'events':>10}{'file, MB':>12}{'CPU, s':>10}{'memory, MiB':>14}")
+        print(f"{'events':>10}{'file, MiB':>12}{'CPU, s':>10}{'memory, MiB':>14}")
         least = (0.0, 0.0)
         for events in 12, 10_000, 100_000:
             trace = Path(folder) / "trace.json"

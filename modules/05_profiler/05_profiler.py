@@ -1477,7 +1477,7 @@ for name, run in runs.items():
     print(f"{counters.line(run)}  {verdict:<11}{name}")
 
 # %% [markdown]
-# The same loop is limited by the processor alone, and waits where other programs hold it.
+# Alone, the loop is limited by the processor; beside other programs, it waits for them.
 #
 # ## 7 · What watching costs
 #

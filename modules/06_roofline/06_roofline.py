@@ -1718,7 +1718,7 @@ def fewer_passes(x, gain, bias):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_fewer_passes", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
-# slow_passes has GELU by tanh; that by erf is off by 0.0001, which is more than rounding.
+# slow_passes has GELU by tanh; GELU by erf differs by up to 0.0005, which is more than rounding.
 expect_faster(
     "1,024 rows of 512",
     race.traced(fewer_passes, x=(1024, 512), gain=(512,), bias=(512,)),

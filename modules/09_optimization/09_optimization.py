@@ -480,8 +480,9 @@ demos.timeline(seen[-1]["spans"], title="zlib: two threads load, the main progra
 # %% [markdown]
 # Workers must not hold each other up.
 # Threads that run Python do: in the usual build of Python they share one interpreter, whose lock lets one of them run at a time.
-# `decode` is Python code, so a second thread gains nothing.
-# C code such as zlib's releases the lock; there the prediction comes true if processors are free: on one (`taskset -c 0`), two threads gain nothing. torch's workers are processes for this reason.
+# `decode` is Python code, so a second thread gains nothing; torch's workers are processes for this reason.
+# C code such as zlib's releases the lock, and the prediction comes true if processors are free.
+# On one processor (`taskset -c 0`), a second thread gains nothing.
 #
 # Turn by turn is a poor plan if some batches are slow: behind each of them, fast ones wait for the same worker.
 # Give them out yourself.
@@ -589,7 +590,8 @@ print(f"{'times in ms':<18}{'MB':>8}{'all, cold':>11}{'all, warm':>11}{'one imag
 for row in demos.formats(demos.demo_size(1500, 60)):
     row["cold_ms"] = "not told" if row["cold_ms"] is None else f"{row['cold_ms']:.1f}"
     print("{format:<18}{mb:8.2f}{cold_ms:>11}{warm_ms:11.1f}{one_ms:11.3f}".format(**row))
-print("(tmpfs is memory that looks like a disk: nothing in it is cold)")
+if row["format"].endswith("tmpfs"):  # the last row, on Linux
+    print("(tmpfs is memory that looks like a disk: nothing in it is cold)")
 
 # %% [markdown]
 # For shuffled training, one array mapped into memory is hard to beat: an image costs only its own pages.
@@ -988,7 +990,7 @@ for name, (ops, x) in demos.losses(demos.digit_images()).items():
     print(f"    keep in float32: {kept}")
 
 # %% [markdown]
-# So torch's autocast runs sums, losses and exponentials in float32; smaller numbers are cheaper.
+# So torch's autocast runs sums, losses and exponentials in float32; keeping numbers small is cheaper.
 #
 # ## 4 · A large batch in small pieces
 #

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -38,6 +39,8 @@ def main(
     """
     file = _called(names)
     words = list(sys.argv[1:] if arguments is None else arguments)
+    if arguments is None and words[:1] != ["lines"] and hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` ends it, as it ends other tools
     if words and words[0] in COMMANDS:
         return _run(compare, NEEDED_TO_COMPARE, names, unwritten, file, words)
     if words and words[0] in FILES:
@@ -73,7 +76,7 @@ def main(
     except NotImplementedError as error:
         return _not_written(file, unwritten, error)
     try:
-        report = measure(names, request, _say)
+        report = measure(names, request, lambda line: print(f"· {line} …", flush=True))
         report.predictions = predict(names, request, planned, report)
     except NotImplementedError as error:
         return _not_written(file, unwritten, error)
@@ -120,11 +123,7 @@ def _parser(file: str) -> argparse.ArgumentParser:
     parser.add_argument("--train", action="store_true", help="forward and backward pass")
     parser.add_argument("--passes", type=positive, default=5, metavar="N", help="how often (5)")
     parser.add_argument(
-        "--threads",
-        type=positive,
-        default=1,
-        metavar="N",
-        help="of matrix products (1)",
+        "--threads", type=positive, default=1, metavar="N", help="of matrix products (1)"
     )
     parser.add_argument(
         "-o", "--output", type=Path, default=Path("report.html"), help="the page to write"
@@ -218,7 +217,3 @@ def _print_report(report: Report) -> None:
     print_table([HEAD, *operations(report, _SHOWN)])
     if report.predictions:
         print_table(predictions(report))
-
-
-def _say(line: str) -> None:
-    print(f"· {line} …", flush=True)

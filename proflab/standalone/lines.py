@@ -15,16 +15,17 @@ import sys
 import sysconfig
 import threading
 import time
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
+from functools import cache, partial
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
 import proflab
-from proflab.lesson.blas import on_threads
+from proflab.lesson.blas import on_threads, threads_in_words
 from proflab.standalone.arguments import positive
-from proflab.standalone.pinned import begin_anew, on, threads_here
+from proflab.standalone.pinned import begin_anew, threads_here
 from proflab.standalone.tables import print_table, shortened
 
 # What is called here, and the lesson in which it is written.
@@ -35,6 +36,8 @@ _ELSEWHERE = "outside of the program"
 # Folders of installed packages, wherever they lie: for one user, for all, of another Python.
 _INSTALLED = tuple(f"{os.sep}{kind}-packages{os.sep}" for kind in ("site", "dist"))
 _FOREIGN = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+_ENDS = dict.fromkeys(("execv", "execve"), "it became another program by exec")
+_ENDS["_exit"] = "it ended itself by os._exit"
 _OTHERS = """
 A line's time is that of all it calls in Python's and others' code. For a tree of calls take
 pyinstrument; for memory, Python apart from C, other threads and child processes take scalene."""
@@ -46,9 +49,10 @@ class Sampler:
     It sees the main thread. program: the path of the program, each of whose lines counts as its
     own. file: the profiler's, whose lines do not. `rows` has a row for each line, in the form of a
     recorder's. A program that takes this timer for itself gets it, and is not sampled from then on.
+    report: called, once, before the program ends by os._exit or becomes another by exec.
     """
 
-    def __init__(self, program: str, file: str) -> None:
+    def __init__(self, program: str, file: str, report: Callable[[], None]) -> None:
         package = os.path.dirname(proflab.__file__)
         folders = [os.path.normcase(path) + os.sep for path in (*_FOREIGN, package)]
         self.foreign = (*folders, os.path.normcase(os.path.abspath(file)))
@@ -56,14 +60,15 @@ class Sampler:
         self.own = {program: True}
         self.found: dict[tuple[str, int], list[float]] = {}
         self.samples = self.most_threads = 0
-        self.is_given_up = False
+        self.given_up_for = ""  # the function of whose call no line has what came later
+        self.report, self.process = report, os.getpid()
 
     def __enter__(self) -> Sampler:
         self.last = time.perf_counter(), time.process_time()
         self.former = signal.signal(signal.SIGALRM, self._note)
         signal.setitimer(signal.ITIMER_REAL, _EACH, _EACH)
-        # What takes the timer or the signal, waits for any signal, or hands the timer on.
-        functions = {signal: ("signal", "setitimer", "alarm", "pause"), os: ("execv", "execve")}
+        # What takes the timer or the signal, waits for any signal, hands the timer on, or ends.
+        functions = {signal: ("signal", "setitimer", "alarm", "pause"), os: _ENDS}
         takers = [(module, name) for module, names in functions.items() for name in names]
         self.takers = {(module, name): getattr(module, name) for module, name in takers}
         for module, name in self.takers:
@@ -83,9 +88,11 @@ class Sampler:
         """Call one of the takers for the program, and end the sampling if it means this timer."""
         which = {"signal": signal.SIGALRM, "setitimer": signal.ITIMER_REAL}
         first = words[0] if words else named.get("signalnum")
-        if not self.is_given_up and (name not in which or first == which[name]):
+        if not self.given_up_for and (name not in which or first == which[name]):
             self._stop()
-            self.is_given_up = True
+            self.given_up_for = name
+        if name in _ENDS and os.getpid() == self.process:
+            self.report()
         return self.takers[module, name](*words, **named)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
@@ -138,21 +145,26 @@ def profile_lines(names: dict[str, Any], file: str, arguments: Sequence[str]) ->
     begun = begin_anew(arguments, given.threads)
     if begun is not None:
         return begun
-    sampler = Sampler(os.path.abspath(given.program), names.get("__file__", file))
-    process = os.getpid()
-    start = time.perf_counter(), time.process_time()
+    printed, start = sys.stdout, (time.perf_counter(), time.process_time())
+
+    @cache
+    def report() -> None:
+        if printed.closed:
+            raise ValueError(f"{given.program} closes sys.stdout: nothing can be printed there")
+        wall, cpu = time.perf_counter() - start[0], time.process_time() - start[1]
+        many = threads_in_words(threads) if threads else "an unknown number of threads"
+        with redirect_stdout(printed):
+            print(f"\n{given.program}: {wall:,.2f} s, CPU time {cpu:,.2f} s; ", end="")
+            print(f"matrix products on {many}")
+            _print_lines(names, sampler, given.top)
+            print("\n".join([*_doubts(sampler, wall, cpu), _OTHERS]), flush=True)
+
+    sampler = Sampler(os.path.abspath(given.program), names.get("__file__", file), report)
     with on_threads(given.threads), sampler:
         threads = threads_here()
         status = _run(given.program, given.words)
-    if os.getpid() != process:  # what the program has forked has come to its end, too
-        return status
-    wall, cpu = time.perf_counter() - start[0], time.process_time() - start[1]
-    sys.stdout.flush()
-    print(f"\n{given.program}: {wall:,.2f} s, CPU time {cpu:,.2f} s; {on(threads)}")
-    _print_lines(names, sampler, given.top)
-    for sentence in _doubts(sampler, wall, cpu):
-        print(sentence)
-    print(_OTHERS)
+    if os.getpid() == sampler.process:  # what the program has forked has come to its end, too
+        report()
     return status
 
 
@@ -196,7 +208,7 @@ def _run(program: Path, words: list[str]) -> int:
 def _print_lines(names: dict[str, Any], sampler: Sampler, most: int) -> None:
     rows = sampler.rows
     if not rows:
-        if not sampler.is_given_up:
+        if not sampler.given_up_for:
             print("it ended before the first sample: let it run for longer")
         return
     cpu = {row["op"]: row["cpu_ms"] for row in rows}
@@ -212,8 +224,9 @@ def _print_lines(names: dict[str, Any], sampler: Sampler, most: int) -> None:
 def _doubts(sampler: Sampler, wall: float, cpu: float) -> list[str]:
     """Return what is to be said of a run whose two times differ, or of which little is known."""
     found = [f"\n{sampler.samples:,} samples, one a ms where nothing held it up"]
-    if sampler.is_given_up:
-        found.append("it uses the system's timer or signals itself: no line has what came later")
+    if sampler.given_up_for:
+        why = _ENDS.get(sampler.given_up_for, "it uses the system's timer or signals itself")
+        found.append(f"{why}: no line has what came later")
     if cpu < 0.8 * wall and wall - cpu >= 0.01:
         what = "a disk, a sleep, another process or a busy machine"
         found.append(f"it waited {wall - cpu:,.2f} s, for {what}")

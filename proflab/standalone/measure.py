@@ -111,7 +111,9 @@ def measure(names: dict[str, Any], request: Request, say: Callable[[str], None])
         say("recording its operations")
         rows, passes, cpu = record(names, lambda: work(x), request.passes)
         say("measuring its memory")
-        memory = _memory_parts(names, model, shape)
+        with no_grad():
+            peak = names["measure_memory"](model, shape)["peak_memory_mb"]
+        held = names["parameter_memory_mb"](model)
     report = Report(
         title=request.title,
         machine=here.sentences(),
@@ -125,7 +127,7 @@ def measure(names: dict[str, Any], request: Request, say: Callable[[str], None])
         passes_ms=passes,
         cpu_ms=cpu,
         mfu=names["mfu"](flops, latency / 1000, roof.peak_flops),
-        memory=memory,
+        memory={"parameters": held, "activations": peak - held},  # MB
         training=names["training_memory"](model, shape, "adam"),
         rows=rows,
     )
@@ -157,11 +159,8 @@ def _measure_roofs(
     size = beyond_caches(this_machine().caches, 2**29)
     copy = copy_on(threads)
     rounds = [
-        (
-            names["measure_peak_flops"](repeats=_REPEATS),
-            names["measure_bandwidth"](size, copy, repeats=_REPEATS),
-        )
-        for _ in range(_ROUNDS)
+        (names["measure_peak_flops"](repeats=n), names["measure_bandwidth"](size, copy, repeats=n))
+        for n in [_REPEATS] * _ROUNDS
     ]
     peak, bandwidth = (max(values) for values in zip(*rounds, strict=True))
     return Hardware(peak, bandwidth, threads_in_words(threads_here()), "measured here"), rounds
@@ -189,14 +188,6 @@ def record(
             for i, row in enumerate(middle)
         ]
     return middle, times, median(cpu)
-
-
-def _memory_parts(names: dict[str, Any], model: Any, shape: tuple[int, ...]) -> dict[str, float]:
-    """Return a pass's memory in MB: its parameters, and what came on top at its peak."""
-    with no_grad():
-        found = names["measure_memory"](model, shape)
-    parameters = names["parameter_memory_mb"](model)
-    return {"parameters": parameters, "activations": found["peak_memory_mb"] - parameters}
 
 
 # ── by operation ─────────────────────────────────────────────────────────────────────────────

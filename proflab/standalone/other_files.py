@@ -72,7 +72,7 @@ def without_ops(path: Path, content: Any, events: list[dict]) -> str:
         what = "is a trace of viztracer, which notes functions of Python"
         return f"{path} {what}: vizviewer shows them; for ops of torch, {EXPORT}"
     kinds = Counter(str(event["cat"]) for event in events if event.get("cat"))
-    del kinds["__metadata"]
+    del kinds["__metadata"], kinds["None"]
     if not events or keys & _TORCH_KEYS or kinds.keys() & _TORCH_EVENTS:
         return f"{path} holds no op{among}: let the profiler run around the work"
     named = ", ".join(map(repr, [kind for kind, _ in kinds.most_common(3)]))

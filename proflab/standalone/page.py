@@ -14,9 +14,8 @@ STYLE = """
 :root { color-scheme: light dark; --ink: #222; --soft: #555; --line: #ddd; --page: #fff; }
 body { margin: 0 auto; padding: 1rem; max-width: 46rem; background: var(--page); color: var(--ink);
   font: 16px/1.5 system-ui, sans-serif; }
-h1 { font-size: 1.35rem; line-height: 1.3; margin: 0.5rem 0; }
+h1 { font-size: 1.35rem; line-height: 1.3; margin: 0.5rem 0; } p { margin: 0.4rem 0; }
 h2 { font-size: 1.1rem; margin: 2rem 0 0.5rem; }
-p, li { margin: 0.4rem 0; }
 .quiet { color: var(--soft); font-size: 0.875rem; white-space: pre-line; }
 figure { margin: 0.5rem 0; break-inside: avoid; }
 figure svg { display: block; width: 100%; max-width: 38rem; height: auto; }
@@ -25,10 +24,8 @@ figcaption { color: var(--soft); font-size: 0.875rem; }
 table { border-collapse: collapse; font-size: 0.875rem; font-variant-numeric: tabular-nums; }
 th, td { padding: 0.25rem 0.6rem 0.25rem 0; text-align: right; white-space: nowrap;
   border-bottom: 1px solid var(--line); }
-th { font-weight: 600; }
 th:first-child, td:first-child { text-align: left; }
-.figures td { white-space: normal; }
-tr { break-inside: avoid; }
+.figures td { white-space: normal; } tr { break-inside: avoid; }
 @media (max-width: 30rem) { .wide table { font-size: 0.75rem; }
   .wide th, .wide td:first-child { white-space: normal; }
   .wide th, .wide td { padding-right: 0.25rem; } }

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from proflab.lesson.blas import blas_threads, threads_in_words
+from proflab.lesson.blas import blas_threads
 
 # How the libraries that multiply matrices are told their threads.
 VARIABLES = [
@@ -44,9 +44,3 @@ def threads_here() -> int | None:
     told = {os.environ.get(name) for name in VARIABLES}
     number = told.pop() if len(told) == 1 else None
     return blas_threads() or (int(number) if number and number.isdecimal() else None)
-
-
-def on(threads: int | None) -> str:
-    """Return on how many threads matrices are multiplied, as a part of a sentence."""
-    number = threads_in_words(threads) if threads else "an unknown number of threads"
-    return f"matrix products on {number}"

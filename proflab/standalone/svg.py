@@ -82,10 +82,7 @@ def _mark(shape: int, x: float, y: float, radius: float, fill: str, title: str) 
 
 
 def _legend(kinds: dict[str, tuple[int, str]], top: float) -> tuple[list[str], float]:
-    """Draw names, each with its mark, in as many lines as needed; return where the last one ends.
-
-    kinds: name → the number of its shape, and its colour.
-    """
+    """Draw names, each with its shape and colour, in lines; return where the last one ends."""
     parts, x, y = [], 0.0, top
     for kind, (shape, colour) in kinds.items():
         width = 26 + 7.2 * len(kind)

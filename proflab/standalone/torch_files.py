@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import math
 import re
 import zlib
 from collections import Counter, defaultdict
@@ -40,8 +39,10 @@ _OTHERS = {_PYTHON, "Trace", "overhead", "gpu_user_annotation", "ac2g", "fwdbwd"
 _PROCESSORS = {0: "host", 1: "card"}
 # Whose functions are no place in the student's own program.
 FOREIGN = ("site-packages", "dist-packages", "/torch/", "/lib/python3", "??", "<frozen", "<built-")
+_MOST = 1e18  # µs or bytes of which sums and products are still numbers
 _ROUNDED = 1  # µs: by so much old traces round, and an op may seem to outlast the one around it
 BEFORE = "before the recording"
+_UNTIMED = "holds ops, but none has a name, a start and a duration of at least 0, in numbers"
 
 
 @dataclass
@@ -67,7 +68,9 @@ def read_trace(path: Path) -> Trace:
     timed = [event for event in _joined(raw, notes) if _is_timed(event)]
     unusable = sum(e.get("ph") == "X" for e in raw) - sum(e.get("ph") == "X" for e in timed)
     if unusable > 0:
-        notes.append(f"left out: {unusable:,} events without a name, a start or a duration")
+        notes.append(
+            f"left out: {unusable:,} events without a name, a start or a duration of at least 0"
+        )
     renamed = [_renamed(event) for event in timed]
     kept = [event for event in renamed if event["cat"] in _READ]
     unknown = Counter(event["cat"] for event in renamed if event["cat"] not in _READ)
@@ -75,16 +78,20 @@ def read_trace(path: Path) -> Trace:
     for category in unread:
         notes.append(f"left out: {unknown[category]:,} events of the category {category!r}")
     if not kept:
-        raise ValueError(without_ops(path, content, raw))
+        whole = not any(str(event.get("cat")) in {*_READ, *_OLD} for event in raw)
+        raise ValueError(
+            without_ops(path, content, raw) if whole else f"{path} {_UNTIMED}; {EXPORT}"
+        )
+    marks = [e for e in raw if e.get("name") == "[memory]" and _is_number(e.get("ts"))]
+    histories = _histories([e for e in renamed if e["cat"] in (*_OPS, _PYTHON)], marks)
     zero = min(event["ts"] for event in kept)
-    reduced = [_reduced(event, zero, -1 - count) for count, event in enumerate(kept)]
-    calls = {e["args"]["correlation"] for e in reduced if e["cat"] in CALLS}
-    alone = sum(e["cat"] in DEVICE and e["args"]["correlation"] not in calls for e in reduced)
+    for count, event in enumerate(kept):  # in place: a second event for each is half as much again
+        _reduce(event, zero, -1 - count)
+    calls = {e["args"]["correlation"] for e in kept if e["cat"] in CALLS}
+    alone = sum(e["cat"] in DEVICE and e["args"]["correlation"] not in calls for e in kept)
     if alone:
         notes.append(f"{alone:,} pieces of the card's work name no launch: each is its own row")
-    marks = [e for e in raw if e.get("name") == "[memory]" and _is_number(e.get("ts"))]
-    stacks = [e for e in renamed if e["cat"] in (*_OPS, _PYTHON)]
-    return Trace(_on_lanes(reduced), _histories(stacks, marks), notes, unread)
+    return Trace(_on_lanes(kept), histories, notes, unread)
 
 
 # ── a trace ──────────────────────────────────────────────────────────────────────────────────
@@ -148,7 +155,7 @@ def _joined(events: Iterable[dict], notes: list[str]) -> list[dict]:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and math.isfinite(value)
+    return isinstance(value, (int, float)) and abs(value) < _MOST  # not so NaN
 
 
 def _is_timed(event: dict) -> bool:
@@ -157,26 +164,26 @@ def _is_timed(event: dict) -> bool:
 
 
 def _renamed(event: dict) -> dict:
-    """Return an event under its category's name of today, with text for its name and thread."""
+    """Give an event its category's name of today and text for its name and thread; return it."""
     category = str(event.get("cat"))
     launch = _LAUNCH.fullmatch(category)
     category = f"cuda_{launch[1]}" if launch else _OLD.get(category, category)
     args = event["args"] if isinstance(event.get("args"), dict) else {}
     place = {"pid": str(event.get("pid")), "tid": str(event.get("tid"))}
     name = _CONTROL.sub("�", event["name"])  # a name is one line of a table
-    return event | place | {"cat": category, "args": args, "name": name}
+    event.update(place, cat=category, args=args, name=name)  # a copy of each would be half as much
+    return event
 
 
-def _reduced(event: dict, zero: float, unlike: int) -> dict:
-    """Return an event with what exercises read; work without a number gets one like no other."""
-    found = {name: event[name] for name in ("ph", "cat", "name", "pid", "tid", "dur")}
+def _reduce(event: dict, zero: float, unlike: int) -> None:
+    """Leave of an event what exercises read; work without a number gets one like no other."""
     args = {"correlation": unlike, "stream": 0} | event["args"]
     if not isinstance(args["correlation"], (int, str)):
         args["correlation"] = unlike
     wanted = ["correlation", "stream", "device"]
     wanted += ["Input Dims", "Concrete Inputs"] if event["cat"] == "cpu_op" else []
-    kept = {name: args[name] for name in wanted if name in args}
-    return found | {"ts": round(event["ts"] - zero, 3), "args": kept}
+    event["args"] = {name: args[name] for name in wanted if name in args}
+    event["ts"] = round(event["ts"] - zero, 3)
 
 
 def _on_lanes(events: list[dict]) -> list[dict]:
@@ -197,7 +204,7 @@ def _on_lanes(events: list[dict]) -> list[dict]:
                 stack.pop()
         number = _lane(own, event, of_op=event["cat"] in _OPS)
         tid = event["tid"] if number == 0 else f"{event['tid']} lane {number + 1}"
-        event = event | {"tid": tid}
+        event["tid"] = tid
         if event["cat"] in _OPS:
             if own[number]:
                 room = _end(own[number][-1]) - event["ts"]
@@ -254,7 +261,8 @@ def _histories(around: list[dict], marks: list[dict]) -> dict[str, list[dict]]:
 
 def _is_allocation(args: dict) -> bool:
     size, address = args.get("Bytes"), args.get("Addr")
-    return _is_number(size) and size != 0 and isinstance(address, (int, str))
+    kinds = isinstance(address, (int, str)), not isinstance(args.get("Device Type"), (list, dict))
+    return _is_number(size) and size != 0 and all(kinds)
 
 
 def _where(stack: list[dict]) -> str:

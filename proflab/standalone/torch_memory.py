@@ -29,7 +29,8 @@ def read_snapshot(path: Path) -> list[dict[str, list[dict]]]:
     refuse_bytes(path, data, _DUMP)
     try:
         is_text = data[:1] in (b"{", b"[")
-        snapshot = json.loads(data.decode(errors="replace")) if is_text else _unpickled(data)
+        plain = _Plain(io.BytesIO(data))
+        snapshot = json.loads(data.decode(errors="replace")) if is_text else plain.load()
         if not (isinstance(snapshot, dict) and {"segments", "device_traces"} <= snapshot.keys()):
             raise ValueError(f"{path} is no snapshot of a card's memory: {_kind(snapshot)}")
         return [
@@ -48,10 +49,6 @@ def _kind(content: Any) -> str:
     if isinstance(content, dict) and "traceEvents" in content:
         return "it is a trace, for which there is the command trace"
     return f'it has no "segments" and "device_traces"; {_DUMP}'
-
-
-def _unpickled(data: bytes) -> Any:
-    return _Plain(io.BytesIO(data)).load()
 
 
 class _Plain(pickle.Unpickler):

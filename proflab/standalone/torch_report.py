@@ -188,21 +188,17 @@ def _flops(names: dict[str, Any], events: list[dict]) -> dict[str, int]:
             continue
         try:
             op = event["name"].partition(" ")[0].removeprefix("aten::")
-            counted = flops_of(names["op_flops"], products(op, dims, _values(event)))
-        except (ValueError, TypeError, IndexError, NotImplementedError):
+            values = [_value(text) for text in event["args"].get("Concrete Inputs", [])]
+            counted = flops_of(names["op_flops"], products(op, dims, values))
+        except (ValueError, TypeError, IndexError, AttributeError, NotImplementedError):
             continue  # arguments of a form that is not known: no number rather than a wrong one
         if counted:
             found[event["name"]] = found.get(event["name"], 0) + counted
     return found
 
 
-def _values(event: dict) -> list[Any]:
-    """Return the values of an op's arguments, which torch writes as texts such as "[1, 1]"."""
-    texts = event["args"].get("Concrete Inputs", [])
-    return [_value(text) for text in texts]
-
-
 def _value(text: str) -> Any:
+    """Return the value of an argument, which torch writes as a text such as "[1, 1]"."""
     try:
         return json.loads(text.lower())  # "True", "[1, 1]"; not "0." or "", which nothing asks for
     except ValueError:

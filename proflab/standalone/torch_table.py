@@ -7,6 +7,8 @@ wall an op is at. torch is imported when it is asked for. What may not enter: a 
 from __future__ import annotations
 
 import argparse
+import sys
+import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -58,8 +60,22 @@ def torch_table(names: dict[str, Any], file: str, arguments: Sequence[str]) -> i
         model, inputs = _made(torch, Path(path), function)
     work = _pass(torch, model, inputs, given.train)
     timed = {t.device.type for t in [*model.parameters(), *inputs]} == {"cpu"}
-    work()  # what happens only once, happens here
-    rows = record_torch(names, work, _of_torch(torch))
+    others: set[int] = set()
+
+    def note(*event: Any) -> None:
+        others.add(threading.get_ident())
+        sys.setprofile(None)
+
+    threading.setprofile(note)  # called by each thread that the model starts
+    try:
+        work()  # what happens only once, happens here
+    except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError) as error:
+        said = " ".join(str(error).split())
+        raise ValueError(f"{given.model} raises {type(error).__name__}: {said}") from None
+    finally:
+        threading.setprofile(None)
+    folder = str(Path(torch.__file__).parent)
+    rows = record_torch(names, work, lambda file: file.startswith(folder))
     none = dict.fromkeys(_TIMES, 0.0)
     times = _middle(rows, work, given.passes - 1) if timed else [none] * len(rows)
     rows = [row | took for row, took in zip(rows, times, strict=True)]
@@ -68,6 +84,8 @@ def torch_table(names: dict[str, Any], file: str, arguments: Sequence[str]) -> i
         row["least_ms"] = names["predict_ms"]([row], machine, 0) if machine else 0.0
     _print_head(given, model, rows, timed)
     _print_rows(names, rows, given.top, machine, timed)
+    if others:
+        print("\nit starts threads: what torch does there stands in no row, nor in FlopCounterMode")
     _print_checked(rows, counted_by_torch(work))
     return 0
 
@@ -120,16 +138,13 @@ def _pass(torch: Any, model: Any, inputs: tuple, train: bool) -> Callable[[], No
     def run() -> None:
         with torch.set_grad_enabled(train):
             results = [t for t in tensors_in(model(*inputs)) if t.requires_grad]
+        if train and not results:
+            raise ValueError("nothing that it returns has a gradient: leave out --train")
         if train:
             sum(t.sum() for t in results).backward()
             model.zero_grad()
 
     return run
-
-
-def _of_torch(torch: Any) -> Callable[[str], bool]:
-    folder = str(Path(torch.__file__).parent)
-    return lambda file: file.startswith(folder)
 
 
 def _middle(rows: list[dict], work: Callable[[], None], more: int) -> list[dict[str, float]]:

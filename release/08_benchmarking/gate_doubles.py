@@ -11,7 +11,7 @@ def by_medians(
 
     Raises ValueError for no times, lists of different lengths and a tolerance below 0.
     """
-    if not before or len(before) != len(after) or tolerance < 0:
+    if not len(before) or len(before) != len(after) or tolerance < 0:  # arrays are right, too
         raise ValueError("two lists of times, as long as each other, and a tolerance from 0 on")
     speedup = statistics.median(before) / statistics.median(after)
     if 1 / (1 + tolerance) <= speedup <= 1 + tolerance:

@@ -244,10 +244,10 @@ def run_in(kind: type, ops: Sequence[tuple[str, Callable]], x: np.ndarray) -> fl
 def formats(count: int) -> list[dict[str, Any]]:
     """Write so many images in several formats to this disk, read them back, and return rows.
 
-    The last two are there where h5py is, and where the system has a folder in memory.
-    Their keys: format; mb, in MB of 1024² bytes on the disk; cold_ms, to read all when no page of
-    them is in memory, or None where the system cannot tell; warm_ms, to read all once more; one_ms,
-    for one image, warm.
+    The last two rows need h5py, and a folder that the system keeps in memory.
+    The keys of a row: format; mb, in MB of 1024² bytes on the disk; cold_ms, to read all when no
+    page of them is in memory, or None where the system cannot tell; warm_ms, to read all once more;
+    one_ms, for one image, warm.
     """
     images = Images()
     pixels = np.stack([images.read(name) for name in images.names[: min(count, 360)]])

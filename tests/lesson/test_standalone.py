@@ -114,6 +114,15 @@ def test_without_words_it_explains_itself_by_an_example(assembled, with_numpy_al
     assert [own_ms[name] for name in named] == sorted(own_ms.values(), reverse=True)[:3]
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such signal")
+def test_head_ends_it_without_a_traceback(assembled, with_numpy_alone):
+    command = [with_numpy_alone, "-I", assembled]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()  # nobody reads
+        assert process.stderr.read() == b""
+    assert process.returncode
+
+
 def test_what_the_example_lacks_is_named(capsys):
     def count_parameters(model):
         raise NotImplementedError

@@ -131,6 +131,33 @@ def test_a_process_that_the_program_forks_reports_nothing(names, program, end):
     assert (ran.returncode, ran.stderr, ran.stdout.count(" samples,")) == (0, "", 1)
 
 
+@pytest.mark.parametrize(
+    "call, status, why",
+    [
+        ("os._exit(7)", 7, "it ended itself by os._exit"),
+        ("os.execlp('true', 'true')", 0, "it became another program by exec"),
+        ("sys.stdout = io.StringIO()\nos._exit(0)", 0, "it ended itself by os._exit"),
+    ],
+)
+def test_a_program_that_leaves_python_has_lines_before_it_does(names, program, call, status, why):
+    Path("prog.py").write_text(f"import io, os, sys\nprint('begun')\nsum(range(4_000_000))\n{call}")
+    code = "import sys\nfrom proflab.standalone import main\n"
+    code += "top = lambda rows, n: [{'name': r['op'], 'ms': 1, 'share': 1} for r in rows]\n"
+    code += "sys.exit(main({'top_operations': top}, {}, ['lines', 'prog.py']))"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (ran.returncode, ran.stderr) == (status, "")
+    assert ran.stdout.startswith("begun\n") and "prog.py line 3" in ran.stdout
+    assert ran.stdout.count(f"{why}: no line has what came later") == 1
+
+
+def test_an_output_that_the_program_closes_is_said(names, program):
+    Path("prog.py").write_text("import sys\nsys.stdout.close()")
+    code = "from proflab.standalone import main\n"
+    code += "main({'top_operations': None}, {}, ['lines', 'prog.py'])"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "prog.py closes sys.stdout: nothing can be printed there\n" in ran.stderr
+
+
 def test_what_is_no_program_is_refused(names, program, capsys):
     assert main(names, {}, ["lines", "none.py"]) == 2
     assert "none.py is no file: give the program to run" in capsys.readouterr().err

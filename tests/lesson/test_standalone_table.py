@@ -184,6 +184,49 @@ def test_rows_name_lines_walls_and_what_is_shared(names, models, capsys):
     assert "give --peak and --bandwidth" in capsys.readouterr().err
 
 
+ODD = """
+import threading
+import torch
+
+
+class Threads(torch.nn.Linear):
+    def forward(self, x):
+        found = []
+        thread = threading.Thread(target=lambda: found.append(super(Threads, self).forward(x)))
+        thread.start()
+        thread.join()
+        return found[0]
+
+
+class Largest(torch.nn.Module):
+    def forward(self, x):
+        return x.argmax()
+
+
+def threads(): return Threads(4, 3), torch.ones(2, 4)
+def largest(): return Largest(), torch.ones(2, 4)
+def unlike(): return torch.nn.Linear(4, 3), torch.ones(2, 5)
+"""
+
+
+@torch_is_needed
+def test_what_cannot_be_counted_or_run_is_said(names, tmp_path, capsys):
+    """The dispatcher's modes are one thread's: zero ops would be no answer without a word."""
+    pytest.importorskip("torch", reason="torch is not installed: run `make test-torch`")
+    (tmp_path / "odd.py").write_text(ODD, encoding="utf-8")
+
+    def said(name, *options):
+        assert main(names, {}, ["table", f"{tmp_path}/odd.py:{name}", *options]) == (
+            0 if name == "threads" else 2
+        )
+        return "".join(capsys.readouterr())
+
+    assert "it starts threads: what torch does there stands in no row" in said("threads")
+    assert "has a gradient: leave out --train" in said("largest", "--train")
+    for options in [], ["--meta"]:
+        assert re.fullmatch(r".*odd\.py:unlike raises RuntimeError: .+\n", said("unlike", *options))
+
+
 NAP = """
 import time
 import torch

@@ -142,6 +142,10 @@ def test_memory_says_what_a_file_is_instead(names, capsys, file, sentence):
         ("some words", "is no JSON: give the JSON"),
         ('\ufeff{"events": []}', 'it has no list "traceEvents"'),  # as PowerShell writes a file
         ('{"schemaVersion": 1, "traceEvents": [{"ph": "i"}]}', "let the profiler run around"),
+        # ops without a phase, with texts for numbers, with durations below 0
+        ('[{"cat": "cpu_op", "name": "a", "ts": 1, "dur": 2}]', "holds ops, but none has"),
+        ('[{"ph": "X", "cat": "kernel", "name": "a", "ts": "1", "dur": "2"}]', "in numbers"),
+        ('[{"ph": "X", "cat": "Operator", "name": "a", "ts": 1, "dur": -1}]', "of at least 0"),
     ],
 )
 def test_a_refusal_says_what_is_the_matter(names, tmp_path, capsys, text, sentence):
@@ -160,11 +164,37 @@ def test_what_cannot_be_used_is_left_out_and_said(names, tmp_path, capsys):
     assert table(said) == {"a": ["1", "0.009", "0.009"]}
     for note in (
         "left out: 1 entries that are no events",
-        "left out: 3 events without a name, a start or a duration",
+        "left out: 3 events without a name, a start or a duration of at least 0",
         "left out: 1 events of the category 'hpu_op'",
         "left out: 1 events that begin and never end",
     ):
         assert f"note: {note}\n" in said
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        {"Input Dims": [[4, 8], [8, 2]] + [[]] * 7, "Concrete Inputs": [1, None, {}, 4, 5, 6, 7]},
+        {"Input Dims": [[1, "x"], [None]], "Concrete Inputs": None},
+        {"Input Dims": [[True, 2.5], [[2]]], "stream": {}, "device": []},
+        {"Input Dims": "[[1, 2]]", "correlation": {}},
+    ],
+)
+@pytest.mark.parametrize("name", ["aten::mm", "aten::convolution", "aten::mkldnn_rnn_layer"])
+def test_arguments_of_another_form_give_no_number(names, tmp_path, capsys, name, args):
+    odd = op(name, 20, 3) | {"args": args}
+    notes = [
+        {"Addr": 1, "Bytes": 8, "Device Type": [1]},
+        {"Addr": [1], "Bytes": 8, "Device Type": 0},
+        {"Addr": 1, "Bytes": 10**400, "Device Type": 0},
+        "none",
+    ]
+    marks = [{"ph": "i", "name": "[memory]", "ts": 5, "pid": 1, "tid": 1, "args": n} for n in notes]
+    huge = op("late", 10**400, 3)
+    file = write(tmp_path / "trace.json", [op("a", 0, 9), odd, huge, *marks])
+    assert main(names, {}, ["trace", file]) == 0
+    said = capsys.readouterr().out
+    assert {"a", name} == set(table(said)) and "no block of memory is noted" in said
 
 
 def test_no_own_time_is_negative_however_ops_cross(names, tmp_path):
