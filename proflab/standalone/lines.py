@@ -82,7 +82,8 @@ class Sampler:
 
     def _stop(self) -> None:
         self.takers[signal, "setitimer"](signal.ITIMER_REAL, 0)
-        self.takers[signal, "signal"](signal.SIGALRM, self.former)
+        if threading.current_thread() is threading.main_thread():  # no other may set a handler
+            self.takers[signal, "signal"](signal.SIGALRM, self.former)
 
     def _give_way(self, module: ModuleType, name: str, *words: Any, **named: Any) -> Any:
         """Call one of the takers for the program, and end the sampling if it means this timer."""
