@@ -151,7 +151,7 @@ def _pass(torch: Any, model: Any, inputs: tuple, train: bool) -> Callable[[], bo
     return run
 
 
-def _middle(rows: list[dict], work: Callable[[], None], more: int) -> list[dict[str, float]]:
+def _middle(rows: list[dict], work: Callable[[], Any], more: int) -> list[dict[str, float]]:
     """Return each op's median times in this pass and so many more; this one's if they differ."""
     passes = [rows, *(time_torch(work) for _ in range(more))]
     if any(len(times) != len(rows) for times in passes):
