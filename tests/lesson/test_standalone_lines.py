@@ -137,6 +137,8 @@ def test_a_process_that_the_program_forks_reports_nothing(names, program, end):
         ("os._exit(7)", 7, "it ended itself by os._exit"),
         ("os.execlp('true', 'true')", 0, "it became another program by exec"),
         ("sys.stdout = io.StringIO()\nos._exit(0)", 0, "it ended itself by os._exit"),
+        # nothing of that name is in any folder of PATH, and the program goes on
+        ("try:\n    os.execlp('none', 'it')\nexcept OSError:\n    os._exit(5)", 5, "by os._exit"),
         # as a watchdog does, in a thread of its own
         ("threading.Timer(0, os._exit, [7]).start()\ntime.sleep(60)", 7, "by os._exit"),
     ],
