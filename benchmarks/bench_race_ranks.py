@@ -8,9 +8,9 @@ best that is known, at the visible size, all counted on DESK, which models a pro
 replayed as the grader replays it, with one thread, in rounds that go through all of them forwards
 and then backwards; its time is the median of CPU time. Freed memory is kept for the next array.
 Kendall's tau is taken over the pairs whose counts differ by more than 1.5 times: the share of pairs
-in the same order by both, less the share of the others. What lies nearer is not told apart. Of a
-pair in another order is said what its programs read, and how large their inputs are: DESK has no
-cache, and a program that reads a megabyte eight times finds it in one.
+in the same order by both, less the share of the others. What lies nearer is not told apart. Of
+each pair in another order it says what both programs read, and how large their inputs are: DESK has
+no cache, and a program that reads a megabyte eight times finds it in one.
 """
 
 from __future__ import annotations

@@ -93,8 +93,8 @@ torch.profiler and pyinstrument, on four models that are not of this course.
   time in Python, it shows the tree of calls, which no other tool here does.
 
 The times are CPU time, and a tool's is a factor: the steps ran bare and under each tool, in turns,
-so a busy machine is in both. `table` asks Python about each op, so of many tiny ones, such as a
-GRU's, a step takes four times as long under it; its shares are those of the ops themselves.
+so a busy machine slows both. `table` asks Python about each op, so a step of many tiny ones, such
+as a GRU's, takes four times as long under it; its shares are those of the ops themselves.
 """
 
 

@@ -14,7 +14,7 @@ from PIL import Image, ImageDraw
 from proflab.lesson.plot import Picture
 
 _RADIUS = 14  # pixels
-_FINER = 8  # a corner is drawn so much larger, that its edge be smooth
+_FINER = 8  # a corner is drawn so many times larger, so that its edge is smooth
 
 
 def write_card(picture: Picture, target: Path, dpi: float) -> None:

@@ -82,10 +82,13 @@ class Sampler:
 
     def _stop(self) -> None:
         self.takers[signal, "setitimer"](signal.ITIMER_REAL, 0)
-        self.takers[signal, "signal"](signal.SIGALRM, self.former)
+        if threading.current_thread() is threading.main_thread():  # no other may set a handler
+            self.takers[signal, "signal"](signal.SIGALRM, self.former)
 
     def _give_way(self, module: ModuleType, name: str, *words: Any, **named: Any) -> Any:
         """Call one of the takers for the program, and end the sampling if it means this timer."""
+        if name.startswith("exec") and words and not os.path.exists(words[0]):
+            return self.takers[module, name](*words, **named)  # raises: execvp tries each folder
         which = {"signal": signal.SIGALRM, "setitimer": signal.ITIMER_REAL}
         first = words[0] if words else named.get("signalnum")
         if not self.given_up_for and (name not in which or first == which[name]):

@@ -192,4 +192,4 @@ def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
 
 
 def _breakable(text: str) -> str:
-    return re.sub("[/_]", r"\g<0><wbr>", escape(text))
+    return re.sub(r"[/_](?=\w\w)", r"\g<0><wbr>", escape(text))  # "FLOP/s" stays whole

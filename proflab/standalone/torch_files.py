@@ -85,7 +85,7 @@ def read_trace(path: Path) -> Trace:
     marks = [e for e in raw if e.get("name") == "[memory]" and _is_number(e.get("ts"))]
     histories = _histories([e for e in renamed if e["cat"] in (*_OPS, _PYTHON)], marks)
     zero = min(event["ts"] for event in kept)
-    for count, event in enumerate(kept):  # in place: a second event for each is half as much again
+    for count, event in enumerate(kept):  # in place: copies would take half as much again
         _reduce(event, zero, -1 - count)
     calls = {e["args"]["correlation"] for e in kept if e["cat"] in CALLS}
     alone = sum(e["cat"] in DEVICE and e["args"]["correlation"] not in calls for e in kept)
@@ -171,7 +171,7 @@ def _renamed(event: dict) -> dict:
     args = event["args"] if isinstance(event.get("args"), dict) else {}
     place = {"pid": str(event.get("pid")), "tid": str(event.get("tid"))}
     name = _CONTROL.sub("�", event["name"])  # a name is one line of a table
-    event.update(place, cat=category, args=args, name=name)  # a copy of each would be half as much
+    event.update(place, cat=category, args=args, name=name)  # copies would take half as much again
     return event
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import json
 import pickle
+from operator import index  # a whole number, or TypeError
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,8 @@ def _card(entries: list[dict], segments: list[dict]) -> dict[str, list[dict]]:
         (live.add if step["action"] == "alloc" else live.discard)(step["addr"])
     blocks = _in_use(segments)
     older = {address: size for address, size in blocks.items() if address not in live}
+    for segment in segments:
+        index(segment["total_size"])
     return {"history": with_before(history, 0, older), "segments": segments}
 
 
@@ -75,14 +78,14 @@ def _in_use(segments: list[dict]) -> dict[int, int]:
         address = segment["address"]
         for block in segment["blocks"]:
             if block["state"] == "active_allocated":
-                found[block.get("address", address)] = block["size"]
+                found[block.get("address", address)] = index(block["size"])
             address += block["size"]
     return found
 
 
 def _step(item: dict) -> dict:
-    size = item["size"] if item["action"] == "alloc" else -item["size"]
-    return entry(item["addr"], size, _own_frame(item.get("frames") or []))
+    sign = 1 if item["action"] == "alloc" else -1
+    return entry(item["addr"], sign * index(item["size"]), _own_frame(item.get("frames") or []))
 
 
 def _own_frame(frames: list[dict]) -> str:

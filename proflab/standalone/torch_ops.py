@@ -150,11 +150,14 @@ def _shapes(value: Any, torch: Any) -> Any:
 
 def _shown(tensor: Any, roots: dict[int, MetaArray]) -> Tensor:
     """Return a tensor of torch as a meta tensor of the engine, with the memory that it shares."""
-    storage = tensor.untyped_storage()
+    try:
+        storage, shape = tensor.untyped_storage(), tuple(tensor.shape)
+    except RuntimeError:
+        raise ValueError("table counts dense tensors, and here is a sparse or nested one") from None
     if storage._cdata not in roots:
         roots[storage._cdata] = MetaArray((storage.nbytes(),), np.dtype("uint8"))
     dtype = np.dtype(_BY_SIZE[tensor.element_size()])
-    return wrap(MetaArray(tuple(tensor.shape), dtype, None, roots[storage._cdata]))
+    return wrap(MetaArray(shape, dtype, None, roots[storage._cdata]))
 
 
 def _line(frame: Any, on_torch_line: Callable[[str], bool]) -> str:

@@ -68,12 +68,14 @@ def torch_table(names: dict[str, Any], file: str, arguments: Sequence[str]) -> i
 
     threading.setprofile(note)  # called by each thread that the model starts
     try:
-        work()  # what happens only once, happens here
-    except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError) as error:
+        has_gradient = work()  # what happens only once, happens here
+    except Exception as error:
         said = " ".join(str(error).split())
         raise ValueError(f"{given.model} raises {type(error).__name__}: {said}") from None
     finally:
         threading.setprofile(None)
+    if given.train and not has_gradient:
+        raise ValueError("nothing that it returns has a gradient: leave out --train")
     folder = str(Path(torch.__file__).parent)
     rows = record_torch(names, work, lambda file: file.startswith(folder))
     none = dict.fromkeys(_TIMES, 0.0)
@@ -131,23 +133,25 @@ def _made(torch: Any, path: Path, function: str) -> tuple[Any, tuple]:
     return model, tuple(value for value in inputs if torch.is_tensor(value))
 
 
-def _pass(torch: Any, model: Any, inputs: tuple, train: bool) -> Callable[[], None]:
-    """Return a function that runs a forward pass, or that and the backward pass."""
+def _pass(torch: Any, model: Any, inputs: tuple, train: bool) -> Callable[[], bool]:
+    """Return a function that runs a forward pass, or that and the backward pass, if there is one.
+
+    It returns whether a result has a gradient.
+    """
     model.train(train)
 
-    def run() -> None:
+    def run() -> bool:
         with torch.set_grad_enabled(train):
             results = [t for t in tensors_in(model(*inputs)) if t.requires_grad]
-        if train and not results:
-            raise ValueError("nothing that it returns has a gradient: leave out --train")
-        if train:
+        if train and results:
             sum(t.sum() for t in results).backward()
             model.zero_grad()
+        return bool(results)
 
     return run
 
 
-def _middle(rows: list[dict], work: Callable[[], None], more: int) -> list[dict[str, float]]:
+def _middle(rows: list[dict], work: Callable[[], Any], more: int) -> list[dict[str, float]]:
     """Return each op's median times in this pass and so many more; this one's if they differ."""
     passes = [rows, *(time_torch(work) for _ in range(more))]
     if any(len(times) != len(rows) for times in passes):
@@ -167,8 +171,9 @@ def _print_head(given: argparse.Namespace, model: Any, rows: list[dict], timed: 
     print(f"parameters: {held:,.2f} MB held, shared ones once")
     if timed:
         total, cpu = (sum(row[key] for row in rows) for key in _TIMES)
-        on, passes = threads_in_words(given.threads), f"{given.passes} passes"
-        print(f"{total:,.3f} ms in ops, CPU time {cpu:,.3f} ms; torch on {on}, {passes}")
+        passes = "1 pass" if given.passes == 1 else f"{given.passes} passes"
+        on = f"torch on {threads_in_words(given.threads)}, {passes}"
+        print(f"{total:,.3f} ms in ops, CPU time {cpu:,.3f} ms; {on}")
     else:
         print("nothing is timed: it has no data, or it runs on a card (then read a trace of it)")
 

@@ -137,10 +137,15 @@ def test_a_process_that_the_program_forks_reports_nothing(names, program, end):
         ("os._exit(7)", 7, "it ended itself by os._exit"),
         ("os.execlp('true', 'true')", 0, "it became another program by exec"),
         ("sys.stdout = io.StringIO()\nos._exit(0)", 0, "it ended itself by os._exit"),
+        # nothing of that name is in any folder of PATH, and the program goes on
+        ("try:\n    os.execlp('none', 'it')\nexcept OSError:\n    os._exit(5)", 5, "by os._exit"),
+        # as a watchdog does, in a thread of its own
+        ("threading.Timer(0, os._exit, [7]).start()\ntime.sleep(60)", 7, "by os._exit"),
     ],
 )
 def test_a_program_that_leaves_python_has_lines_before_it_does(names, program, call, status, why):
-    Path("prog.py").write_text(f"import io, os, sys\nprint('begun')\nsum(range(4_000_000))\n{call}")
+    begun = "import io, os, sys, threading, time\nprint('begun')\nsum(range(4_000_000))"
+    Path("prog.py").write_text(f"{begun}\n{call}")
     code = "import sys\nfrom proflab.standalone import main\n"
     code += "top = lambda rows, n: [{'name': r['op'], 'ms': 1, 'share': 1} for r in rows]\n"
     code += "sys.exit(main({'top_operations': top}, {}, ['lines', 'prog.py']))"

@@ -205,7 +205,21 @@ class Largest(torch.nn.Module):
 
 def threads(): return Threads(4, 3), torch.ones(2, 4)
 def largest(): return Largest(), torch.ones(2, 4)
+class Strict(torch.nn.Module):
+    def forward(self, x):
+        assert x.shape[1] == 5, "five wide"
+
+
 def unlike(): return torch.nn.Linear(4, 3), torch.ones(2, 5)
+def strict(): return Strict(), torch.ones(2, 4)
+class Nested(torch.nn.Module):
+    def forward(self, x):
+        return torch.nested.nested_tensor([x[:1], x]).to_padded_tensor(0.0)
+
+
+def sparse(): return torch.nn.Embedding(9, 4, sparse=True), torch.arange(3)
+def nested(): return Nested(), torch.ones(2, 4)
+def alone(): return torch.nn.BatchNorm1d(4), torch.ones(1, 4)
 """
 
 
@@ -223,8 +237,12 @@ def test_what_cannot_be_counted_or_run_is_said(names, tmp_path, capsys):
 
     assert "it starts threads: what torch does there stands in no row" in said("threads")
     assert "has a gradient: leave out --train" in said("largest", "--train")
+    for dense in said("sparse", "--train"), said("nested"):
+        assert "table counts dense tensors, and here is a sparse or nested one\n" in dense
     for options in [], ["--meta"]:
         assert re.fullmatch(r".*odd\.py:unlike raises RuntimeError: .+\n", said("unlike", *options))
+        assert said("strict", *options).endswith("odd.py:strict raises AssertionError: five wide\n")
+    assert "odd.py:alone raises ValueError: Expected more than 1 value" in said("alone", "--train")
 
 
 NAP = """

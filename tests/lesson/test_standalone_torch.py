@@ -226,6 +226,21 @@ def test_a_pickle_that_runs_code_is_refused(names, tmp_path, monkeypatch, capsys
     assert not (tmp_path / "run.txt").exists()
 
 
+@pytest.mark.parametrize("size", [None, "2", [2], float("inf"), float("nan")])
+@pytest.mark.parametrize("place", ["segment", "block", "allocation"])
+def test_a_size_that_is_no_whole_number_is_said(names, tmp_path, capsys, place, size):
+    odd = json.loads(json.dumps(SNAPSHOT))
+    segment, steps = odd["segments"][0], odd["device_traces"][0]
+    used = segment["blocks"][0]
+    where = {"segment": segment, "block": used, "allocation": steps[1]}
+    where[place]["total_size" if place == "segment" else "size"] = size
+    file = tmp_path / "snapshot.json"
+    file.write_text(json.dumps(odd))
+    assert main(names, {}, ["memory", str(file)]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"my_profiler.py: {file} is no snapshot") and said.count("\n") == 1
+
+
 @pytest.mark.parametrize("what", ["trace", "memory"])
 @pytest.mark.parametrize(
     "data",
