@@ -144,7 +144,7 @@ def test_a_demo_says_in_a_sentence_which_one_thing_is_missing(lesson, monkeypatc
 def test_files_are_read_warm_alone_where_the_system_cannot_forget_them(monkeypatch):
     monkeypatch.delattr(os, "preadv")
     rows = beside("09_optimization", "demos").formats(4)
-    assert [row["cold_ms"] for row in rows] == [None] * 4 and all(row["warm_ms"] for row in rows)
+    assert len(rows) >= 4 and all(row["cold_ms"] is None and row["warm_ms"] for row in rows)
 
 
 def test_without_processes_files_lie_where_they_can_be_mapped(monkeypatch, tmp_path):

@@ -209,4 +209,4 @@ def test_what_goes_wrong_while_tracing_is_a_line_of_its_case(tmp_path):
         first, *others = shown(cells[f"test_{name}"]).splitlines()
         assert first.startswith(f"❌ {label}: {says}")
         assert [each.strip() for each in others] == ([line] if line else [])
-        assert f"points  {label}: {says}" in table
+        assert f" points {label}: {says}" in " ".join(table.split())  # long lines are folded
