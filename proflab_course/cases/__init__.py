@@ -9,7 +9,7 @@ race.py        expect_faster: a tape is run and counted
 plan.py        expect_cheaper: a plan is simulated
 log.py         expect_log: the steps of a work log are checked
 hidden_blocks.py where hidden blocks lie in a cell's text, and which lines depend on which
-vary.py        a hidden cell whose numbers may be other ones: drawn, written, asked
+vary.py        a hidden block whose numbers may be other ones: drawn, written, asked
 vary_comments.py `# vary:` and `# keep:`: which numbers, within which bounds
 asserts.py     a plain assert, which is refused: which call says the same
 explanations.py what a hidden case is about, which a student may read
