@@ -1,7 +1,7 @@
 """Find hidden blocks in a cell's text, and read them as trees: cases, and set-up that changes.
 
-The reader (reader.py) asks where they lie, and vary.py, which draws numbers for them, which of their
-lines depend on which. What a case means is said in the file of its kind.
+The reader (reader.py) asks where they lie; vary.py, which draws numbers for them, asks which of
+their lines depend on which. What a case means is said in the file of its kind.
 """
 
 from __future__ import annotations
