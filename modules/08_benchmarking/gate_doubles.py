@@ -1,4 +1,4 @@
-"""What stands for the gate in test cells of lesson 08, so that a slip in it costs points once."""
+"""Stand for the gate in test cells of lesson 08, so that a slip in it costs points once."""
 
 import statistics
 from collections.abc import Sequence

@@ -55,7 +55,7 @@ def test_a_drawn_capstone_is_solved_by_its_own_solution_alone(tmp_path):
 def test_drawn_numbers_leave_a_solution_right_and_change_an_answer_of_each_exercise(
     tmp_path, lesson
 ):
-    """Who has learnt the answers of another class by heart loses points in each exercise."""
+    """Take points in each exercise from those who learnt another class's answers by heart."""
     answers = []
     for seed in (OTHER, SEED):
         course = own_course(tmp_path / str(seed))

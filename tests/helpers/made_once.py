@@ -1,4 +1,4 @@
-"""What tests of several files look at, made by one process of a run and seen by all of them."""
+"""Make what tests of several files look at once a run, by one process, for all of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the students' page shows of an assembled profiler is what it prints, but for the clock."""
+"""Compare what the students' page shows of an assembled profiler with what it prints."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def test_gate_ends_as_the_pages_table_says(names, capsys, monkeypatch, strict):
 
 
 def test_table_knows_the_options_of_the_page(names, capsys):
-    """Where torch is not there it says so, and of the options nothing."""
+    """Say that torch is not there, and of the options nothing."""
     asked = commands("table")
     assert len(asked) == 2
     for command in asked:

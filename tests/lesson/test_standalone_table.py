@@ -268,7 +268,7 @@ def model():
 
 @torch_is_needed
 def test_cpu_time_stands_beside_the_clocks_where_something_runs(names, tmp_path, capsys):
-    """What sleeps takes no processor, however busy the machine is."""
+    """Count no processor time for what sleeps, however busy the machine is."""
     pytest.importorskip("torch", reason="torch is not installed: run `make test-torch`")
     (tmp_path / "nap.py").write_text(NAP, encoding="utf-8")
     assert main(names, {}, ["table", f"{tmp_path}/nap.py:model", "--passes", "3"]) == 0

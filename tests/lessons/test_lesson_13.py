@@ -305,7 +305,7 @@ def test_a_drawn_floor_is_below_what_solves_the_draw_and_above_its_bytes(seed):
 @pytest.mark.whole
 @pytest.mark.parametrize("seed", [3, 7, 14])  # of 24 draws, those where it is most
 def test_an_eps_that_changes_no_digit_is_too_little_to_decide_on_a_step(seed):
-    """Where a norm's `variance + eps` gives back the variance, a log does not count the op."""
+    """Count no op in a log whose `variance + eps` gives back the variance."""
     given = tape(run(drawn(FOLDER, seed.to_bytes(32, "big")).files["program.py"]))
     paid = cost(list(given), MACHINES["DESK"], solved("lesson_13").scope["op_facts"])
     needed = at_work(list(given), draw(inputs_of(given), 1, "normal", DRAWS), paid.walk)

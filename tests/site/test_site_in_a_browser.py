@@ -27,7 +27,7 @@ PAPER = {"width": 1111, "height": 620, "deviceScaleFactor": 1, "mobile": False} 
 
 @pytest.fixture(scope="module")
 def address(site):
-    """Where a server shows it."""
+    """Look at it where a server shows it."""
     with served(site) as address:
         yield address
 
