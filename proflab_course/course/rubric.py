@@ -26,6 +26,7 @@ _SCHEME = re.compile(
     r"=== BEGIN MARK SCHEME ===\n(.*?)=== END MARK SCHEME ===",
     re.S,
 )
+# As modules/ write a mark scheme: items, and answers on which markers calibrate.
 _ITEM = re.compile(r"^- \*(\d+) points?(?:, [^*]*)?:\* ?(.*)$", re.M)
 _ANCHOR = re.compile(r"^\*\*A (good|poor) answer \((\d+)(?:: items? ([\d, and]+))?\)\.\*\* *(.*)$")
 
