@@ -123,6 +123,7 @@ class Requests:
         try:
             self._table(path, where, student)
         except CourseError as error:
+            # The name of the temporary copy that `_entry` makes tells nobody anything.
             self.found.refused[where] = str(error).replace(str(path), "it")
 
     def _table(self, path: Path, where: str, owner: str | None) -> bool:
