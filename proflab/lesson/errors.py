@@ -21,7 +21,7 @@ from proflab.lesson.outline import Exercise, LessonCell, Outline
 
 _MOST_FRAMES = 4
 _USUAL = {"np": "import numpy as np", "plt": "import matplotlib.pyplot as plt"}
-_WRONG_CALL = re.compile(r"([\w.]+)\(\) (?:takes|missing|got) ")
+_WRONG_CALL = re.compile(r"([\w.]+)\(\) (?:takes|missing|got) ")  # Python's own words
 
 
 class Frames:

@@ -208,6 +208,7 @@ def _drawn(given: list, draws: Draws, *words: Any) -> Iterator[tuple]:
     digest = hashlib.sha256(dumps([*words, given])).digest()
     choices, reading = _choices(given), Reading(given)
     for number, kind in enumerate(_DRAWS):
+        # The digest's 32 bytes hold the seed of one more draw, and of no further one.
         first = int.from_bytes(digest[8 * number : 8 * number + 8], "big")
         for seed in range(first, first + _TRIES):
             inputs = draw(inputs_of(given), seed, kind, draws)
