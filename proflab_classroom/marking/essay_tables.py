@@ -24,9 +24,9 @@ from proflab_course.grading.pages.inert import readable
 WHO = "hand-in"
 DECIDE = "decide"  # the instructor's own table; no marker can be called so
 _MOST_BYTES = 64 * 1024**2
-_MOST_ESSAY = 8_000
+_MOST_ESSAY = 8_000  # characters; the rest is cut
 _MOST_COMMENT = 4_000
-_BRIEF = 70
+_BRIEF = 70  # characters of an item at the head of its column
 # Of what is typed, spreadsheets make 1.0, 1,0 or TRUE.
 _YES, _NO = ("1", "1.0", "1,0", "x", "true"), ("0", "0.0", "0,0", "false")
 # The number with which a heading of `_heads` begins.
