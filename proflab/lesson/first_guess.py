@@ -34,7 +34,7 @@ from proflab.lesson.kernel_record import (
 )
 from proflab.lesson.mine import is_instructors
 
-MIME = "application/vnd.proflab.guess+json"
+MIME = "application/vnd.proflab.guess+json"  # grading and `proflab check` read it
 FILE = Path(".proflab", "guesses.jsonl")
 SKIP = "skip"
 PREFIX = "guess_"

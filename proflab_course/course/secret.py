@@ -21,7 +21,7 @@ from typing import TypeVar
 from proflab_course.course.layout import CourseError
 
 PLACE = "private/secret"
-LENGTH = 32  # bytes
+LENGTH = 32
 T = TypeVar("T")
 
 
