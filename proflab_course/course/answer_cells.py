@@ -18,8 +18,8 @@ QUESTION_ID = re.compile(r"(\d\d)_(?:\d|[AE]\d?)", re.ASCII)
 # notebooks of theirs are still handed in.
 _CELL = re.compile(rf"(?:test_)?concept_(?:\d\d|{QUESTION_ID.pattern})", re.ASCII)
 _OPEN = re.compile(r"^(concept_\w+) = None *(?:#.*)?$", re.ASCII | re.MULTILINE)
-# As proflab_classroom/questions/concepts_file.py writes it; by it the grader knows an answer even
-# where that package is not installed.
+# As the feature of concept questions writes it; by it the grader knows an answer even where the
+# feature is not installed.
 _LABEL = re.compile(r"the answer to (\d\d\.\w{1,2})", re.ASCII)
 
 
