@@ -7,6 +7,7 @@ a slip that the lesson's own tests name, the functions of the lab, the concept q
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from taken import read_lessons
@@ -21,6 +22,7 @@ from proflab_course.tracks.objectives import objectives, stated_objectives
 
 # The functions that take wrong values by their causes, in a dict (proflab/checks/expect.py).
 _EXPECT = ("expect", "expect_table")
+_DOES = re.compile(r"(Draw|Print|Compare|Count|Time|Fit|Make|Store|Profile)s\b")
 
 
 class Slips:
@@ -70,16 +72,25 @@ def at_goals(course: Course, lesson: str) -> str:
 
 def at_predict(section: str, hints: Iterable[str], answers: Iterable[str]) -> str:
     """Return what to collect before one turns, and what came out; hints: how to answer."""
-    wanted = " and ".join(dict.fromkeys(hint for hint in hints if hint)) or "a number"
-    asks = f"Section *{section}*. Everybody writes down: *{wanted}*. Ask two for their reasons."
+    wanted = " and ".join(dict.fromkeys(hint.split(";")[0] for hint in hints if hint))
+    written = f"the answer (*{wanted}*)" if wanted else "an answer"
+    asks = f"Section *{section}*. Everybody writes down {written}; ask two for their reasons."
     told = " ".join(f"{answer.rstrip('.')}." for answer in answers)
     return f"{asks} Then turn: {told}" if told else asks
 
 
-def at_shown(caption: str, purpose: str, slip: str) -> str:
-    """Return what to say of what a demo cell shows, and what to ask."""
-    told = caption or f"The cell {purpose[:1].lower()}{purpose[1:]}"
-    return f"{told} {slip}".rstrip()
+def at_shown(caption: str, purpose: str, alt: str, slip: str) -> str:
+    """Return what to say of what a demo cell shows, and what to ask.
+
+    caption: the lesson's words below the cell. Without them: purpose, the cell's first line, and
+    what the picture's description finds in it, behind its title.
+    """
+    if not caption:
+        verb = "The cell" if _DOES.match(purpose) else "It shows"
+        found = alt.split(". ")[1:2]
+        seen = [f"Let somebody say what stands out: {found[0].rstrip('.')}."] if found else []
+        caption = " ".join([f"{verb} {purpose[:1].lower()}{purpose[1:]}", *seen])
+    return f"{caption} {slip}".rstrip()
 
 
 def at_summary(course: Course, lesson: str) -> str:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import chromium
+from bs4 import BeautifulSoup
 from lessons import small_picture
 from markupsafe import Markup
 from notes import Slips, at_goals, at_predict, at_shown, at_summary
@@ -45,7 +46,9 @@ _LINK = re.compile(r"(?<!!)\[([^\]]*)\]\([^)]*\)")
 _ASKS = ("**Predict", "**Guess")
 _PLACE = re.compile(r"\b(?:picture|cell|plot|figure|line)s? (?:below|above)\b|\bnext cell\b")
 _ASIDE = re.compile(r", in the next cell(?=[:,.])")
+# How guesses.told (proflab/lesson/guesses.py) ends or begins its sentence where nobody guessed.
 _NO_GUESS = re.compile(r" ?\(you made no guess[^)]*\)")
+_ANSWERS = re.compile(rf"{_NO_GUESS.pattern}|: the document assumes ")
 _HEADING = re.compile(r"^## (?:\d+ · )?(.*?)(?: · \d+ (?:min|points?).*)?$")
 
 
@@ -186,7 +189,7 @@ def _units(course: Course, lesson: str, shown: list[list[dict]]) -> Iterator[_Un
             asked = [each for each in asked if each not in answered]
             if rank := _rank(body, bool(answered)):
                 purpose = cell.source.split("\n")[0].removeprefix("# ")
-                note = at_shown(_caption(below), purpose, slips.ask(names))
+                note = at_shown(_caption(below), purpose, _alt(body), slips.ask(names))
                 slide = Slide("shown", heading, body, note)
                 answers = _answers(given)
                 own = len(answers) == len(answered)  # else each prediction has all of them
@@ -252,7 +255,7 @@ def _shown(outputs: list[dict]) -> Markup | None:
         text = output.get("text") or data.get("text/plain", "")
         if "text/html" in data:
             drawn.append(small_picture(data["text/html"]))
-        elif _NO_GUESS.search(text):
+        elif _ANSWERS.search(text):
             told += [f'<p class="answer">{html.escape(each)}</p>' for each in _answers([output])]
         elif text.count("\n") <= left:
             left -= text.count("\n")
@@ -266,7 +269,13 @@ def _shown(outputs: list[dict]) -> Markup | None:
 def _answers(outputs: list[dict]) -> list[str]:
     """Return what a demo cell says of each guess, without the remark that there was none."""
     texts = [each.get("text") or each.get("data", {}).get("text/plain", "") for each in outputs]
-    return [_NO_GUESS.sub("", text).strip() for text in texts if _NO_GUESS.search(text)]
+    return [_NO_GUESS.sub("", text).strip() for text in texts if _ANSWERS.search(text)]
+
+
+def _alt(body: Markup) -> str:
+    """Return what the first picture says of itself to those who cannot see it; "" without one."""
+    found = BeautifulSoup(body, "html.parser").img
+    return str(found["alt"]) if found else ""
 
 
 def _fitted(text: str) -> str:

@@ -61,7 +61,7 @@ def test_a_note_says_what_to_collect_what_came_out_and_which_slip_to_ask_about(s
     outputs = [[{"text": f"ratio: {number} (you made no guess)"}] for number in range(40)]
     goals, asks, shows = slides.deck(COURSE, LESSONS[2], outputs)[1:4]
     assert "goal 1 by `Timer`, `calibrate`, `measure_latency`;" in goals.note
-    assert "Everybody writes down: *slowest call / fastest call*." in asks.note
+    assert "Everybody writes down the answer (*slowest call / fastest call*);" in asks.note
     assert asks.note.endswith("Then turn: ratio: 1.") and "ratio: 1<" in shows.body
     assert "this slip in `Timer` would change here: *time.time can be set back" in shows.note
 
