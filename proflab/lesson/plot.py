@@ -107,6 +107,7 @@ class Picture:
         width, height = (int.from_bytes(data[at : at + 4]) // 2 for at in (16, 20))
         source = f"data:image/png;base64,{base64.b64encode(data).decode()}"
         size = f'width="{width}" height="{height}"'
+        # _IN_THE_DARK tells the course's pictures by this class.
         image = f'<img alt="{html.escape(self.alt)}" class="proflab" {size} src="{source}">'
         return {"text/html": image + _IN_THE_DARK, "text/plain": self.alt}
 

@@ -21,6 +21,7 @@ import sys
 from pathlib import Path
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+# run/bubblewrap.py makes these folders and devices; this file can import nothing of it.
 _SCRATCH = "/proflab/student"
 _HOME = f"{_SCRATCH}/work"
 _TEMPORARY = f"{_SCRATCH}/tmp"
@@ -161,11 +162,13 @@ class Zygote:
         mount, c = self.confine.mount, self.confine
         safe = c.MS_NOSUID | c.MS_NODEV
         size = f"size={self.limits['scratch']},nr_inodes={self.limits['scratch_files']},mode=700"
+        # Nothing that is mounted from here on shows outside.
         mount("none", "/", flags=c.MS_REC | c.MS_PRIVATE)
         mount("proc", "/proc", "proc", safe | c.MS_NOEXEC)
         mount("constants", _SCRATCH, "tmpfs", safe | c.MS_NOEXEC, "mode=755")
         self.machine_files.cover(self.constants, _SCRATCH, mount, c.MS_BIND)
         mount("constants", _SCRATCH, flags=c.MS_REMOUNT | c.MS_RDONLY | safe | c.MS_NOEXEC)
+        # Over the constants' folder: what was bound from there stays bound.
         mount("scratch", _SCRATCH, "tmpfs", safe, size)
         os.mkdir(_TEMPORARY)
         for place in self.writable:
@@ -263,6 +266,7 @@ class Init:
         """Confine this process, close every descriptor except the channel, and serve."""
         zygote = self.zygote
         try:
+            # In this order: the filter comes last, because it refuses what the steps above it need.
             os.setsid()
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             zygote.confine.be_first_to_go()
@@ -270,6 +274,7 @@ class Init:
             self.take_limits()
             zygote.confine.landlock([_SCRATCH, *zygote.writable], _DEVICES)
             zygote.confine.seccomp(zygote.program)
+            # Otherwise all forks of this process would draw the same numbers.
             sys.modules["numpy"].random.seed()
             zygote.student_side.prepare(_HOME)
         except BaseException as error:

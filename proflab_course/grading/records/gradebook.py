@@ -48,7 +48,7 @@ from proflab_course.grading.records.register import register
 from proflab_course.grading.submissions.read_guesses import Guess
 from proflab_course.grading.submissions.timestamp import UNKNOWN, Handed
 
-BUSY_SECONDS = 60
+BUSY_SECONDS = 60  # for which SQLite waits where formgrader is writing
 
 OUTCOMES = Table(
     "proflab_outcome",
@@ -157,6 +157,8 @@ class Book:
         """Yield nbgrader's Gradebook; commit at the end of the block, roll back on an error."""
         session = self.gradebook.db
         commit = session().commit
+        # nbgrader's methods commit what they write; here nothing is to be seen before all is
+        # written.
         session.commit = session.flush
         with clear_errors(self.path):
             try:
