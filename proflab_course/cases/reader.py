@@ -74,8 +74,7 @@ class Block:
 class TestCell:
     """A graded cell, split. `name` is its grade_id; `explained`: hidden cases by their labels."""
 
-    # pytest would take a class of this name for tests.
-    __test__ = False
+    __test__ = False  # else pytest would take a class of this name for tests
 
     name: str
     points: float
