@@ -99,6 +99,25 @@ def test_a_phone_shows_each_number_beside_its_words(browser, address):
         assert [each[common] for each in numbers] == [each[common] for each in words]
 
 
+ROWS = """
+    const table = document.querySelector('.rows table');
+    const cells = [...table.querySelectorAll('tbody td:nth-child(2)')];
+    const box = table.closest('.table-wrapper') || table;
+    return [box.scrollWidth - box.clientWidth, table.clientWidth,
+        Math.min(...cells.map(each => each.clientWidth))];
+"""
+
+
+@pytest.mark.parametrize("kind", ["start page", "lesson"])
+def test_a_phone_shows_what_is_built_beside_its_figures_and_never_sideways(browser, address, kind):
+    from browsing import open_page
+
+    prefer(browser, "light", "phone")
+    open_page(browser, f"{address}/{KINDS[kind]}")
+    hidden, width, narrowest = browser.execute_script(ROWS)
+    assert hidden <= 0 and narrowest > 0.5 * width
+
+
 SIZES = """
     const size = each => parseFloat(getComputedStyle(document.querySelector(each)).fontSize);
     return ['h1', 'h2', 'h3', '.measure', 'p'].map(each => size(`article ${each}`));
