@@ -70,6 +70,7 @@ def test_json_is_time_of_the_line_that_calls_it(names, program, capsys):
     [
         ("raise KeyError('weights')", 1, "it ended before|line 1|outside", "KeyError: 'weights'\n"),
         ("import sys; sys.exit('no data')", 1, "", "no data\n"),
+        ("raise SystemExit(['no', 'data'])", 1, "", "['no', 'data']\n"),
         ("import io, sys\nsys.stdout = io.StringIO()", 0, "matrix products on 1 thread", ""),
         ("x = (1,", 1, "it ended before|outside", "prog.py\", line 1\n    x = (1,\n"),
         ("sum(range(10**6))\nraise KeyboardInterrupt", 130, "line 1", "KeyboardInterrupt\n"),
@@ -178,6 +179,19 @@ def test_a_reader_that_has_gone_ends_it_without_a_word(names, program, once, unb
         with open(writing) as output:
             ran = subprocess.run(command, env=environment, stdout=output, stderr=subprocess.PIPE)
         assert (ran.returncode, ran.stderr) == (-signal.SIGPIPE, b""), words
+
+
+def test_an_output_of_few_signs_has_the_table_and_the_programs_own_error(names, program):
+    """As of a pipe on Windows, which lacks arrows: what the program may print stays as it is."""
+    Path("prog.py").write_text("sum(range(4_000_000))" + " # so long" * 9 + "\nprint('\\u2190')")
+    code = "import sys\nfrom proflab.standalone import main\n"
+    code += "top = lambda rows, n: [{'name': r['op'], 'ms': 1, 'share': 1} for r in rows]\n"
+    code += "sys.exit(main({'top_operations': top}, {}, ['lines', 'prog.py']))"
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-c", code]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert ran.returncode == 1 and "UnicodeEncodeError" in ran.stderr
+    assert re.search(r"^prog\.py line 1 .+ # so long #.*\?$", ran.stdout, re.M)
 
 
 def test_a_pipe_of_the_programs_own_that_breaks_is_its_error(names, program, capsys):
