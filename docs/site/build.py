@@ -7,10 +7,11 @@
     python docs/site/build.py --no-pdf          # slides as HTML alone
     python docs/site/build.py --pyodide FOLDER  # lessons in the browser ask no other server
 
-The steps: put the pages together (this file, lessons.py, slides.py, api.py, figures.py, and for
-teachers tracks.py, blueprint.py, lectures.py, exam.py, sample.py), have Sphinx make HTML of them
-(conf.py, links.py), put JupyterLite beside them (lite.py), and search all for solutions and hidden
-cases. A warning of Sphinx fails the build, so no link between pages is broken. Nothing is fetched.
+The steps: put the pages together (this file, lessons.py, slides.py, notes.py, api.py, figures.py,
+and for teachers tracks.py, blueprint.py, lectures.py, exam.py, sample.py), have Sphinx make HTML of
+them (conf.py, links.py), put JupyterLite beside them (lite.py), and search all for solutions and
+hidden cases. A warning of Sphinx fails the build, so no link between pages is broken. Nothing is
+fetched.
 """
 
 from __future__ import annotations

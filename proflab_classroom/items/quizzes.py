@@ -171,6 +171,8 @@ def as_qti(lesson: str, questions: Sequence[Question], kind: str = "viva") -> by
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as package:
         for name, text in files.items():
+            # A bare ZipInfo has a fixed date; a name alone would put the present time into the
+            # bytes.
             package.writestr(zipfile.ZipInfo(name), _NO_XML.sub("\ufffd", text).encode())
     return out.getvalue()
 

@@ -74,6 +74,7 @@ class Block:
 class TestCell:
     """A graded cell, split. `name` is its grade_id; `explained`: hidden cases by their labels."""
 
+    # pytest would take a class of this name for tests.
     __test__ = False
 
     name: str

@@ -32,8 +32,8 @@ from proflab.lesson.race.pairs import Pairs, calling, speedup_of, timed_pairs
 from proflab.lesson.race.steps import LARGEST, MOST_STEPS, MOST_TEXT, PAIRS, groups_of
 from proflab.lesson.race.trace import Tape, traced
 
-MIME = "application/vnd.proflab.step+json"
-FILE = Path(".proflab", "steps.jsonl")
+MIME = "application/vnd.proflab.step+json"  # grading/submissions/read_steps.py reads it
+FILE = Path(".proflab", "steps.jsonl")  # grading/command.py takes it over from hand-ins
 
 
 class WorkLog:
@@ -185,6 +185,7 @@ class WorkLog:
     def _timed(self, old: Callable, new: Callable, old_tape: Tape, tape: Tape,
                methods: Mapping[str, Callable]) -> Pairs:  # fmt: skip
         """Return twelve pairs of times, those of an earlier run of the same two programs."""
+        # Kept times are found by it: should tapes be written otherwise, all are measured again.
         digest = hashlib.sha256(dumps([list(old_tape), list(tape)])).hexdigest()
         if digest not in self._times:
             self._times |= dict(_kept())
