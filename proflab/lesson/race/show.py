@@ -70,9 +70,7 @@ def counted(tape: Tape, machine: str, fast: int | None = None, memory: int | Non
     return replace(kept, rows=[row.copy() for row in kept.rows])  # a notebook may change its own
 
 
-def _cost(
-    tape: list, machine: Machine, op_facts: Callable, fast: int | None, memory: int | None
-) -> Cost:
+def _cost(tape: list, machine: Machine, op_facts: Callable, fast: Any, memory: Any) -> Cost:
     check(tape)
     return cost(tape, machine, op_facts, fast=fast, memory=memory)
 
