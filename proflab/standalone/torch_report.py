@@ -121,8 +121,8 @@ def _report_waits(names: dict[str, Any], events: list[dict]) -> None:
         busy, idle = found["busy"] / 1e3, found["idle"] / 1e3
         share = f"{idle / (busy + idle):.0%}"
         print(f"the card{card} worked {busy:,.2f} ms and waited {idle:,.2f} ms ({share})")
-    causes = dict.fromkeys(cause for column in columns.values() for cause in column)
-    rows = [(c, *(f"{column.get(c, 0) / 1e3:,.2f}" for column in columns.values())) for c in causes]
+    kinds = dict.fromkeys(cause for column in columns.values() for cause in column)
+    rows = [(k, *(f"{column.get(k, 0) / 1e3:,.2f}" for column in columns.values())) for k in kinds]
     heads = [f"card{card}, ms" if card else "ms" for card in columns]
     print_table([("what it waited for", *heads), *rows])
 
