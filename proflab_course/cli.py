@@ -66,6 +66,7 @@ class _Printable:
         try:
             yield
         except BrokenPipeError:
+            # Python flushes the stream once more at its end, which would raise again.
             nobody = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nobody, self._stream.fileno())
             os.close(nobody)

@@ -263,7 +263,7 @@ def _in_fork(trial: _Trial, helpers: list[tuple[str, Callable[..., Any]]]) -> st
 def _verdict(trial: _Trial, helper: Callable[..., Any]) -> bool:
     try:
         return trial.passes(helper)
-    except BaseException:
+    except BaseException:  # SystemExit, too
         return False
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)

@@ -216,7 +216,7 @@ def read_notebook(path: Path, lesson: str, place: str = "") -> Lesson:
         notebook = nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
     except OSError as error:
         raise CourseError(f"{place} cannot be read: {error.strerror}") from None
-    except Exception:
+    except Exception:  # nbformat has no one error for what is no notebook
         notebook = None
     if notebook is None or not all(map(_is_cell, notebook.cells)):
         raise CourseError(f"{place} is not a notebook: open it in Jupyter and save it")

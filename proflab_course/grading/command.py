@@ -410,6 +410,7 @@ def write(course: Course, key: Key, book, done: Done) -> None:
     earlier = book.outcome(key.name, work.student) if done.error is not None else None
     if earlier is not None and earlier.cases:
         sentence = _join_sentences(done.sentence, _EARLIER_STANDS)
+        # Without a fingerprint, so that the next grading tries it again (resume.py).
         book.write_outcome(replace(earlier, status=done.status, sentence=sentence, fingerprint=""))
         return
     notebook = graded.notebook if graded else placeholder(key.name, done.status, done.sentence)

@@ -157,6 +157,7 @@ def _serve_and_exit(connection: socket.socket, serve: Callable[..., None], *rest
 
 def _serve_as_template(connection: socket.socket, functions: Mapping[str, Function]) -> None:
     """Fork a process for each socket that arrives, until the caller has closed its own."""
+    # All forks share these pages until somebody writes to them, as the collector would.
     gc.freeze()
     while True:
         _, received, _, _ = socket.recv_fds(connection, 1, 1)

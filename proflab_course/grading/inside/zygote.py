@@ -39,6 +39,7 @@ def main() -> None:
     import scratch
     import worker as student_side
 
+    # No student's import may find what lies here.
     sys.path.remove(HERE)
     student_side.hide_programs()
     confine.prctl(confine.PR_SET_PDEATHSIG, signal.SIGKILL)  # with bubblewrap, its parent
@@ -68,6 +69,7 @@ class Zygote:
         self.writable = order["writable"]
         self.user = os.getuid(), os.getgid()
         sys.path += [p for p in order["site"] if p not in sys.path]
+        # Before site-packages, where another proflab may be installed.
         sys.path.insert(0, order["library"])
         from proflab.checks.values import dumps, loads
 
@@ -138,6 +140,7 @@ class Zygote:
         if pid:
             return
         try:
+            # The zygote's own pipe, and its way to the grader: a session may use neither.
             signal.set_wakeup_fd(-1)
             os.close(self.control.sock.detach())
             if self.nested:

@@ -423,6 +423,8 @@ def _create_gradebook(path: Path, course_id: str) -> None:
 
 def _read_row(row: dict, guesses: dict[str, str], variants: dict[str, str]) -> Outcome:
     """Return a row of the outcomes as an Outcome, with the guesses and variant of its student."""
+    # Older gradebooks' rows lack what these classes have gained: a new field needs a default, and
+    # none may be renamed.
     cases = [CaseResult(**case) for case in json.loads(row["cases"])]
     made = [Guess(**guess) for guess in json.loads(guesses.get(row["student"], "[]"))]
     variant = variants.get(row["student"], "")
