@@ -53,7 +53,7 @@ class WorkLog:
         self._options |= {} if within is None else {"within": within}
         self._given: Tape | None = None
         self._rows: dict[str, dict[str, Any]] = {}  # by the program's name
-        self._programs: dict[str, Callable] = {}
+        self._programs: dict[str, tuple[Callable, Tape]] = {}
         self._stop: str | None = None
         self._times: dict[str, Pairs] = {}
         self._shown: dict[str, str] = {}  # by the program's name, the stop under ""
@@ -86,7 +86,7 @@ class WorkLog:
             "verdict": methods["gate"](before, after, TOLERANCE) if "gate" in methods else "",
             "tape": dumps(tape).decode(), **_lines_of(tape),
         }  # fmt: skip
-        self._rows[name], self._programs[name] = row, program
+        self._rows[name], self._programs[name] = row, (program, tape)
         self._show(row)
 
     def stop(self, text: str) -> None:
@@ -169,7 +169,7 @@ class WorkLog:
                 found = other
         if found not in self._programs:
             return found, self.slow, self.given
-        return found, self._programs[found], traced(self._programs[found], **self._made)
+        return found, *self._programs[found]
 
     def _largest(self, tape: Tape) -> dict[str, Any]:
         """Return the op and the line on which a program spends most, each with its share."""
