@@ -30,6 +30,7 @@ COMMANDS = {
 }
 
 
+# Students install the package without its extra `instructor`: these two name another remedy.
 FOR_STUDENTS = ("check", "assemble")
 # What a terminal obeys instead of showing it: control characters, and those that turn text round.
 _CONTROLS = re.compile(r"[\0-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -64,6 +65,7 @@ class _Printable:
         try:
             yield
         except BrokenPipeError:
+            # Python flushes the stream once more at its end, which would raise again.
             nobody = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nobody, self._stream.fileno())
             os.close(nobody)
@@ -106,7 +108,7 @@ def _run(argv: list[str]) -> int:
         return 2
     except KeyboardInterrupt:
         print(f"proflab {name}: stopped; run it again to go on", file=sys.stderr)
-        return 130
+        return 130  # 128 + SIGINT, as a shell reports it
 
 
 def all_commands() -> dict[str, tuple[str, str]]:
@@ -133,6 +135,7 @@ def _run_command(name: str, words: list[str]) -> int:
 
 def _not_installed(name: str, error: ModuleNotFoundError) -> int:
     package = (error.name or "").partition(".")[0]
+    # A module of our own that is missing is a fault of the program: no installation mends it.
     if not package or package.startswith("proflab"):
         raise error
     how = "pip install jupyterlab" if name in FOR_STUDENTS else "pip install 'proflab[instructor]'"

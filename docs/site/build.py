@@ -7,10 +7,11 @@
     python docs/site/build.py --no-pdf          # slides as HTML alone
     python docs/site/build.py --pyodide FOLDER  # lessons in the browser ask no other server
 
-The steps: put the pages together (this file, lessons.py, slides.py, api.py, figures.py, and for
-teachers tracks.py, blueprint.py, lectures.py, exam.py, sample.py), have Sphinx make HTML of them
-(conf.py, links.py), put JupyterLite beside them (lite.py), and search all for solutions and hidden
-cases. A warning of Sphinx fails the build, so no link between pages is broken. Nothing is fetched.
+The steps: put the pages together (this file, lessons.py, slides.py, notes.py, api.py, figures.py,
+and for teachers tracks.py, blueprint.py, lectures.py, exam.py, sample.py), have Sphinx make HTML of
+them (conf.py, links.py), put JupyterLite beside them (lite.py), and search all for solutions and
+hidden cases. A warning of Sphinx fails the build, so no link between pages is broken. Nothing is
+fetched.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import re
 import shutil
 import sys
 import time
+import tomllib
 from pathlib import Path
 from string import Template
 
@@ -203,6 +205,7 @@ def start_page(course: Course, lessons: list[str]) -> str:
     page = Template((HERE / "index.md").read_text(encoding="utf-8")).substitute(
         buttons=address.links(lessons[0]).replace(" · ", " ").replace(")", "){.button}"),
         archive=address.archive,
+        description=_description(course.root),
         picture=_picture(readme),
         **{name: re.search(found, readme, re.MULTILINE)[0] for name, found in _OF_README.items()},
     )
@@ -217,6 +220,12 @@ def start_page(course: Course, lessons: list[str]) -> str:
             ("Reference", _REFERENCE),
         )
     )
+
+
+def _description(root: Path) -> str:
+    """Return the package's own, which a search engine shows below the site's title."""
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return str(project["description"])
 
 
 def _picture(readme: str) -> str:

@@ -13,14 +13,17 @@ import html
 import re
 import subprocess
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import chromium
+from bs4 import BeautifulSoup
 from lessons import small_picture
 from markupsafe import Markup
+from notes import Slips, at_goals, at_predict, at_shown, at_summary
 
 from proflab.lesson.names import used_names
+from proflab.lesson.plot import with_thin_spaces
 from proflab_classroom.questions.guesses import asking, guesses_in
 from proflab_classroom.questions.pages import render_page
 from proflab_course.build.stamp import LAST_CELL
@@ -39,22 +42,14 @@ _COLUMNS = 76  # letters in a printed line, before it is made smaller or wraps
 _SMALLEST = 0.72
 _SECONDS = 120
 _GOALS = "You will be able to"
-# What a speaker does where the lesson's own text has no words for it.
-_AIMS = "Say which of these the lab will try, and come back to them at the end."
-_WAITS = "Section *{}*. Let everybody write a number down; ask two for their reasons, then turn."
-_POINTS_AT = "Ask what surprises, and where it would be otherwise."
-_ENDS = "Let students say each line in their own words; then vote on the concept questions."
 _LINK = re.compile(r"(?<!!)\[([^\]]*)\]\([^)]*\)")
 _ASKS = ("**Predict", "**Guess")
 _PLACE = re.compile(r"\b(?:picture|cell|plot|figure|line)s? (?:below|above)\b|\bnext cell\b")
 _ASIDE = re.compile(r", in the next cell(?=[:,.])")
+# How guesses.told (proflab/lesson/guesses.py) ends or begins its sentence where nobody guessed.
 _NO_GUESS = re.compile(r" ?\(you made no guess[^)]*\)")
+_ANSWERS = re.compile(rf"{_NO_GUESS.pattern}|: the document assumes ")
 _HEADING = re.compile(r"^## (?:\d+ · )?(.*?)(?: · \d+ (?:min|points?).*)?$")
-
-
-# Of 1,024, so that a point can only be the decimal sign, also where readers have a comma for it.
-_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_THIN_SPACE = "\u202f"
 
 
 @dataclass(frozen=True)
@@ -78,6 +73,20 @@ class _Unit:
     rank: int = 0
 
 
+@dataclass
+class _Asked:
+    """A prediction that waits for its answer: its section, and its guesses with their hints."""
+
+    slide: Slide
+    section: str
+    guesses: dict[str, str] = field(default_factory=dict)
+
+    def answered(self, answers: Sequence[str] = ()) -> Slide:
+        """Return its slide with a note that says what came out."""
+        note = at_predict(self.section, self.guesses.values(), answers)
+        return replace(self.slide, note=note)
+
+
 def deck(course: Course, lesson: str, shown: list[list[dict]]) -> list[Slide]:
     """Return the slides of a lesson, at most MOST. shown: the outputs of its demo cells.
 
@@ -95,7 +104,7 @@ def deck(course: Course, lesson: str, shown: list[list[dict]]) -> list[Slide]:
 def _with_thin_spaces(html: str) -> Markup:
     """Return HTML in whose text thousands stand apart by a space; what is in a tag stays."""
     parts = re.split(r"(<[^>]*>)", html)
-    parts[::2] = [_THOUSANDS.sub(_THIN_SPACE, text) for text in parts[::2]]
+    parts[::2] = map(with_thin_spaces, parts[::2])
     return Markup("".join(parts))  # noqa: S704 (inert as it came)
 
 
@@ -126,8 +135,7 @@ A deck a lesson, of at most {most} slides, made of the lesson itself: its pictur
 asks you to predict, what its demo cells then show, and its summary. Arrow keys, space or a tap turn
 the slides; nothing is fetched from elsewhere. Below the table is a note for the speaker about each
 slide. Concept questions have pages of their own: `proflab questions` makes them with your class's
-letters, and the key. In the text of slides a space groups thousands, and a point is the decimal
-sign.
+letters, and the key. On slides a space groups thousands, and a point is the decimal sign.
 
 | lesson | slides | |
 |---|--:|---|
@@ -143,42 +151,53 @@ def _units(course: Course, lesson: str, shown: list[list[dict]]) -> Iterator[_Un
     folder = str(course.release(lesson).parent)
     nodes = read_notebook(course.release(lesson), lesson).notebook.cells
     cells = [Cell(node, "") for node in nodes]
-    yield from _opening(cells[0].source, folder)
-    outputs = iter(shown)
+    yield from _opening(cells[0].source, folder, at_goals(course, lesson))
+    outputs, slips = iter(shown), Slips(cells)
     heading, count = cells[0].source.split("\n")[0].removeprefix("# "), 0
-    asked: list[tuple[Slide, set[str]]] = []  # predictions that wait for an answer: their guesses
-    latest: list[tuple[Slide, set[str]]] = []  # those of the last text that has some
+    asked: list[_Asked] = []  # predictions that wait for an answer
+    latest: list[_Asked] = []  # those of the last text that has some
     for place, cell in enumerate(cells[1:], start=1):
         if cell.role == "text":
             for title, text in _parts(cell):
                 heading, count = (title, 0) if title else (heading, count)
                 if heading == "Summary":
-                    yield _Unit((Slide("summary", heading, _markdown(text, folder), _ENDS),))
+                    note = at_summary(course, lesson)
+                    yield _Unit((Slide("summary", heading, _markdown(text, folder), note),))
                     break
                 new = [
-                    (_asks(_markdown(_without_places(part), folder), heading), set())
+                    _Asked(_asks(_markdown(_without_places(part), folder)), heading)
                     for part in paragraphs(text)
                     if part.startswith(_ASKS)
                 ]
                 asked, latest = asked + new, new or latest
-                if not any(shown):
-                    yield from (_Unit((slide,), 1) for slide, _ in new)
         elif GUESS_TAG in cell.tags and latest:
-            names = [name for name, _ in guesses_in(cell.source)]
-            for name, (_, guesses) in zip(names, asking(latest, names), strict=True):
-                guesses.add(name)
+            guesses = list(guesses_in(cell.source))
+            for (name, hint), each in zip(guesses, asking(latest, guesses), strict=True):
+                each.guesses[name] = hint
+            if not any(shown):
+                yield from (_Unit((each.answered(),), 1) for each in latest)
+                latest = []
         elif cell.role == "demo" and cell.name != LAST_CELL:
             below = cells[place + 1] if place + 1 < len(cells) else None
-            body = _shown(next(outputs, []))
+            given = next(outputs, [])
+            body = _shown(given)
             # Not what a card would show that is not there, nor what a solution costs.
             if body is None or "device" in cell.tags or "race." in cell.source:
                 continue
             names = used_names(cell.statements())
-            answered = tuple(slide for slide, guesses in asked if guesses & names)
-            asked = [each for each in asked if not each[1] & names]
+            answered = [each for each in asked if each.guesses.keys() & names]
+            asked = [each for each in asked if each not in answered]
             if rank := _rank(body, bool(answered)):
-                note = _caption(below) or _POINTS_AT
-                yield _Unit((*answered, Slide("shown", heading, body, note)), rank + 2 * count)
+                purpose = cell.source.split("\n")[0].removeprefix("# ")
+                note = at_shown(_caption(below), purpose, _alt(body), slips.ask(names))
+                slide = Slide("shown", heading, body, note)
+                answers = _answers(given)
+                own = len(answers) == len(answered)  # else each prediction has all of them
+                asks = (
+                    each.answered(answers[at : at + 1] if own else answers)
+                    for at, each in enumerate(answered)
+                )
+                yield _Unit((*asks, slide), rank + 2 * count)
                 count += 1
 
 
@@ -189,8 +208,8 @@ def _rank(body: Markup, answers: bool) -> int:
     return 2 if answers else 0
 
 
-def _opening(text: str, folder: str) -> Iterator[_Unit]:
-    """Yield title and goals of the first cell."""
+def _opening(text: str, folder: str, aims: str) -> Iterator[_Unit]:
+    """Yield title and goals of the first cell; aims: the note about the goals."""
     parts = paragraphs(text)
     title = parts[0].removeprefix("# ")
     picture = next((part for part in parts if part.startswith("![")), "")
@@ -201,12 +220,12 @@ def _opening(text: str, folder: str) -> Iterator[_Unit]:
     yield _Unit((Slide("title", title, _markdown(picture or first, folder), first),))
     if goals := stated_objectives(text):
         listed = "\n".join(f"- {goal}" for goal in goals)
-        yield _Unit((Slide("goals", _GOALS, _markdown(listed, folder), _AIMS),))
+        yield _Unit((Slide("goals", _GOALS, _markdown(listed, folder), aims),))
 
 
-def _asks(body: Markup, heading: str) -> Slide:
+def _asks(body: Markup) -> Slide:
     """Return the slide of a prediction, whose title gives nothing away as a section's may."""
-    return Slide("predict", "Predict", body, _WAITS.format(heading))
+    return Slide("predict", "Predict", body, "")
 
 
 def _without_places(text: str) -> str:
@@ -236,9 +255,8 @@ def _shown(outputs: list[dict]) -> Markup | None:
         text = output.get("text") or data.get("text/plain", "")
         if "text/html" in data:
             drawn.append(small_picture(data["text/html"]))
-        elif _NO_GUESS.search(text):
-            answer = html.escape(_NO_GUESS.sub("", text).strip())
-            told.append(f'<p class="answer">{answer}</p>')
+        elif _ANSWERS.search(text):
+            told += [f'<p class="answer">{html.escape(each)}</p>' for each in _answers([output])]
         elif text.count("\n") <= left:
             left -= text.count("\n")
             printed.append(_fitted(text.rstrip()))
@@ -246,6 +264,18 @@ def _shown(outputs: list[dict]) -> Markup | None:
     if not drawn and not told:
         return None
     return _with_thin_spaces("\n".join([*told, *drawn]))
+
+
+def _answers(outputs: list[dict]) -> list[str]:
+    """Return what a demo cell says of each guess, without the remark that there was none."""
+    texts = [each.get("text") or each.get("data", {}).get("text/plain", "") for each in outputs]
+    return [_NO_GUESS.sub("", text).strip() for text in texts if _ANSWERS.search(text)]
+
+
+def _alt(body: Markup) -> str:
+    """Return what the first picture says of itself to those who cannot see it; "" without one."""
+    found = BeautifulSoup(body, "html.parser").img
+    return str(found["alt"]) if found else ""
 
 
 def _fitted(text: str) -> str:

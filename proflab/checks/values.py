@@ -18,15 +18,15 @@ from typing import Any
 
 import numpy as np
 
-MAX_DEPTH = 8
-MAX_BYTES = 16 * 1024**2
+MAX_DEPTH = 8  # lists and dicts inside each other
+MAX_BYTES = 16 * 1024**2  # of memory that a value takes, about
 # What an item of a list, or a number that an array holds or has a place for, takes as an object.
 ITEM_BYTES, CELL_BYTES = 56, 8
 # Keys other than text can be chosen so that all collide, which makes a dict's cost quadratic.
 _MAX_KEYS = 2_000
 _MAX_INT_DIGITS = 256
 _MAX_DIMENSIONS = 32
-_ARRAY_KINDS = "biufc"
+_ARRAY_KINDS = "biufc"  # numpy's letters of booleans and numbers
 _ARRAY_DTYPE = re.compile(r"[<|][biufc]\d{1,2}")
 _encode, _decode = json.JSONEncoder(separators=(",", ":")).encode, json.JSONDecoder().decode
 # What taking apart a malformed reply may raise.

@@ -19,9 +19,9 @@ from proflab.lesson.concepts import is_question
 from proflab.lesson.machine import too_coarse
 from proflab.lesson.outline import Exercise, LessonCell, Outline
 
-_MOST_FRAMES = 4
+_MOST_FRAMES = 4  # of the student's own that are shown
 _USUAL = {"np": "import numpy as np", "plt": "import matplotlib.pyplot as plt"}
-_WRONG_CALL = re.compile(r"([\w.]+)\(\) (?:takes|missing|got) ")
+_WRONG_CALL = re.compile(r"([\w.]+)\(\) (?:takes|missing|got) ")  # Python's own words
 
 
 class Frames:

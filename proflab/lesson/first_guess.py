@@ -34,7 +34,7 @@ from proflab.lesson.kernel_record import (
 )
 from proflab.lesson.mine import is_instructors
 
-MIME = "application/vnd.proflab.guess+json"
+MIME = "application/vnd.proflab.guess+json"  # grading and `proflab check` read it
 FILE = Path(".proflab", "guesses.jsonl")
 SKIP = "skip"
 PREFIX = "guess_"
@@ -289,6 +289,7 @@ def _with_first_guesses(node: ast.AST) -> ast.AST:
     changed: ast.Module = _FirstGuesses(first).visit(node)
     locked = record.outline is not None and record.outline.lock
     if questions and locked and not is_instructors(record.folder):
+        # Imported here, so that no name of the cell's is needed, or in the way.
         here = f"__import__({__name__!r}, fromlist=['withheld'])"
         opened = ast.parse(f"with {here}.withheld({questions[0]!r}, {missing!r}): pass")
         for statement in opened.body:

@@ -20,7 +20,7 @@ from proflab.lesson.noise import TOO_NOISY, Measured, shown
 
 __all__ = ["MIME", "compare", "lock", "sentences", "told"]
 
-OVERLOOKED = "overlooked_"
+OVERLOOKED = "overlooked_"  # grading/submissions/read_guesses.py finds the answer by it
 _THEY = {True: "it does", False: "they do"}
 _COMPARED: dict[str, str] = {}  # in this process: the sentence on each quantity that was guessed
 

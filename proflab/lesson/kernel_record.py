@@ -13,7 +13,7 @@ from typing import Any
 
 from proflab.lesson.outline import Exercise, LessonCell, Outline, digest
 
-ATTRIBUTE = "_proflab_record"
+ATTRIBUTE = "_proflab_record"  # of IPython's shell
 _MOST_NOTEBOOK = 50 * 1024**2  # bytes of a notebook whose outputs are looked at
 
 

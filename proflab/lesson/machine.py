@@ -16,7 +16,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-WITHOUT_PROCESSES = ("emscripten", "wasi")
+WITHOUT_PROCESSES = ("emscripten", "wasi")  # sys.platform of Pythons in a browser
 COARSE = 5e-5  # seconds: steps of a clock in which an operation of a small model fits
 _MemoryInfo = namedtuple("_MemoryInfo", "rss vms")
 

@@ -31,15 +31,16 @@ from proflab.lesson.statements import (
 
 FILE = "mine.py"
 SWITCH = "PROFLAB_MINE"
-_MARK = "Made by ProfLab"
+_MARK = "Made by ProfLab"  # a file without it is the student's own, and never written over
 _HEAD = f'''"""Your own functions: later lessons use them in place of the course's.
 
 {_MARK} from your notebooks; edit those. Without this file, or with {SWITCH}=off in the
 environment, later lessons use the course's own solutions.
 """
 '''
+# As `_write` writes it; a file of an earlier release has it, too.
 _TITLE = re.compile(r"^# ── (\w+): ([\w, ]+) ──$", re.MULTILINE)
-_INSTRUCTORS = frozenset({"source", "submitted", "autograded"})
+_INSTRUCTORS = frozenset({"source", "submitted", "autograded"})  # nbgrader's folders
 _USED: dict[str, str] = {}  # in this process: function → the lesson whose own one is in use
 _LESSON_NAME = re.compile(r"\d\d_[a-z][a-z0-9_]*")
 
@@ -66,6 +67,7 @@ def place(folder: Path | None = None) -> Path | None:
         return None
     if not _LESSON_NAME.fullmatch(folder.name):
         return folder / FILE
+    # The first cell has gone into ARCHIVE/release/LESSON there (proflab_course/build/stamp.py).
     colab = "google.colab" in sys.modules and len(folder.parents) > 2
     return (folder.parents[2] if colab else folder.parent) / FILE
 

@@ -70,6 +70,11 @@ _IN_THE_DARK = (
 
 _MARKED, _LINE = 60, 12.0  # points that are marked, at most; the height of a label
 
+# The comma of 1,024, in pictures and on slides (docs/site/slides.py): to many readers a comma is
+# the decimal sign.
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_THIN_SPACE = "\u202f"
+
 # A label beside a mark, on white, so that no grid line runs through it.
 BESIDE = {
     "textcoords": "offset points",
@@ -91,6 +96,7 @@ class Picture:
 
         target = io.BytesIO()
         with matplotlib.rc_context(STYLE):
+            _set_thousands_apart(self.figure)
             self.figure.savefig(target, format="png", dpi=dpi, bbox_inches="tight")
         return target.getvalue()
 
@@ -101,8 +107,31 @@ class Picture:
         width, height = (int.from_bytes(data[at : at + 4]) // 2 for at in (16, 20))
         source = f"data:image/png;base64,{base64.b64encode(data).decode()}"
         size = f'width="{width}" height="{height}"'
+        # _IN_THE_DARK tells the course's pictures by this class.
         image = f'<img alt="{html.escape(self.alt)}" class="proflab" {size} src="{source}">'
         return {"text/html": image + _IN_THE_DARK, "text/plain": self.alt}
+
+
+def with_thin_spaces(text: str) -> str:
+    """Return a text in which a thin space groups thousands, and no comma.
+
+    >>> with_thin_spaces("1,024.5 of f(1,2)")
+    '1\\u202f024.5 of f(1,2)'
+    """
+    return _THOUSANDS.sub(_THIN_SPACE, text)
+
+
+def _set_thousands_apart(figure: Any) -> None:
+    """Group thousands by thin spaces in all that a figure says; its axes say it when drawn."""
+    from matplotlib.text import Text
+    from matplotlib.ticker import FuncFormatter
+
+    for axis in (each for axes in figure.axes for each in (axes.xaxis, axes.yaxis)):
+        shown = axis.get_major_formatter()
+        if isinstance(shown, FuncFormatter):
+            axis.set_major_formatter(lambda n, at, shown=shown: with_thin_spaces(shown(n, at)))
+    for text in figure.findobj(Text):
+        text.set_text(with_thin_spaces(text.get_text()))
 
 
 def figure_class() -> Any:

@@ -99,6 +99,7 @@ def show() -> None:
     failing = [row.name for row in progress.rows if row.state not in ("passed", "not run")]
     path = mine.place(record.folder)
     progress.stored = mine.store(record.codes(), record.outline, passing, path, failing)
+    # proflab_course/check/execute.py makes a Progress of these fields again.
     display({"text/plain": progress.text(), MIME: asdict(progress)}, raw=True)
 
 

@@ -16,7 +16,7 @@ KNOWN = frozenset({*dir(builtins), "__name__", "__file__", "get_ipython", "displ
 _LEFT_OUT = (
     ast.Expr, ast.Assert, ast.Delete, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith,
 )  # fmt: skip
-_MARKS = ("### BEGIN SOLUTION", "### END SOLUTION")
+_MARKS = ("### BEGIN SOLUTION", "### END SOLUTION")  # nbgrader's
 # Levels of a tree, below what Python allows functions that call themselves a few times a level.
 _MOST_LEVELS = 200
 

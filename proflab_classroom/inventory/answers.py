@@ -18,6 +18,7 @@ from proflab_classroom.inventory.items import FORMS, HALVES, SURE, InventoryItem
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import read_notebook
 
+# The lines of notebooks.py's cells. A longer one is no answer, and could cost the parser much.
 _LINE = re.compile(r"^(?:answer_|sure_|consent)[^\n]{0,120}$", re.MULTILINE)
 
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 RESAMPLES = 10_000
-SEED = 33
+SEED = 33  # so that the page has the same interval whenever it is made
 LEAST_FOR_GAIN = 10  # students with both halves
-_CHUNK = 500
+_CHUNK = 500  # resamples at a time, which bounds the memory of a large class
 
 Statistic = Callable[[np.ndarray, np.ndarray], np.ndarray]
 

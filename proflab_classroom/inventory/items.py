@@ -18,6 +18,7 @@ from proflab_course.course.toml_table import parse_toml, refuse_unknown, typed
 
 FILE = "inventory.toml"
 NAME = "inventory"
+# nbgrader and course/layout.py (LESSON_NAME) take these for names of lessons.
 BEFORE, AFTER = "00_inventory", "99_inventory"
 HALVES = {BEFORE: "before", AFTER: "after"}  # what nbgrader calls a half, and what people do
 FORMS = (1, 2)
@@ -145,6 +146,7 @@ def asked(items: Iterable[InventoryItem], lessons: Collection[str]) -> list[Inve
 
 def first_form(root: Path, student: str) -> int:
     """Return the form, 1 or 2, that a student takes before the course; after it, the other one."""
+    # With other words, students who are between the halves might get the same form again.
     return draw(course_secret(root), NAME, student, low=FORMS[0], high=FORMS[1])
 
 

@@ -57,6 +57,7 @@ class EssayLog(Journal):
         return self.marking(lesson).names
 
 
+# In the words of deal.py, settle.py and essays_command.py, which stand in the logs of courses.
 def _apply(event: dict[str, Any], found: Marking) -> None:
     student = str(event.get("student"))
     if event.get("event") == "dealt":

@@ -24,11 +24,14 @@ from proflab_course.grading.pages.inert import readable
 WHO = "hand-in"
 DECIDE = "decide"  # the instructor's own table; no marker can be called so
 _MOST_BYTES = 64 * 1024**2
-_MOST_ESSAY = 8_000
+_MOST_ESSAY = 8_000  # characters; the rest is cut
 _MOST_COMMENT = 4_000
-_BRIEF = 70
+_BRIEF = 70  # characters of an item at the head of its column
+# Of what is typed, spreadsheets make 1.0, 1,0 or TRUE.
 _YES, _NO = ("1", "1.0", "1,0", "x", "true"), ("0", "0.0", "0,0", "false")
+# The number with which a heading of `_heads` begins.
 _ITEM = re.compile(r"\s*(\d{1,3})(?:\D|$)")
+# What an answer to calibrate on earns, which no marker may read before marking it.
 _OF_ITEMS = re.compile(r"\s*\((?:[^()]*\b[Ii]tems?\b[^()]*)\)$")
 
 
@@ -124,6 +127,7 @@ def write_sheet(
         mark = marking.marks.get(student, {}).get(name)
         cells = typed.get(student) or _cells_of(mark, rubric)
         rows.append([*_essay_row(course, rubric, student), *_values(rubric, cells)])
+    # The second to the fifth column are for reading alone: `read_sheet` passes over them.
     header = [WHO, "file", "words", "numbers", "essay", *_heads(rubric), "comment"]
     write_table(path, [header, *rows])
     return path, len(students)

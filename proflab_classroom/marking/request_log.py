@@ -44,6 +44,7 @@ class Request:
 
 def request_id(student: str, lesson: str, exercise: str, question: str) -> str:
     """Return the request's id: the same question, asked again, is the same request."""
+    # The log and assistants' tables have such ids: made otherwise, an old question would come anew.
     asked = json.dumps([student, lesson, exercise, " ".join(question.split())])
     digest = hashlib.sha256(asked.encode("utf-8", "replace")).hexdigest()
     return f"q{digest[:10]}"  # a letter first, so that no spreadsheet takes it for a number

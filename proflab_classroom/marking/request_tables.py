@@ -19,8 +19,8 @@ from proflab_course.grading.pages.inert import readable
 
 COLUMNS = ("request", "student", "lesson", "exercise", "question", "failed", "hand-in", "answer")
 _MOST_BYTES = 16 * 1024**2
-_MOST_ANSWER = 8_000
-_MOST_FAILED = 5
+_MOST_ANSWER = 8_000  # characters
+_MOST_FAILED = 5  # cases that are named
 
 
 @dataclass

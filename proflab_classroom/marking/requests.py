@@ -31,7 +31,8 @@ WHOLE = "the lesson"  # in place of an exercise
 _MOST_CLASS = 16 * 1024**2  # bytes of a class's table
 _MOST_OWN = 1024**2  # bytes of a student's table
 _MOST_OF_ONE = 50  # questions of a student about a lesson
-_MOST_QUESTION = 4_000
+_MOST_QUESTION = 4_000  # characters; the rest is cut
+# What students hand in for a table: refused by name, so that somebody reads it.
 _NO_TABLE = (".xlsx", ".xls", ".ods", ".numbers", ".docx", ".odt", ".pdf", ".txt", ".md", ".rtf")
 
 
@@ -123,6 +124,7 @@ class Requests:
         try:
             self._table(path, where, student)
         except CourseError as error:
+            # The name of the temporary copy that `_entry` makes tells nobody anything.
             self.found.refused[where] = str(error).replace(str(path), "it")
 
     def _table(self, path: Path, where: str, owner: str | None) -> bool:

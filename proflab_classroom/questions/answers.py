@@ -14,6 +14,7 @@ from proflab_course.course.answer_cells import LETTERS
 from proflab_course.course.layout import Course
 from proflab_course.grading.answers import ANSWERED, RIGHT
 
+# Fields of Guess (grading/submissions/read_guesses.py) in a table of records/gradebook.py.
 _ANSWERS = text("""
     SELECT student, json_extract(value, '$.name'), json_extract(value, '$.answer'),
            json_extract(value, '$.state')

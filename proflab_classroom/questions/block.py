@@ -253,6 +253,7 @@ def _test(concepts: list[Concept], key: bytes | None, names: list[str]) -> str:
     lines = [f"from proflab.lesson import {', '.join(names)}", ""]
     for each in concepts:
         call = f'choice({each.name}, "{each.number}") in "ABCD"'
+        # In hand-ins of any release, grading/match_cells.py knows these lines: _OF_ANSWERS.
         lines.append(f'expect("{each.number}: an answer, A to D", {call}, True)')
     hidden = [line for each in concepts for line in _hidden_case(each, _shown(each, key))]
     return "\n".join([*lines, HIDDEN[0], *hidden, HIDDEN[1]])
@@ -261,6 +262,7 @@ def _test(concepts: list[Concept], key: bytes | None, names: list[str]) -> str:
 def _hidden_case(concept: Concept, shown: Mapping[str, str]) -> Iterator[str]:
     if concept.why:
         yield f"# about: {concept.why}"
+    # Feedback and report show a slip as the diagnosis of a wrong answer.
     slips = {sentence: shown[letter] for letter, sentence in concept.slips.items()}
     call = f'expect("{concept.label}", choice({concept.name}), "{shown[concept.key]}"'
     yield f"{call}, mistakes={slips!r})" if slips else f"{call})"

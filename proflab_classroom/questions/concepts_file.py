@@ -40,6 +40,7 @@ MOST_WORDS = {"stem": 100, "an option": 40, "a slip": 40, "why": 70, "source": 7
 _MOST_BYTES = 64 * 1024
 _MOST_LINE = 600
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+# Delimiters of nbgrader (=== of a mark scheme), cell magics and fences would end or change a cell.
 _MARKUP = re.compile(r"### (BEGIN|END)|===|^%%|```", re.MULTILINE)
 
 
@@ -72,6 +73,7 @@ class Concept(Item):
     @property
     def label(self) -> str:
         """The label of the hidden case that has the key."""
+        # course/answer_cells.py finds the question by this label: _LABEL.
         return f"the answer to {self.number}"
 
     def order(self, key: bytes | None) -> str:
@@ -123,6 +125,7 @@ def parse_concepts(data: bytes, lesson: str, place: str = FILE) -> list[Concept]
     return found
 
 
+# So a field that Concept or Item gains becomes a key of the file.
 _KEYS = tuple(Concept.__dataclass_fields__)
 
 

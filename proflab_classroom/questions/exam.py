@@ -33,7 +33,7 @@ from proflab_course.course.secret import seeded_key, shuffled
 from proflab_course.grading.own_numbers.cases import vary_cases
 from proflab_course.tracks.read import Tracks
 
-MOST_CALLS, MOST_CASES = 6, 5
+MOST_CALLS, MOST_CASES = 6, 5  # of a paper, and shown with a function to write
 MOST_MINUTES = 90  # of an examination whose functions nobody chose
 _LEAST, _MOST = 50, 10**7  # results that are worth a calculation, and can be made by hand
 CALL_POINTS, QUESTION_POINTS = 2, 1

@@ -18,8 +18,10 @@ from proflab_course.course.notebook import GUESS_TAG, Cell, read_notebook
 
 T = TypeVar("T")
 
+# As lessons write it; tracks/apply.py (_QUESTIONS) knows these paragraphs, too.
 _ASKS = re.compile(r"\*\*(?:Predict|Guess)\b[^*\n]*\*\*,?\s*(?:in the next cell:\s*)?")
 _COMMENT = re.compile(r"#\s*your guess(?: for [^,\n]*)?[,:]?\s*(.*)")
+# Without the number and the points and minutes that the build adds.
 _HEADING = re.compile(r"^#{2,3} +(?:\d+ · )?(.*?)(?: · \d+ min.*)?$", re.MULTILINE)
 
 

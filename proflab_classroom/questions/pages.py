@@ -58,6 +58,7 @@ def guess_pages(lesson: str, questions: Sequence[GuessQuestion]) -> Files:
     """Yield the files about a lesson's guesses: for phones, for paper, and a table to fill in."""
     start = f"{lesson[:2]}-guesses"
     values = {"lesson": lesson, "title": page_title(lesson), "questions": questions}
+    # What a spreadsheet would execute: phone.js marks it in its tables as `csv_text` does.
     on_phones = values | {"live": json.dumps(LIVE)}
     yield f"{start}.html", "Page for phones", render_page("phone", on_phones, script="phone")
     yield f"{start}-paper.html", "Sheet to print", render_page("paper", values)
@@ -104,6 +105,8 @@ def render_page(
     trusted = {}
     if script and made.loader:
         text = made.loader.get_source(made, f"{script}.js")[0]
+        # grading/pages/head.html.j2 allows the script of this digest alone: the page has to hold
+        # its text to the letter.
         digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
         trusted = {"script": Markup(text), "digest": digest}  # noqa: S704 (the project's own)
     return made.get_template(f"{name}.html.j2").render(**values, **trusted).encode()

@@ -23,8 +23,8 @@ from proflab_course.course.layout import CourseError
 from proflab_course.course.words import few
 
 _MOST_BYTES = 8 * 1024**2
-_MOST_VOTES = 100_000
-_MOST_TEXT = 60
+_MOST_VOTES = 100_000  # in all tables: more are no class's
+_MOST_TEXT = 60  # characters of a cell
 _ANSWER = "answer"
 
 

@@ -22,8 +22,8 @@ from proflab_course.grading.submissions.read_guesses import Guess, read_guesses
 from proflab_course.report.class_guesses import Prediction, written_in
 from proflab_course.report.lesson_page import environment
 
-_MOST_BYTES = 64 * 1024**2
-_MOST_TICKS = 120
+_MOST_BYTES = 64 * 1024**2  # of an executed notebook, with its outputs
+_MOST_TICKS = 120  # on an axis, where more would be a band
 
 
 @dataclass

@@ -207,6 +207,7 @@ def make_sheets(
         works = find_work(course, reader, arguments.student)
 
         def make(work) -> Sheet:
+            # With other words, the same seed would not give the sheet that was handed out.
             draws = Draws(
                 lesson.secret, ("viva", str(arguments.seed), work.student, lesson.key.name)
             )

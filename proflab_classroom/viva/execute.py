@@ -129,6 +129,7 @@ class Sandbox:
 def _block(run: Run, apart: bool) -> RunBlock:
     setup = ["__viva__()", *filter(None, [run.code]), *run.one.setup]
     steps = [Step("setup", text) for text in setup] + [Step("value", run.one.call)]
+    # Hidden blocks run in a copy of the notebook's process, and late ones share it: hence _RESET.
     return RunBlock(True, tuple(steps), late=not apart)
 
 

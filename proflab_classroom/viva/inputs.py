@@ -26,9 +26,9 @@ from proflab_course.grading.answer_key import Key
 MOST_TEXT = 120  # characters of a call with its set-up
 DRAWS = 3
 MOST_CALLS = 10  # of an exercise, before draws
-_MOST_ERRORS = 2
+_MOST_ERRORS = 2  # of an exercise
 _ENOUGH = 3  # calls that need no helper of test cells: then none that does is asked about
-_SMALL = 20
+_SMALL = 20  # integers below it move by steps, all other numbers by a factor
 _MOST_BY_HAND, _REDUCED = 200, 64  # the largest number of a small call; reduced ones are below
 _WRITTEN = re.compile(r"^\s*# viva: (.+(?:\n\s*#   .+)*)$", re.M)
 _ZEROS = re.compile(r"(?<![\w.])(\d+?)(0{5,})\.0\b")

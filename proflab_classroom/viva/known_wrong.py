@@ -39,6 +39,7 @@ from proflab_course.course.wrong import (
 MOST = 14  # of an exercise
 MOST_LINES = 18  # of a mutant that is printed
 CACHE = ".cache/viva"
+# Raise it when the same code can have other outcomes than before, as under other limits.
 _VERSION = "2"
 
 
@@ -56,6 +57,7 @@ class Mutant:
     @property
     def wraps(self) -> bool:
         """Return True if it calls the function that it replaces, which is less to think about."""
+        # In the code of wrong/, `right` and `right_NAME` are the lesson's own functions.
         return "right" in self.shown
 
     @property
@@ -92,6 +94,7 @@ def _own(course: Course, lesson: str, solutions: Mapping[str, str]) -> KnownSolu
     path = course.root / "private" / "variants" / f"{lesson[:2]}.py"
     if not path.exists():
         return None
+    # The instructor's own file, executed with the instructor's rights.
     names = runpy.run_path(str(path))
     form = names.get("FORM", ())
     found = {

@@ -26,7 +26,7 @@ from proflab_course.course.secret import draw, shuffled
 
 Kind = Literal["value", "tell", "change", "race", "row"]
 _OPTIONS, _LEAST_OPTIONS = 4, 3
-_MOST_OF_A_KIND = 8
+_MOST_OF_A_KIND = 8  # of an exercise, since some may fail when they are run again
 SAME_RESULT = "8 and 8.0 count as the same result"
 
 

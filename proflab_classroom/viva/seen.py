@@ -18,7 +18,7 @@ import numpy as np
 DIFFERENT, SAME = 1e-4, 1e-9
 LARGEST = 10**12  # nobody compares longer numbers in five minutes
 MOST_SHOWN = 70  # characters of a value that is an option
-_MOST_ITEMS = 10_000
+_MOST_ITEMS = 10_000  # of an array that is looked at
 _NUMBER = re.compile(r"[-+]?\d[\d_,]*\.?\d*(?:[eE][-+]?\d+)?")
 
 

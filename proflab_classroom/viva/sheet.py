@@ -42,7 +42,7 @@ ASKED: dict[Kind, str] = {
     "tell": "which input tells another program apart",
     "change": "which change it was",
 }
-_MOST_CHANGES, _CHANGE_INPUTS = 30, 3
+_MOST_CHANGES, _CHANGE_INPUTS = 30, 3  # of a function, and inputs at which each is tried
 _ROUNDS = 6  # of verifying and taking the next candidate
 _AHEAD = 2  # exercises whose lines are changed at once; of the next, when they are needed
 

@@ -17,6 +17,7 @@ from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import GIVEN_TAG, Lesson, read_module
 
 GIVEN = "given.py"  # beside the lessons of a class's tree
+# As `render` of command.py writes it between lessons.
 _TITLE = re.compile(r"^# ── (\d\d_\w+) ─+$", re.MULTILINE)
 
 
@@ -37,6 +38,7 @@ def course_code(folder: Path) -> list[Statement]:
 def _read(path: Path) -> Iterator[Statement]:
     """Yield the statements of a file that `render` has written."""
     text = path.read_text(encoding="utf-8")
+    # What follows that line is build/make.py's own: _USE_MINE.
     head, *parts = _TITLE.split(text.partition("\n# ── yours, where there are any ──")[0])
     lessons = [("", head), *zip(parts[::2], parts[1::2], strict=True)]
     for lesson, code in lessons:
@@ -72,6 +74,7 @@ def filled(own: Collection, lessons: Iterable[Lesson], course: list[Statement]) 
         [*(replace(s, where="") for s in course), *kept], key=lambda s: order[s.lesson]
     )
     unwritten = [name for name in own.unwritten if not _has(theirs, name)]
+    # A note ends with a name and NOWHERE, which has five words.
     notes = [n for n in own.notes if not (n.endswith(NOWHERE) and n.split()[-6] in theirs)]
     stubs = [s for s in own.statements if _is_stub_of(s, own) and not s.binds & theirs]
     return Collection([*statements, *stubs], own.exercises, unwritten, notes)

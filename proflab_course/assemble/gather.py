@@ -18,7 +18,7 @@ from proflab_course.cases.reader import KINDS
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import Cell, Lesson
 
-NOWHERE = "is used but defined nowhere"
+NOWHERE = "is used but defined nowhere"  # fill.py takes the name from before it
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ from pathlib import Path
 
 PROFILER = "my_profiler.py"
 _BACKEND = Path(__file__).with_name("make_wheel.py")
+# Its first line lets command.py write over the file in a later run; make_wheel.py's docstring has
+# the same words for that.
 _PROJECT = """\
 # Made by `proflab assemble`.
 

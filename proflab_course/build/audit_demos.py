@@ -13,7 +13,7 @@ from proflab.lesson.names import bound_names, used_names
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import DEMOS, GUESS_TAG, Cell, Lesson, demos_imports
 
-_PREFIX = "guess_"
+_PREFIX = "guess_"  # as proflab/lesson/first_guess.py, which keeps no other guess
 
 
 def demos_mistakes(lesson: Lesson, folder: Path) -> Iterator[str]:

@@ -42,7 +42,7 @@ The course's own code of what this class is not asked to write.
 
 `proflab assemble --standalone` takes it for a profiler that runs. {MADE_BY}.\
 """
-README = ("docs/students.md", "README.md")
+README = ("docs/students.md", "README.md")  # the first that there is becomes the tree's README.md
 _LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc", ".ipynb_checkpoints")
 
 

@@ -33,12 +33,14 @@ if TYPE_CHECKING:
     from proflab_course.build.facts import Facts
 
 FILE = "draw.py"
+# build/make.py leaves both out of source/ and release/.
 BESIDE = "draw_*.py"  # what draw.py runs, and students see no more than that file
 # Full marks, by the cost of the class's solution; a student's may cost 1.035 times it.
 _ABOVE = 1.045
 _SOLUTION = re.compile(
     r"(?<=### BEGIN SOLUTION\n).*?(?=^ *### END SOLUTION)", re.DOTALL | re.MULTILINE
 )
+# Is about the class's numbers; for a student's own nobody knows the best cost.
 _BEST = re.compile(r"best=[\d._]+,\s*")
 
 

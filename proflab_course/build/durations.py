@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 RECORD = Path("docs/figures/demos.json")
 SAID = 5.0  # seconds above which a cell says its time
+# A line of the table that benchmarks/bench_demos.py prints and records.
 _ROW = re.compile(r"^(\d\d_\w+) +(\w+) +([\d.]+)$", re.MULTILINE)
 _SAYS_TIME = re.compile(r"^#.*\b\d+ (?:s|min|seconds|minutes)\b")
 _STEPS = {5: "5 s", 10: "10 s", 20: "20 s", 30: "30 s", 60: "1 min", 120: "2 min", 300: "5 min"}

@@ -26,14 +26,15 @@ from proflab_course.tracks.read import PUBLIC, Track, Tracks
 from proflab_course.tracks.taken import Taken, Tree
 
 NEXT = "**Next.**"
+# What a cover promises: that its reader will do something, in words or by a picture of it.
 _DOES = "write|draw|build|compute|measure|count|find|put|use|judge|simulate|predict|audit"
 _PROMISE = re.compile(
     rf"(?<!before )\b[Yy]ou(?:r own)? (?:also |can )?(?:{_DOES})\b|[Tt]his lesson\b|^!\["
 )
-_ITEM = re.compile(r"[-*] |\|(?! *-)")
-_CODE = re.compile(r"`(\w+)(?:\([^`]*\))?`")
+_ITEM = re.compile(r"[-*] |\|(?! *-)")  # of a list, or a row of a table but for its rule
+_CODE = re.compile(r"`(\w+)(?:\([^`]*\))?`")  # a demo's name
 _NUMBER = re.compile(r"[Ll]essons? (\d\d)")
-_ELSEWHERE = re.compile(r"lesson (\d\d) (\w+)")
+_ELSEWHERE = re.compile(r"lesson (\d\d) (\w+)")  # an exercise of another lesson, in a comment
 _OPTIONAL = "**Optional"
 _LEAST_WORDS = 3  # of a section's title that is looked for: shorter ones are ordinary words
 

@@ -68,6 +68,7 @@ def ask(step: Step, answer: Answer, scope: dict[str, Any]) -> Verdict:
     except Exception as error:
         return judge_raised(answer, [kind.__name__ for kind in type(error).__mro__], str(error))
     try:
+        # What the grader gets has left the student's process by these two.
         plain = loads(dumps(value))
         if answer.held is None:
             return judge_value(answer, plain)

@@ -34,7 +34,8 @@ from proflab_course.course.wrong import FOLDER as WRONG
 if TYPE_CHECKING:
     from proflab_course.build.facts import Facts
 
-_LEAST_LENGTH = 16
+_LEAST_LENGTH = 16  # characters of a line: shorter ones are anywhere by chance
+# Lines that say nothing of a solution or of a case, wherever else they stand.
 _COMMONPLACE = re.compile(
     r"(import|from|raise|return \w+$|for|if|elif|else|with|try|except|def)\b|[\w.]+,?$"
     r"|# (vary|keep):"

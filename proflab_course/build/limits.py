@@ -29,6 +29,7 @@ class Rule:
     advice: str
 
 
+# RULES says what each limits; docs/write-a-lesson.md tells authors the same numbers.
 CASES, WIDTH, HELPERS, ATTRIBUTES, POINTS = 8, 100, 12, 8, 8
 ERROR_ROWS, ERROR_POINTS, DOC_WORDS = 1, 3, 130
 DEMO_LINES, GIVEN_LINES, EXERCISES, OPTIONAL = 15, 45, 10, 3

@@ -47,7 +47,7 @@ from proflab_course.grading.races import COSTS, METADATA
 from proflab_course.tracks.apply import with_track
 
 STEPS = ("source", "release")
-IGNORED = {"__pycache__", ".ipynb_checkpoints"}
+IGNORED = {"__pycache__", ".ipynb_checkpoints"}  # what Python and Jupyter leave behind
 PICTURES = {".png", ".svg", ".jpg"}  # a picture is shipped where a cell shows it
 FORMER_FILE = "former.toml"  # test cells of a former release, by name
 SETTINGS = "*.toml"  # what a feature reads, such as keys to questions: no student gets it
@@ -57,6 +57,7 @@ The course's own solutions of the exercises before {}.
 
 Where mine.py holds functions of yours that pass their checks, those are used in place of these.\
 """
+# built.py of every released lesson ends so: `use_mine` has to go on taking these three arguments.
 _USE_MINE = """
 # ── yours, where there are any ──
 
@@ -87,6 +88,7 @@ def make(facts: Facts, work: Path, audit: Depth = "full") -> _Failed:
         if audit == "static" and (former := facts.course.source(lesson.name)).exists():
             executed = read_notebook(former, lesson.name).notebook
             keep_outputs(lesson.notebook, executed)
+            # A static build executes nothing, and the grader needs the tapes of given programs.
             for name in {METADATA, COSTS} & executed.metadata.keys():  # of its last execution
                 lesson.notebook.metadata[name] = executed.metadata[name]
         for part in buildings():
@@ -131,6 +133,8 @@ class _Failed(dict[str, str]):
 def _make_release(facts: Facts, lesson: Lesson) -> None:
     """Make and audit source and release of a lesson."""
     name, source = lesson.name, facts.source(lesson.name)
+    # Before the release is made: nbgrader copies what lies beside the notebook, so pictures,
+    # built.py, the policy's pages and lesson.json have to be there.
     _copy_support_files(facts, name, source)
     if facts.policy:
         facts.policy.write(source)

@@ -36,6 +36,7 @@ _SOLUTION = re.compile(
     rf"^([ \t]*){re.escape(SOLUTION[0])}.*?^[ \t]*{re.escape(SOLUTION[1])}[^\n]*",
     re.DOTALL | re.MULTILINE,
 )
+# A docstring's example, which has no words to read.
 _EXAMPLE = re.compile(r"^[ \t]*>>>.*?(?=^[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 
 

@@ -87,6 +87,9 @@ SERVED = Stage(audits=(unserved_objectives,))  # before a track leaves some of t
 TAKEN = Stage(passes=(take_track, keep_promises))
 MEASURED = Stage(passes=(drop_milestone,), audits=(asks_too_much,))  # before the build adds to it
 LINKED = Stage(passes=(link_mentions,), audits=(mentioned_in_code,), notes=(asks_for_given,))
+# The order matters: points change headings, whose cells' ids the map links to; links go into the
+# first cell, the map below that one and Colab's cell below the map; and the last cells stay open
+# because they come after the folding. Features go first, for their cells have points, too.
 STAMPED = Stage(
     passes=(
         features_pass,

@@ -86,6 +86,7 @@ def _other_program(course: Course, name: str, folder: Path) -> bool:
     module = course.module(name).parent
     if not (module / draw.FILE).exists():
         return False
+    # Any secret will do: only the names of the files are asked for.
     source, files = course.source(name).parent, draw.drawn(module, bytes(1)).files
     return any(
         (source / each).exists() and (source / each).read_bytes() != path.read_bytes()

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from proflab_course.course.layout import CourseError
 
+# In the order in which nbgrader reads them: what the second says holds.
 CONFIGURATION = ("jupyter_config.py", "nbgrader_config.py")
 
 

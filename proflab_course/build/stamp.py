@@ -18,6 +18,7 @@ from proflab_course.course.sections import stamp_headings
 if TYPE_CHECKING:
     from proflab_course.build.facts import Facts
 
+# Students keep copies of it: a tag's archive has to go on having proflab/ and release/LESSON/.
 _COLAB_CELL = Template("""\
 # @title Set-up on Google Colab (does nothing elsewhere)
 import os
@@ -43,6 +44,7 @@ if "google.colab" in sys.modules and os.path.basename(os.getcwd()) != "$lesson":
     sys.path.append(os.getcwd())
 """)
 
+# grading/submissions/read_guesses.py finds both answers by these names, without running the cell.
 _ASKED_MINUTES = """\
 # How many minutes did this lesson take you, without breaks? It is not graded: the course shows a
 # class's median, and corrects its estimates by it.
@@ -54,6 +56,7 @@ _ASKED_ALIAS = """
 race_alias = None  # such as "Ada"\
 """
 OPEN_LINES = 8  # of a given cell that stays open, blank ones apart
+# A grade_id in all released notebooks; hand-ins of any age are matched by it.
 LAST_CELL = "where_am_i"
 _LAST_CELL = """\
 # Where am I? Each exercise, the points so far, and what comes next.

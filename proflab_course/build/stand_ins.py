@@ -59,6 +59,7 @@ def stand_in_mistakes(lesson: Lesson, folder: Path) -> list[str]:
         shutil.copytree(folder, copy)
         words = [sys.executable, "-m", __name__, lesson.name]
         environment = {**os.environ, "MPLBACKEND": "Agg", "OPENBLAS_NUM_THREADS": "1"}
+        # The copy goes first: built and demos are this lesson's, whatever else has their names.
         environment["PYTHONPATH"] = os.pathsep.join([str(copy), *filter(None, sys.path)])
         done = subprocess.run(
             words, cwd=copy, env=environment, capture_output=True, text=True, check=False
@@ -180,6 +181,7 @@ class _Trial:
     def passes(self, helper: Callable[..., Any]) -> bool:
         """Return True if the cell is passed with a stand-in in the exercise's place."""
         self.scope[self.exercise] = helper
+        # Of CPU time, which a busy machine does not use up.
         signal.setitimer(signal.ITIMER_PROF, self.seconds)
         if not self._first_passes():
             return False
@@ -260,7 +262,7 @@ def _in_fork(trial: _Trial, helpers: list[tuple[str, Callable[..., Any]]]) -> st
 def _verdict(trial: _Trial, helper: Callable[..., Any]) -> bool:
     try:
         return trial.passes(helper)
-    except BaseException:
+    except BaseException:  # SystemExit, too
         return False
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)

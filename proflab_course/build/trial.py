@@ -44,6 +44,7 @@ from proflab_course.grading.races import (
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 
 _PACKAGES = "docs/write-a-lesson.md lists the packages that a lesson may import"
+# nbval's own tag: tests/lessons/test_nbval.py has it compare what source/ shows with a new run.
 SHOWN_TAG = "nbval-check-output"
 
 

@@ -19,6 +19,8 @@ class GrammarError(CourseError):
     """A graded cell that does not follow the grammar; the sentence names the cell and the line."""
 
 
+# grading/run/statements.py sends each of them as "setup" or "value", so that the student's process
+# cannot tell whether an exception is expected.
 @dataclass(frozen=True)
 class Step:
     """One statement to be executed in the student's process: nothing but code.
@@ -169,6 +171,7 @@ def literal(node: ast.expr, name: str) -> Any:
         if not fine:
             problem = "expected values use literals, arithmetic, math and np only"
             raise GrammarError(at(name, node, f"{problem}, not `{ast.unparse(inner)}`"))
+    # Only an instructor's text comes here, from modules/, private/ and source/, never a hand-in's.
     scope = {"math": math, "np": np, "__builtins__": {}}
     try:
         return to_plain_data(eval(compile(ast.Expression(node), name, "eval"), scope))

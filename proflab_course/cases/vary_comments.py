@@ -38,7 +38,8 @@ _ITEM = re.compile(
 )
 _EXAMPLE = "write it as `# vary: 768 in 2..2_000`"
 _DIGITS = 3  # of a float that is drawn
-_TRIES = 100
+_TRIES = 100  # draws until all that `# keep:` says holds
+# What a condition may use. It is its lesson's own code, so this bounds mistakes and no attacks.
 _IN_KEEP = {"math": math, "min": min, "max": max, "abs": abs, "sum": sum, "len": len}
 _IN_KEEP |= {"all": all, "any": any, "round": round, "range": range}
 
@@ -88,6 +89,8 @@ class Comment:
             again = [f"again {attempt}"] if attempt else []
             texts = [
                 each.text(
+                    # Another label, or another text of the line, gives other numbers, also to
+                    # students whose hand-ins were graded by the former ones.
                     draw(
                         secret, *words, self.place, each.written, *again, low=0, high=each.count - 1
                     )

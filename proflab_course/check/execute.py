@@ -19,7 +19,7 @@ from proflab.lesson.progress import MIME, Progress, Row
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import Lesson
 
-_CELL_SECONDS = 120
+_CELL_SECONDS = 120  # of real time
 _LAST = "from proflab.lesson import progress\n\nprogress.show()"
 
 

@@ -67,6 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     with closing(Source(arguments.source)) as source:
         found = _sorted(source, lesson, set(lessons) - {lesson}, arguments.platform)
         refuse_other_lesson(found.attempts, lesson, lessons, source.path)
+        # A grading must not read what is half stored.
         with only_grading(course, lesson):
             return _Collecting(course, lesson, source, found, roster, zone).run()
 
@@ -118,6 +119,7 @@ class _Collecting:
             for student in found:
                 key = student.id.casefold()  # one folder on file systems without case
                 students[key] = student
+                # A copy, for each member of a group may have a time of submission of their own.
                 theirs.setdefault(key, []).append(replace(attempt))
         if len(unknown) == len(self.found.attempts) > 1:
             self._refuse_all(unknown)

@@ -12,7 +12,7 @@ from typing import IO, Any
 
 from proflab_course.grading.submissions.zip_archive import DAMAGES
 
-_PIECE = 1 << 20
+_PIECE = 1 << 20  # bytes in memory at a time
 
 
 class _DiskFailed(Exception):

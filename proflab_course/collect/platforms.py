@@ -43,6 +43,7 @@ FORMS = (
 )
 PLATFORMS = ("moodle", "canvas", "brightspace", "blackboard", "gradescope", "folder")
 
+# How each platform names what it packs; tests/collect/ has examples of them all.
 _MOODLE = re.compile(
     r"(?P<name>.+?)(?:_(?P<number>\d+))?_assignsubmission_(?P<kind>[a-z]+)_?(?P<rest>.*)"
 )
@@ -51,7 +52,7 @@ _CANVAS = re.compile(
     r"(?P<number>[1-9]\d*|(?:(?<=^anon_)|(?<=^anon_LATE_))\w{5})"
     r"_(?:(?P<kind>text|link)\.html|(?P<attachment>[1-9]\d*)_(?P<rest>.+))"
 )
-ANONYMOUS = "anon"
+ANONYMOUS = "anon"  # in place of a name, where an assignment is graded without names
 _BRIGHTSPACE = re.compile(
     r"(?P<number>\d+)-(?P<submission>\d+)\s*-\s*(?P<name>.+?)\s*-\s*"
     r"(?P<date>\w+\.? \d{1,2}, \d{4} \d{1,2}:?\d\d ?[AP]M|[^-/]*\d{4}[^-/]*)"
@@ -75,8 +76,10 @@ _TYPED = {
     "link": "is a link that was handed in on Canvas, not a notebook",
 }
 _ABOUT_NAME = re.compile(r"[^:\n]{1,40}:\s*(?P<full>[^\n]*?)\s*\((?P<login>[^()\n]+)\)\s*(?:\n|$)")
-_ABOUT_BYTES = 10_000
+_ABOUT_BYTES = 10_000  # the name stands in the first line
+# The number that Canvas gives a file that is handed in again.
 _VERSION = re.compile(r"(?P<stem>.+?)(?:-(?P<version>\d{1,2}))?(?P<suffix>\.[^.]+)?")
+# As instructors name groups, also in German, French, Spanish, Italian and Dutch.
 _GROUP = r"groups?|gruppen?|groupes?|grupos?|gruppi?|groep|teams?|équipes?|equipes?|equipos?"
 _NAMES_A_GROUP = re.compile(
     rf"(?:.*\s)?(?:{_GROUP})(?:\s.*)?|.*(?:{_GROUP})\W*\d+|(?:{_GROUP})\W*[a-z]"
@@ -243,6 +246,7 @@ def _no_file(platform: str, kind: str | None) -> str:
 
 def _set_time(platform: str, attempt: Attempt, entry: Entry, found: dict[str, str]) -> None:
     """Set the time that a platform gives: Moodle in the files' times, others in the name."""
+    # 1980 is what a zip has for a file without a time.
     if platform == "Moodle" and entry.at.year > 1980:
         attempt.at = max(attempt.at or entry.at, entry.at)
     if platform == "Brightspace":

@@ -49,6 +49,7 @@ _COLUMNS = {
     "submitted": ("last modified (submission)", "submitted", "submitted_at"),
     "group": ("group", "group_name", "team"),
 }
+# What a spreadsheet makes of a long number: the last digits of such an id are lost.
 _ROUNDED = re.compile(r"\d[.,]?\d*[Ee]\+\d+", re.ASCII)
 _ALSO = " ._-@+,'’·()"  # allowed in a student's id, besides letters and digits
 _LONGEST_ID = 128  # bytes

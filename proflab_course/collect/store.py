@@ -36,10 +36,10 @@ from proflab_course.grading.submissions.timestamp import (
     read_timestamp,
 )
 
-_HEAD, _SMALL = 16, 1 << 16
+_HEAD, _SMALL = 16, 1 << 16  # bytes that tell an archive; of files that are compared whole
 _MOST_NAMED = 20
 _INCOMING = "incoming-"
-_FORM = "%Y-%m-%d %H:%M:%S UTC"
+_FORM = "%Y-%m-%d %H:%M:%S UTC"  # nbgrader reads timestamp.txt in it
 
 
 @dataclass
@@ -64,6 +64,7 @@ def store(
     """
     place = course.root / "downloaded" / lesson
     place.mkdir(parents=True, exist_ok=True)
+    # In the course's folder, so that a rename puts it into place.
     incoming = Path(tempfile.mkdtemp(dir=place, prefix=_INCOMING))
     try:
         return _Storing(course, lesson, student, attempt, source, incoming).store(own_times)
@@ -205,6 +206,7 @@ def _why_not(target: Path, course: Course, before, now) -> str:
 
 def _put(incoming: Path, target: Path) -> None:
     """Rename the folder with an attempt's files into place."""
+    # mkdtemp's folder is its owner's alone.
     os.chmod(incoming, 0o755)
     target.parent.mkdir(parents=True, exist_ok=True)
     incoming.rename(target)

@@ -17,6 +17,7 @@ from proflab_course.course.layout import Course
 _ONE_DOWNLOAD = datetime.timedelta(hours=1)
 _ONE_AFTER_THE_OTHER = datetime.timedelta(minutes=1)
 
+# Of the dates in Moodle's worksheets: English, German, French and Spanish.
 _MONTHS = (
     ("january", "januar", "jänner", "janvier", "enero"),
     ("february", "februar", "feber", "février", "febrero"),

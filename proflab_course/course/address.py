@@ -31,6 +31,7 @@ class Address:
         except (OSError, KeyError, tomllib.TOMLDecodeError):
             problem = "pyproject.toml must give [project] version and, under [project.urls],"
             raise CourseError(f'{problem} Repository = "https://github.com/OWNER/NAME"') from None
+        # The tag is named so by hand (CONTRIBUTING.md, Make a release).
         return cls(repository.rstrip("/"), f"v{version}", documentation.rstrip("/"))
 
     @property
@@ -48,6 +49,7 @@ class Address:
         """The page that explains the lessons' words."""
         return f"{self.repository}/blob/{self.tag}/docs/glossary.md"
 
+    # These addresses are in notebooks that students keep: the site has to keep these pages.
     def whole_lesson(self, lesson: str) -> str:
         """Return the page of a lesson as the course publishes it."""
         if self.documentation:

@@ -14,9 +14,12 @@ from proflab.lesson.concepts import LETTERS as LETTERS
 
 ORDERS = "proflab_concepts"  # of the source notebook: the order of options, by id
 QUESTION_ID = re.compile(r"(\d\d)_(?:\d|[AE]\d?)", re.ASCII)
-# Older releases have a cell for each answer, such as concept_07_2, and one more that tests it.
+# Older releases have a cell for each answer, such as concept_07_2, and one more that tests it;
+# notebooks of theirs are still handed in.
 _CELL = re.compile(rf"(?:test_)?concept_(?:\d\d|{QUESTION_ID.pattern})", re.ASCII)
 _OPEN = re.compile(r"^(concept_\w+) = None *(?:#.*)?$", re.ASCII | re.MULTILINE)
+# As the feature of concept questions writes it; by it the grader knows an answer even where the
+# feature is not installed.
 _LABEL = re.compile(r"the answer to (\d\d\.\w{1,2})", re.ASCII)
 
 

@@ -22,7 +22,7 @@ _DELIMITERS = ",;\t|"
 # full-width forms for the others.
 _SKIPPED = r"[ \"\x00-\x08\x0b\x0c\x0e-\x1f\xa0\u200b\u3000\ufeff]*"
 _FORMULA = r"[=+\-@\uff1d\uff0b\uff0d\uff20]"
-_NUMBER = r"-[\d., ]*(?:e[+-]?\d+)?"
+_NUMBER = r"-[\d., ]*(?:e[+-]?\d+)?"  # a negative one begins as a formula does
 # Where a cell can begin, which numbers are no formula there, and what makes a formula text. Inside
 # a cell they are those after which a bracket closes that has not been opened, as in x[:, -1], and
 # the mark is not the apostrophe of keyboards, which may be the writer's own: ('+', '-').
@@ -65,11 +65,13 @@ def read_csv(path: Path, most_bytes: int | None = None) -> CsvTable:
     is not a CSV.
     """
     text = _text(path, most_bytes)
+    # Excel's own first line, which is no row of the table.
     if excel := re.match(r"sep=(.)\r?\n", text):
         text = text[excel.end() :]
     first = text.lstrip("\r\n").partition("\n")[0]
     try:
         cells = {each: next(csv.reader([first], delimiter=each), []) for each in _DELIMITERS}
+        # Which separator a spreadsheet writes depends on its language: the right one divides most.
         delimiter = max(cells, key=lambda each: len(cells[each]))
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
         rows = [(reader.line_num, row) for row in reader]
@@ -80,6 +82,7 @@ def read_csv(path: Path, most_bytes: int | None = None) -> CsvTable:
     return CsvTable([row for _, row in kept], [line for line, _ in kept], delimiter)
 
 
+# By such cells platforms find their columns, and Moodle its rows (export/platform_files.py).
 class Foreign(str):
     """A cell that another program has written, which stays as it is."""
 

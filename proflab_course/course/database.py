@@ -24,6 +24,7 @@ def _settings(root: Path) -> list[Path]:
     """Return the files in which nbgrader reads settings; the last one decides."""
     from jupyter_core.paths import jupyter_config_path
 
+    # Jupyter lists first what decides, and nbgrader lets what is read last decide.
     folders = [*map(Path, reversed(jupyter_config_path())), root]
     return [folder / name for folder in folders for name in _NAMES]
 
@@ -45,6 +46,7 @@ def _refusal(gradebook: Path, texts: tuple[tuple[Path, str], ...]) -> str:
     named: tuple[Path, str] | None = None
     for path, text in texts:
         if _SETTING in text:
+            # This runs the file, as nbgrader does: it is the instructor's own.
             config = PyFileConfigLoader(path.name, path=str(path.parent)).load_config()
             if _SETTING in config.CourseDirectory:
                 named = path, str(config.CourseDirectory.db_url)

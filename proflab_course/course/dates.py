@@ -51,6 +51,7 @@ EXTENSIONS = "extensions.csv"
 ALL = "*"
 NONE = "none"
 _COLUMNS = ("student", "lesson", "due", "days")
+# Without quotes TOML itself reads a date.
 _Written = Annotated[
     str | datetime.datetime, Must('a date and a time in quotes, such as "2026-12-01 18:00"')
 ]
@@ -255,6 +256,7 @@ def _listed(course: Course, zone: zoneinfo.ZoneInfo | None) -> list[ExtensionLin
 
 
 def _student(given: str, where: str) -> str:
+    # A student's name is the name of a folder, in submitted/ and in autograded/.
     if not re.fullmatch(r"[^/\0]+", given) or given in (".", ".."):
         raise CourseError(f"{where}: {given!r} is not the name of a student")
     return given

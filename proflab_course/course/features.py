@@ -82,6 +82,7 @@ class Panel:
     """
 
     section: str = ""
+    # The two headings of report.html.j2 over which it leaves room.
     above: Literal["Misconceptions", "Predictions"] = "Predictions"
     beside: Mapping[str, str] = field(default_factory=dict)
     waits: str = ""
@@ -265,6 +266,7 @@ def _load(name: str, place: str) -> Feature | None:
     try:
         return getattr(importlib.import_module(module), attribute)()
     except (ImportError, AttributeError) as error:
+        # Its whole package was taken away, which is allowed; what is wrong inside of one is told.
         if isinstance(error, ImportError) and error.name == module.partition(".")[0]:
             return None
         problem = f"the feature {name} ({place}) cannot be loaded: {error}"

@@ -17,6 +17,7 @@ def replace_file(target: Path, data: bytes) -> None:
     if _is_already(target, data):
         return
     try:
+        # In the same folder: a rename is atomic only within one file system.
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=".", suffix=".part")
     except OSError as error:
         error.filename = str(target)
@@ -26,11 +27,13 @@ def replace_file(target: Path, data: bytes) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
+        # mkstemp gives its file to the owner alone; what is written here is for others, too.
         os.chmod(name, 0o644)
         os.replace(name, target)
     except BaseException as error:
         Path(name).unlink(missing_ok=True)
         if isinstance(error, OSError):
+            # The message (`what_is_wrong`) must not name the hidden file, which is gone.
             error.filename, error.filename2 = str(target), None
         raise
 
@@ -57,6 +60,7 @@ _IN_THE_WAY = {
     errno.ENOTDIR: "a folder in {} is a file: choose another",
     errno.EISDIR: "{} is a folder: choose a file",
 }
+# Reasons that lie with the disk or its rights; any other error is a fault of ours.
 _CANNOT_WRITE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO}
 _CANNOT_WRITE |= {errno.EFBIG, errno.ENOENT, errno.ENAMETOOLONG, *_IN_THE_WAY}
 

@@ -118,4 +118,5 @@ class HandTable:
 def write_table(path: Path, rows: Iterable[Iterable[object]]) -> None:
     """Write a table for people, whole or not at all, as spreadsheets read it in any script."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    # Without the mark in front Excel takes a CSV to be in the machine's old encoding.
     replace_file(path, b"\xef\xbb\xbf" + csv_text(rows).encode("utf-8", "replace"))

@@ -11,6 +11,9 @@ import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
+# grading/resume.py and grading/run/keeping_runner.py keep the fingerprint with their results, and
+# grading/run/cluster.py refuses a worker that has another one. All bytes of a file count: nobody
+# has to decide which change cannot matter.
 COUNTED = ("proflab", "proflab_course/course", "proflab_course/cases", "proflab_course/grading")
 # Only demo cells use these; tests/course/test_harness.py checks it in all lessons.
 NOT_COUNTED = (

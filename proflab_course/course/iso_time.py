@@ -12,6 +12,8 @@ import zoneinfo
 from proflab_course.course.layout import CourseError
 
 EXAMPLE = "write it as 2026-12-03 14:30:00 UTC"
+# ISO's form, and what platforms write in place of it: a blank for the T, an hour of one digit, a
+# comma for the point, the name of a zone.
 _FORM = re.compile(
     r"(?P<date>\d{4}-\d{2}-\d{2})"
     r"(?:[T ]\s*(?P<time>\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?))?"

@@ -53,6 +53,7 @@ class Journal:
     def held(self) -> Iterator[None]:
         """Hold the log for one command; raise CourseError if another one holds it for long."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
+        # As for grading (grading/lock.py), no soft lock.
         lock = FileLock(self.path.with_suffix(".lock"), timeout=_PATIENCE, fallback_to_soft=False)
         try:
             self._acquire(lock)
@@ -82,6 +83,7 @@ class Journal:
             file.flush()
             os.fsync(file.fileno())
         if new:
+            # A file that is new is durable only with the folder's entry for it.
             sync_folder(self.path.parent)
 
     def _acquire(self, lock: FileLock) -> None:
@@ -100,6 +102,7 @@ class Journal:
             return []
         except OSError as error:
             raise CourseError(f"{self.path} cannot be read: {error.strerror}") from None
+        # The last part has no end of line: it is empty, or was cut off by a kill.
         return data.split(b"\n")[:-1]
 
 

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+# Sorted by name, lessons are in course order; `name[:2]` is a lesson's number everywhere.
 LESSON_NAME = re.compile(r"\d\d_[a-z][a-z0-9_]*")
 
 
@@ -24,6 +25,7 @@ class Course:
         """Return the course that contains `start` (the working directory); CourseError if none."""
         start = (start or Path.cwd()).resolve()
         for folder in (start, *start.parents):
+            # nbgrader and formgrader read the course's settings from this file.
             if (folder / "jupyter_config.py").exists() and (
                 (folder / "modules").is_dir() or (folder / "source").is_dir()
             ):
@@ -84,6 +86,8 @@ class Course:
         return meant[0]
 
 
+# nbgrader tells its exporters the address of the database, and no folder of the course
+# (grading/pages/feedback.py, grading/pages/overview.py).
 def root_of(db_url: str) -> Path:
     """Return the folder of a course from the address of its gradebook.
 

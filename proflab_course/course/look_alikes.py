@@ -12,6 +12,8 @@ _DRAWN_ALIKE = str.maketrans(
     "\u03bf\u03bd\u03b1\u03b9\u03ba\u03c1\u03c5\u03c7\u0131",
     "aeopcyxijsdhlqwovaikpuxi",
 )
+# The grapheme joiner and the variation selectors: unseen, although Unicode counts them as marks and
+# not among the format characters that `_skeleton` leaves out.
 _UNSEEN_MARKS = frozenset(("\u034f", *map(chr, range(0xFE00, 0xFE10))))
 
 

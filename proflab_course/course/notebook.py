@@ -39,19 +39,25 @@ Role = Literal[
     "text",
 ]
 
+# nbgrader's ClearSolutions, ClearHiddenTests and ClearMarkScheme, which make the release, look for
+# lines that hold these words; the course asks for exactly these lines.
 SOLUTION = ("### BEGIN SOLUTION", "### END SOLUTION")
 HIDDEN = ("### BEGIN HIDDEN TESTS", "### END HIDDEN TESTS")
 MARK_SCHEME = ("=== BEGIN MARK SCHEME ===", "=== END MARK SCHEME ===")
 
+# A grade_id in released notebooks: one that is handed in is matched by it.
 COLAB_SETUP = "colab_setup"
 DEMOS = "demos"  # the module beside a lesson that only its demo cells may import
 GUESS_TAG = "guess"
 GIVEN_TAG = "given"  # of a locked cell with the code of an exercise that a track leaves out
-# The first line of such a cell, and of every other that a track has kept for its definitions.
+# The first line of such a cell, and of every other that a track has kept for its definitions. The
+# build writes it (tracks/apply.py); grading/given_code.py looks for it in hand-ins of any age.
 GIVEN_LINE = re.compile(r"^# Given: lesson \d\d, ", re.MULTILINE)
+# Colab reads the last two: whether a lesson needs a GPU, and settings of its page.
 _NOTEBOOK_METADATA = ("kernelspec", "accelerator", "colab")
 # jupytext's metadata about blank lines in the text.
 _LAYOUT_OF_TEXT = ("lines_to_next_cell", "lines_to_end_of_cell_marker")
+# nbformat allows a cell's id these characters, and 64 of them at most.
 _FORBIDDEN_IN_ID = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -123,6 +129,7 @@ class Cell:
         """A code cell's Python, with IPython's magics turned into calls; empty for text."""
         if self.node.cell_type != "code":
             return ""
+        # IPython takes long to import, and few cells have magics.
         if re.search(r"^[ \t]*+[%!?]|\?[ \t]*+$|=[ \t]*+[%!]", self.source, re.MULTILINE):
             from IPython.core.inputtransformer2 import TransformerManager
 
@@ -209,7 +216,7 @@ def read_notebook(path: Path, lesson: str, place: str = "") -> Lesson:
         notebook = nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
     except OSError as error:
         raise CourseError(f"{place} cannot be read: {error.strerror}") from None
-    except Exception:
+    except Exception:  # nbformat has no one error for what is no notebook
         notebook = None
     if notebook is None or not all(map(_is_cell, notebook.cells)):
         raise CourseError(f"{place} is not a notebook: open it in Jupyter and save it")
@@ -240,6 +247,7 @@ def notebook_text(notebook: NotebookNode) -> str:
 def nbgrader_marks(name: str, **flags: Any) -> dict[str, Any]:
     """Return nbgrader's metadata of a cell; flags: those of grade, locked, solution that hold."""
     known = {"grade": False, "locked": False, "solution": False, "task": False}
+    # nbgrader refuses cells of an older and of a newer schema.
     return {"grade_id": name, "schema_version": 3, **known, **flags}
 
 
@@ -257,6 +265,7 @@ def set_cell_ids(notebook: NotebookNode) -> None:
 
     Equal texts are told apart by their order, so that a new cell changes no other cell's id.
     """
+    # Cells have ids from 4.5 on.
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     seen: Counter[str] = Counter()
     for cell in notebook.cells:

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 KEY = "proflab_passages"  # of a text cell as read: its text with the comments
 _MARK = re.compile(r"[ \t]*<!-- *((?:with|without)\b[^>]*?) *-->[ \t]*$")
 _TERM = re.compile(r"(?:(with|without) +)?([A-Za-z_]\w*(?: +[\w ]+)?)")
-_BLANKS = re.compile(r"\n{3,}")
+_BLANKS = re.compile(r"\n{3,}")  # where a passage was left out
 _HEADING = re.compile(r"(#+) ")
 _FENCE = re.compile(r"\s*(```|~~~)")
 

@@ -10,11 +10,12 @@ import re
 from collections.abc import Iterator
 
 _FENCE = re.compile(r"^ {0,3}(```|~~~)")
+# How lines begin that no sentence runs into.
 _NO_PROSE = re.compile(r"\s|#+ |[-*+] |\d+[.)] |>|\||<|!\[|\$\$|---|===|```|~~~")
 # After these a line ends in the middle of a sentence.
 _ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|No|Fig|vs|cf|et al|approx|Sec|p)\.$")
 _SENTENCE = re.compile(r"(?:[.?!][)*_”\"]*|-->) (?=[A-Z`*\[“(])")
-_LABEL = re.compile(r"\*\*[^*]+\*\*")
+_LABEL = re.compile(r"\*\*[^*]+\*\*")  # such as **Predict.**: no sentence of its own
 
 
 def paragraphs(text: str) -> list[str]:
@@ -47,6 +48,7 @@ def _blocks(text: str) -> Iterator[list[str]]:
     for line in text.split("\n"):
         match = _FENCE.match(line)
         prose = not fence and not match and line and not _NO_PROSE.match(line)
+        # Two blanks at a line's end are Markdown's line break.
         if prose and not line.endswith("  "):
             paragraph.append(line)
             continue

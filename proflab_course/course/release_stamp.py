@@ -94,11 +94,14 @@ def _entry(cell: NotebookNode) -> str:
         pass
     fixed = (flags[0] or flags[2]) and not flags[1]
     text = squeezed(cell.source) if fixed else ""
+    # Digests of this list are in notebooks that were handed out: with another field, order or form
+    # each release so far would count as changed by its student.
     return json.dumps([marks["grade_id"], *flags, points, cell.cell_type, text])
 
 
 def _has_its_checksum(cell: NotebookNode) -> bool:
     """Return True if the cell still has the checksum that nbgrader wrote at the release."""
+    # nbgrader takes the fields of a cell for what they should be; these are a stranger's.
     from nbgrader.utils import compute_checksum
 
     try:

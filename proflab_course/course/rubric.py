@@ -26,6 +26,7 @@ _SCHEME = re.compile(
     r"=== BEGIN MARK SCHEME ===\n(.*?)=== END MARK SCHEME ===",
     re.S,
 )
+# As modules/ write a mark scheme: items, and answers on which markers calibrate.
 _ITEM = re.compile(r"^- \*(\d+) points?(?:, [^*]*)?:\* ?(.*)$", re.M)
 _ANCHOR = re.compile(r"^\*\*A (good|poor) answer \((\d+)(?:: items? ([\d, and]+))?\)\.\*\* *(.*)$")
 
@@ -127,19 +128,18 @@ def _anchors(scheme: str, count: int) -> tuple[Anchor, ...]:
 
 
 # ── marks by items, as a line of a comment ──────────────────────────────────────────────────
-# marking.js, in formgrader's page, writes and reads the same lines.
+# marking.js, in formgrader's page, writes and reads the same lines, a marker's name in them.
 
 _LINE = re.compile(r"^Items(?: \(([^\s()]{1,40})\))?: (none|\d{1,3}(?:, \d{1,3}){0,99})\.$")
 
 
-def item_line(items: Iterable[int], marker: str = "") -> str:
-    """Return the line of a comment that says which items a marker gave.
+def item_line(items: Iterable[int]) -> str:
+    """Return the line of a comment that says which items were given.
 
-    >>> item_line({5, 2}, "anna"), item_line([])
-    ('Items (anna): 2, 5.', 'Items: none.')
+    >>> item_line({5, 2}), item_line([])
+    ('Items: 2, 5.', 'Items: none.')
     """
-    who = f" ({marker})" if marker else ""
-    return f"Items{who}: {', '.join(map(str, sorted(items))) or 'none'}."
+    return f"Items: {', '.join(map(str, sorted(items))) or 'none'}."
 
 
 def item_marks(comment: str | None) -> dict[str, frozenset[int]]:

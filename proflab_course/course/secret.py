@@ -52,6 +52,7 @@ def _make(path: Path) -> None:
             file.write(secrets.token_bytes(LENGTH))
             file.flush()
             os.fsync(file.fileno())
+        # A link, for unlike a rename it fails where the file is there.
         with contextlib.suppress(FileExistsError):  # another command was first: its secret holds
             os.link(name, path)
     finally:
@@ -81,6 +82,7 @@ def draw(secret: bytes, *words: str, low: int, high: int) -> int:
     """
     if low > high:
         raise ValueError(f"there is no whole number from {low} to {high}")
+    # With 128 bits the modulo bias is negligible.
     value = int.from_bytes(_hmac(secret, *words)[:16], "big")
     return low + value % (high - low + 1)
 

@@ -29,10 +29,12 @@ from proflab_course.course.notebook import (
 from proflab_course.course.words import amount
 
 _HEADING = re.compile(r"^## +(\S.*?) *$")
+# The parts of a heading after its name, as the build writes them.
 _MINUTES = re.compile(r"(\d+) min")
 _POINTS = re.compile(r"[\d.]+ points?\b")
 _FENCE = re.compile(r"^ {0,3}(```|~~~)")
 _KNOWN: tuple[Role, ...] = ("test", "answer test", "demo", "given", "setup")
+# What nbgrader's ClearSolutions leaves in a cell of text: students read these words.
 _ANSWER = "YOUR ANSWER HERE"
 _LINK = re.compile(r"!?\[([^]]*)\]\([^)]*\)")
 _WORD = re.compile(r"[A-Za-zÀ-ÿ0-9][\w’'.,-]*")
@@ -122,6 +124,7 @@ def split_at_headings(lesson: Lesson) -> Lesson:
                 part = copy.deepcopy(cell.node)
                 part.source = "\n".join(lines[begin:end]).strip("\n")
                 cells += [part] if part.source.strip() else []
+        # Graded cells are no copies: what `--seed` draws later (build/draw.py) is in both lessons.
         elif cell.role in ("test", "exercise", "answer", "answer test", "manual"):
             cells.append(cell.node)
         else:
@@ -202,6 +205,7 @@ def _kind(cell: Cell) -> str:
 
 
 def _tests(lesson: Lesson, exercise: str) -> dict[str, float]:
+    # The rule of course/exercises.py, asked from the exercise's side.
     pattern = re.compile(rf"test_{re.escape(exercise)}(_\d+)?")
     return {c.name: c.points for c in lesson.named("test") if pattern.fullmatch(c.name)}
 

@@ -72,6 +72,7 @@ def parse_toml(data: bytes, file: str) -> dict[str, Any]:
         return tomllib.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise CourseError(f"{file} is not in UTF-8: save it as a text in UTF-8") from None
+    # tomllib recurses into brackets, and so a file of nothing else exhausts the stack.
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise CourseError(f"{file} is not TOML ({error}): mend that line") from None
 

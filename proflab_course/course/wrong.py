@@ -49,6 +49,7 @@ from pathlib import Path
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import SOLUTION, read_module, regions
 
+# failing.json is written and read by tests/cohort/failing.py; here it is a file that may lie there.
 FOLDER, HELPERS, FAILING = "wrong", "helpers.py", "failing.json"
 # What an entry's kind says of its mistake.
 KINDS = {
@@ -70,7 +71,7 @@ KINDS = {
 SUBSTANCE = ("value", "order")
 
 _HEAD = re.compile(r"(?:wrong \((?P<kind>[^)]*)\)|(?P<other>right|best|base)): (?P<sentence>\S.*)")
-# The first line of a wrong entry, wherever it is copied to.
+# The first line of a wrong entry, wherever it is copied to: build/leaks.py searches for it.
 ENTRY = re.compile(rf"wrong \(({'|'.join(KINDS)})\): \S".encode())
 _BEST = "best"
 _KEY = re.compile(r"(?P<key>[a-z]+): (?P<value>\S.*)")

@@ -18,15 +18,17 @@ from proflab_course.course.words import few
 
 TERM = "term"
 
+# Columns that say who somebody is, so that what is left are assignments.
 IDENTITY = {
     "canvas": ("Student", "ID", "SIS User ID", "SIS Login ID", "Root Account", "Section"),
     "moodle": (),
     "brightspace": ("OrgDefinedId", "Username", "Last Name", "First Name", "Email"),
 }
-END = "End-of-Line Indicator"
+END = "End-of-Line Indicator"  # Brightspace asks for it in a file to import
 # Canvas's sums, which it does not import, and the number that it adds to an assignment's name.
 _SUMS = re.compile(r"(.*\b)?(Current|Final|Override) (Score|Grade|Points|Status)")
 _NUMBERED = re.compile(r"(?P<name>.*\S)\s*\(\d+\)")
+# Brightspace's, such as "Essay Points Grade <Numeric MaxPoints:10>".
 _BRIGHTSPACE_KIND = re.compile(r"\s*\w+ Grade <[^<>]*>$")
 
 

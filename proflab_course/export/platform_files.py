@@ -25,6 +25,7 @@ from proflab_course.course.layout import CourseError
 from proflab_course.course.words import few
 from proflab_course.export.columns import END, IDENTITY, Wanted, find_column
 
+# Columns in which a student's id is looked for, the likeliest first.
 _IDS = {
     "canvas": ("SIS Login ID", "SIS User ID", "ID"),
     "moodle": ("ID number", "Username", "Email address", "Identifier"),

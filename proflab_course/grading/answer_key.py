@@ -29,8 +29,10 @@ from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import GIVEN_TAG
 from proflab_course.grading.limits import SolvedTimes
 
+# build/make.py writes it; match_cells.py grades unchanged hand-ins of that release by it.
 FORMER = "proflab_former_tests"  # of the source notebook: modules/LESSON/former.toml
 
+# What nbgrader's flags alone say, which hand-ins have, too: not the roles of course/notebook.py.
 Kind = Literal["test", "solution", "manual", "locked", "free"]
 
 
@@ -144,6 +146,8 @@ def read_key(path: Path) -> Key:
 
 def make_key(name: str, source: NotebookNode, where: str = "") -> Key:
     """Return the key of the lesson `name` from its source notebook."""
+    # In the order of nbgrader's own list (jupyter_config.py): the checksums are those of the texts
+    # that students get.
     master = _preprocessed(source, "LockCells ClearSolutions ClearOutput ComputeChecksums")
     released = _preprocessed(master, "ClearHiddenTests ClearMarkScheme ComputeChecksums")
     cells = tuple(
@@ -158,6 +162,7 @@ def make_key(name: str, source: NotebookNode, where: str = "") -> Key:
         }
     except GrammarError as error:
         raise CourseError(f"{where or name}: {error}") from None
+    # Outputs decide no verdict; with them, each build of the lesson would make all grades stale.
     bare = dict(
         source, cells=[{k: v for k, v in c.items() if k != "outputs"} for c in source.cells]
     )
@@ -190,6 +195,7 @@ def clear_answers(notebook: NotebookNode) -> None:
     for cell in notebook.cells:
         name = meta(cell).get("grade_id", "")
         if is_answer_cell(name) and kind_of(cell) == "solution":
+            # The second form is that of older releases, which have a cell for each answer.
             names = open_answers(cell.source)
             cell.source = answers_form(names) if names else f'{name} = None  # "A", "B", "C" or "D"'
 

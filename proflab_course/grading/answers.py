@@ -14,6 +14,7 @@ from proflab_course.grading.answer_key import Key
 from proflab_course.grading.plan import Reply
 from proflab_course.grading.submissions.read_guesses import Guess
 
+# In gradebooks of any age: the feature of concept questions asks the database for it.
 ANSWERED = "concept question"  # what a stored answer is called, beside the guesses
 RIGHT = "right"  # the state of an answer that is
 

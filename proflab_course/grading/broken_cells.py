@@ -13,8 +13,11 @@ from proflab_course.grading.defined_names import names_in_each
 from proflab_course.grading.match_cells import Aligned, Slot
 from proflab_course.grading.plan import Reply
 
+# The student's code may raise an error with any message, so each part of a pattern is bounded.
 _MISSING = re.compile(r"name '(\w{1,200})' is not defined")
+# IPython's name of the cell, which tells a student nothing; the line does.
 _PLACE = re.compile(r"\((?:<[^<>]{1,200}>|[\w.-]{1,200}), line (\d{1,7})\)$")
+# What `_sentence` writes and the gradebook keeps: report/failed_cases.py knows causes by it.
 _SENTENCE = re.compile(r"(?:not reached: )?(the cell of \w{1,200} ended with .*)", re.DOTALL)
 _MOST_TEXT = 300
 

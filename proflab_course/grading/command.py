@@ -251,6 +251,7 @@ def grade_class(
         drawn = variants.digest if variants else ""
         works = with_fingerprints(found, course, reader.lessons, full, drawn)
         with (
+            # First the lock: a second grading must not even open the gradebook.
             only_grading(course, lesson),
             Book(course.gradebook, config) as book,
             closing(KeptReplies(course.gradebook.with_name("gradebook.db.replies"))) as replies,
@@ -386,6 +387,7 @@ def record(course: Course, key: Key, book, done: Done) -> dict[str, str]:
 
     Raises CourseError if no student's result could be written.
     """
+    # Where the result cannot be written, the second try writes that it was not graded.
     for _ in range(2):
         if done.error is not None:
             log_error(course, key.name, done.work.student, done.error)
@@ -408,6 +410,7 @@ def write(course: Course, key: Key, book, done: Done) -> None:
     earlier = book.outcome(key.name, work.student) if done.error is not None else None
     if earlier is not None and earlier.cases:
         sentence = _join_sentences(done.sentence, _EARLIER_STANDS)
+        # Without a fingerprint, so that the next grading tries it again (resume.py).
         book.write_outcome(replace(earlier, status=done.status, sentence=sentence, fingerprint=""))
         return
     notebook = graded.notebook if graded else placeholder(key.name, done.status, done.sentence)

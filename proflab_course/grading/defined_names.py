@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 # Characters of a notebook that are split into tokens; the rest is searched by lines.
 MAX_SCANNED = 500_000
+# `*+` and `++` never backtrack, so that a hostile text takes no longer than another.
 _LINE = re.compile(
     r"^[ \t]*+(?:(?:async[ \t]++)?(?:def|class)[ \t]++(\w++)|(\w++)[ \t]*+(?::[^=\n]++)?=(?!=)"
     r"|(?:from|import)\b.*\bas[ \t]++(\w++)|from\b.*\bimport\b.*\b(\w+))",
@@ -44,7 +45,7 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _LAYOUT = ("blank", "comment", "continued", "prefix")
-_TEXT = '""'
+_TEXT = '""'  # stands for any string, whose words define nothing
 _OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
 _HEADERS = ("if", "elif", "else", "try", "except", "finally", "for", "while", "with", "async")
 _MAGIC = ("%", "!", "?")
@@ -154,6 +155,7 @@ class _Scanner:
                     column, words = 0, []
             elif kind == "blank":
                 if not words:
+                    # As Python's tokenizer: a form feed begins anew, a tab goes to the next 8.
                     column = len(text.rpartition("\f")[2].expandtabs(8))
             elif kind == "endless":
                 self.is_cut_off = True

@@ -118,8 +118,10 @@ def grade_aligned(
     runner = runner or SubprocessRunner()
     result = runner.run(submission, plan)
     if result.status == "timed out":
+        # Measured only now, for in most classes nothing runs out of time.
         key.times.ensure(lambda: measure_solved(key, submission.support or folder, full, runner))
         roomier, _ = make_plan(aligned, key, full)
+        # Once hidden input was sent, only more time than before is worth another execution.
         if roomier != plan and (not result.hidden_sent or has_more_time(plan, roomier)):
             result = add_execution(plan, result, runner.run(submission, roomier))
             plan = roomier
@@ -410,6 +412,7 @@ def _cell_of(result: Result, places: list[int], aligned: Aligned) -> str:
     return key.grade_id if key is not None else ""
 
 
+# report/lesson_page.py sorts hand-ins by these names, and docs/instructors.md explains each.
 def name_outcome(graded: Graded, aligned: Aligned, result: Result) -> None:
     """Set the submission's status, and the sentence for the student."""
     sentences = [result.sentence] if result.sentence else []

@@ -25,6 +25,7 @@ def import_nbgrader() -> None:
         return
     stand_ins = {f"nbgrader.server_extensions.{name}": ModuleType(name) for name in _EXTENSIONS}
     for module in stand_ins.values():
+        # nbgrader's __init__.py imports this name from each of them.
         module.load_jupyter_server_extension = None  # type: ignore[attr-defined]
     stand_ins |= {name: ModuleType(name) for name in ("setuptools", _ARCHIVES)}
     for name in ("unpack_archive", "unpack_tarfile", "unpack_zipfile"):
@@ -34,6 +35,7 @@ def import_nbgrader() -> None:
     try:
         import nbgrader.utils  # noqa: F401
     finally:
+        # Code that wants the real module later, as `_unpack` does, imports it.
         for name in stand_ins:
             del sys.modules[name]
 

@@ -30,8 +30,8 @@ from proflab_course.grading.limits import (
 )
 from proflab_course.grading.work_limit import TooMuchWork
 
-_TRACEBACK = 20_000
-_MOST_FILES = 1 << 20
+_TRACEBACK = 20_000  # characters, the last ones
+_MOST_FILES = 1 << 20  # descriptors to close: in some containers the limit is a billion
 # A JSON value, and bytes beside it.
 Answer = tuple[Any, list[bytes]]
 Function = Callable[..., Answer]
@@ -147,6 +147,7 @@ def _serve_and_exit(connection: socket.socket, serve: Callable[..., None], *rest
         nothing, own = os.open(os.devnull, os.O_RDWR), connection.fileno()
         for standard in range(3):
             os.dup2(nothing, standard)
+        # An inherited socket would stay open here after its owner has closed it.
         os.closerange(3, own)
         os.closerange(own + 1, min(os.sysconf("SC_OPEN_MAX"), _MOST_FILES))
         serve(connection, *rest)
@@ -156,6 +157,7 @@ def _serve_and_exit(connection: socket.socket, serve: Callable[..., None], *rest
 
 def _serve_as_template(connection: socket.socket, functions: Mapping[str, Function]) -> None:
     """Fork a process for each socket that arrives, until the caller has closed its own."""
+    # All forks share these pages until somebody writes to them, as the collector would.
     gc.freeze()
     while True:
         _, received, _, _ = socket.recv_fds(connection, 1, 1)

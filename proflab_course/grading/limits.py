@@ -48,7 +48,7 @@ _TEST_STATEMENTS = 5  # a test cell may take this many times the limit of one st
 _IDLE_TIMES = 6  # a notebook may rest this many times as long as a cell
 _EARLY_SHARE = 0.25
 _ALONE_FACTOR = 2.0
-_SPARE_SECONDS = 5
+_SPARE_SECONDS = 5  # by which the kernel's limit is above the grader's, which says why
 
 
 @dataclass(frozen=True)
@@ -173,9 +173,9 @@ MAX_FOLDERS = 16  # one inside the other
 
 READ_SECONDS, READ_MEMORY = 10.0, 1024 * MB  # of one step; memory beyond the process's own
 READ_WALL_FACTOR = 10.0
-MAX_ANSWER = 512 * MB
-JUDGE_SECONDS = 30.0
-PIECE_SECONDS, PAGE_SECONDS = 1.0, 5.0
+MAX_ANSWER = 512 * MB  # of each part of an answer (limited_process.py)
+JUDGE_SECONDS = 30.0  # CPU seconds of the grader's own thread for one hand-in
+PIECE_SECONDS, PAGE_SECONDS = 1.0, 5.0  # to lay out one text or output, and all of a page
 RENDER_START_SECONDS = 1.0  # that a page is charged for a process that it ended
 RENDER_MEMORY = 3 * 1024 * MB
 RENDER_WALL_FACTOR = 10

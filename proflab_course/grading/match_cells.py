@@ -100,6 +100,8 @@ def match(notebook: NotebookNode, key: Key) -> Aligned:
     aligned = Aligned(slots)
     aligned.former = is_former_release(notebook, digest_of(key), by_id)
     had_metadata = any(slot.key is not None for slot in slots)
+    # The order matters: what is left of two cells of one name may be recovered, and what is known
+    # to be given, or as its own release had it, counts as no change.
     _drop_duplicates(aligned)
     _recover_metadata(aligned, key, had_metadata)
     for slot in aligned.slots:
@@ -405,8 +407,10 @@ def _graded_cell(slot: Slot) -> NotebookNode:
     """Return the cell as it is graded: the grader's if it is locked, else the student's text."""
     if slot.key is None:
         cell = copy_cell(slot.cell)
+        # With it nbgrader would take the cell for one of the lesson's.
         cell.metadata.pop("nbgrader", None)
         return cell
+    # The grader's flags and points, whatever the student's file says.
     cell = copy_cell(slot.key.master)
     if slot.keeps_text:
         cell.source = slot.cell.source

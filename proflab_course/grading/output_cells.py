@@ -15,6 +15,8 @@ from proflab.checks.expect import failed_text, passed_line
 from proflab_course.cases.case import Answer
 from proflab_course.grading.plan import Reply
 
+# In graded notebooks: pages/feedback.py takes out what has this mark. Under another name, students
+# would read the hidden cases of those graded before.
 HIDDEN = "hidden"
 
 
@@ -44,6 +46,7 @@ class OutputWriter:
     def case(self, answer: Answer, reply: Reply, verdict: Verdict, hidden: bool) -> None:
         """Add a case's line; mark a hidden one, so that feedback can shorten it."""
         if hidden:
+            # pages/feedback.py and pages/overview.py know lines by these signs.
             mark = "✅" if verdict.passed else "❌"
             why = f": {verdict.reason} {verdict.diagnosis}".rstrip() if verdict.reason else ""
             about: dict[str, Any] = {"diagnosis": verdict.diagnosis} if verdict.diagnosis else {}

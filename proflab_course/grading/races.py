@@ -210,6 +210,7 @@ def _judged(
         numbers.append(first.setdefault(pickle.dumps(about), len(asked)))
         if numbers[-1] == len(asked):
             asked.append(about)
+    # What is pickled is the grader's own; a hand-in's tape is in it as bytes that `loads` reads.
     files = {
         "jobs": pickle.dumps(asked),
         "jobs.known": b"".join(data for data, _ in known.values()),

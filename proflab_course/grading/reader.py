@@ -62,6 +62,7 @@ class Reader:
         The hand-in is returned without its notebook. Cells are None if it has no notebook.
         """
         found, blobs = self._processes.call("handin", str(folder))
+        # The process has read a stranger's file, so what it says is checked here once more.
         names = found["files"]
         files = None if names is None else dict(zip(names, blobs, strict=True))
         guesses = tuple(filter(None, map(checked_guess, found["guesses"])))

@@ -106,6 +106,7 @@ def all_known(course: Course, lesson: str, students: list[str] | None) -> bool:
     """
     folders = course.root.glob(f"submitted/*/{lesson}")
     there = set(students or (folder.parent.name for folder in folders))
+    # The table OUTCOMES of records/gradebook.py.
     query = "SELECT student FROM proflab_outcome WHERE assignment = ? AND fingerprint <> ''"
     uri = f"{course.gradebook.resolve().as_uri()}?mode=ro"
     try:

@@ -16,7 +16,7 @@ from proflab_course.grading.run.replies import output_size, start_of
 from proflab_course.grading.run.replies import text as fit_text
 
 _MAX_WRITTEN = 32 * MB
-MAX_REASONS = 256 * 1024
+MAX_REASONS = 256 * 1024  # characters, of all cases of a hand-in
 _SHORT = 100
 _CUT = "… (the rest was cut)"
 # So many lists and objects, and items in them, take at most 500 MB when a notebook is read.

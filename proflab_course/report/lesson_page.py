@@ -38,7 +38,7 @@ from proflab_course.report.class_guesses import Prediction, predictions
 from proflab_course.report.failed_cases import causes_once
 from proflab_course.report.minutes import minutes_taken, quartiles
 
-_BINS = 10
+_BINS = 10  # of the histogram
 _MOST_TEXT = 2_000
 # In a larger class than this, each student's line is brief.
 _LARGE = 100

@@ -28,7 +28,7 @@ from proflab_course.report.lesson_page import (
 from proflab_course.tracks.read import PUBLIC, WEIGHTS, Track, Tracks
 
 _MOST_EXERCISES = 12
-_NEAR = 1.2
+_NEAR = 1.2  # the factor of "Within 20 %" in term.html.j2
 
 
 @dataclass(frozen=True)
@@ -179,6 +179,7 @@ def read_term(course: Course, ids: bool = False, essay: bool = True) -> Term:
             exercises += [_exercise(name, exercise) for exercise in summary.exercises]
             term.waiting += [(name, s) for s in sorted(outcomes) if scores[s]["unread"]]
             least = summary.max_score
+            # By points lost, for lessons have different numbers of them.
             unusual += [(s.urgency, s.score - least, name, s) for s in summary.unusual]
             term.guesses += _guesses(name, summary.predictions)
     if not term.lessons:

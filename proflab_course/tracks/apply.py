@@ -47,8 +47,9 @@ from proflab_course.tracks.read import PUBLIC, Track, Tracks
 from proflab_course.tracks.taken import Taken, TrackFacts
 
 SUMMARY = "Summary"
-GIVEN_HERE = "Given here, from "
+GIVEN_HERE = "Given here, from "  # build/edition.py knows the sentence by it
 GIVEN_FROM = "# Given: lesson "
+# How paragraphs in modules/ begin that ask for a guess, or offer what need not be done.
 _QUESTIONS = ("**Predict.**", "**Guess.**")
 _OPTIONAL = ("**Optional.**", "**Optional: ")
 _HINT = re.compile(r"<details>\s*<summary>Hint.*?</details>\s*", re.DOTALL)
@@ -151,6 +152,7 @@ class _Work:
         self.lesson, self.track, self.tracks = lesson, track, tracks
         self.all = lesson.cells
         self.sections = sections(lesson)
+        # By identity, for two cells may have the same text.
         self.section_of = {id(c.node): s for s in self.sections for c in s.cells}
         self.written = set(track.exercises.get(lesson.name, ()))
         self.exercises = list(tracks.times[lesson.name].minutes)
@@ -320,6 +322,7 @@ class _Work:
         source = f"{GIVEN_FROM}{self.lesson.name[:2]}, {place}.\n" + "\n".join(lines).strip()
         tags = ["demo"] if cell.role == "demo" else [GIVEN_TAG]
         nbgrader = nbgrader_marks(cell.name, locked=True)
+        # Colab folds a cell by the first of these, JupyterLab by the second.
         metadata = {"cellView": "form", "jupyter": {"source_hidden": True}, "tags": tags}
         return nbformat.v4.new_code_cell(source, metadata={**metadata, "nbgrader": nbgrader})
 

@@ -18,6 +18,7 @@ from proflab_course.tracks.taken import Taken, TrackFacts, Tree
 
 _AND = r"(?:, | and | or | to |–)"
 _MENTION = re.compile(
+    # First what is code, HTML or a link already: a name in it is no mention.
     r"(?P<skip>^ {0,3}```.*?^ {0,3}```|^ {4}.*?$|<[^>\n]+>|!?\[[^\]]*\]\([^)\n]*\))"
     r"|`(?P<name>\w+)(?:\([^`]*\))?`"
     r"|(?P<code>`[^`\n]*`)"
@@ -26,7 +27,7 @@ _MENTION = re.compile(
     rf"|[Ss]ections? (?P<sections>\d+(?:{_AND}\d+)*)(?: of lesson (?P<of>\d\d))?",
     re.MULTILINE | re.DOTALL,
 )
-_NEAR = 60
+_NEAR = 60  # characters on both sides of a name
 _TO_THE_READER = re.compile(r"\b(write|your|above)\b", re.IGNORECASE)
 
 

@@ -9,6 +9,7 @@ import pytest
 from cohort.run import ROOT
 from lesson_demos import module_at
 from matplotlib.colors import to_hex
+from matplotlib.text import Text
 from PIL import Image
 
 from proflab.lesson import plot
@@ -77,6 +78,14 @@ def test_the_description_holds_the_numbers_and_no_markup():
     point = "The largest is c, 2.36 M, and 236,000 times the smallest, a<b>"
     assert picture.alt == f"Two (parameters). {point}. a<b> 10; c 2.36 M"
     assert "a&lt;b&gt; 10" in picture._repr_mimebundle_()["text/html"]
+
+
+def test_no_comma_in_a_picture_can_be_taken_for_a_decimal_sign():
+    picture = plot.curves({"a of 2,048": [(1024, 1), (5120, 2)]}, x="f(1,2)", y="n")
+    assert picture.png()
+    shown = {text.get_text() for text in picture.figure.findobj(Text)}
+    assert {"a of 2\u202f048", "f(1,2)", "2\u202f000"} <= shown
+    assert "a of 2,048" in picture.alt  # a voice reads it as one number
 
 
 @pytest.mark.parametrize("log", [False, True])

@@ -354,6 +354,22 @@ def test_a_log_that_is_noted_again_shows_one_line_for_what_is_as_it_was(function
     assert all(line.endswith(" ms, as it was") for line in lines)
 
 
+def test_a_tape_is_counted_once_and_its_rows_may_be_changed(functions, monkeypatch):
+    asked, facts = [], functions["op_facts"]
+
+    def watched(call, result):
+        asked.append(call.op)
+        return facts(call, result)
+
+    monkeypatch.setitem(show.counting, "op_facts", watched)
+    first = race.counted(traced(slow, **SHAPES), "T4")
+    rows, before = copy.deepcopy(first.rows), len(asked)
+    first.rows.pop()["ms"] = first.rows[0]["ms"] = 0.0
+    assert race.counted(traced(slow, **SHAPES), "T4").rows == rows
+    assert len(asked) == before
+    assert race.counted(traced(faster, **SHAPES), "T4").ms < math.fsum(row["ms"] for row in rows)
+
+
 # ── in the notebook ──────────────────────────────────────────────────────────────────────────
 
 

@@ -50,6 +50,28 @@ def test_the_first_slide_has_the_lessons_picture_and_its_note_the_first_words(sl
     assert re.search(r"[.?]$", title.note) and "](" not in title.note
 
 
+def test_each_note_is_its_slides_own(slides):
+    outputs = [[{"text": f"ratio: {number} (you made no guess)"}] for number in range(40)]
+    decks = [slides.deck(COURSE, lesson, outputs) for lesson in LESSONS]
+    notes = [slide.note for deck in decks for slide in deck]
+    assert len(set(notes)) == len(notes) > 100
+
+
+def test_a_note_says_what_to_collect_what_came_out_and_which_slip_to_ask_about(slides):
+    outputs = [[{"text": f"ratio: {number} (you made no guess)"}] for number in range(40)]
+    goals, asks, shows = slides.deck(COURSE, LESSONS[2], outputs)[1:4]
+    assert "goal 1 by `Timer`, `calibrate`, `measure_latency`;" in goals.note
+    assert "Everybody writes down the answer (*slowest call / fastest call*);" in asks.note
+    assert asks.note.endswith("Then turn: ratio: 1.") and "ratio: 1<" in shows.body
+    assert "this slip in `Timer` would change here: *time.time can be set back" in shows.note
+
+
+def test_the_last_note_lists_the_concept_questions_by_what_they_ask(slides):
+    *_, last = slides.deck(COURSE, LESSONS[2], [])
+    assert re.findall(r"03\.\w", last.note) == ["03.1", "03.2", "03.3", "03.A"]
+    assert "03.2, What makes such an interval keep its promise? ·" in last.note
+
+
 def test_thousands_stand_apart_in_text_and_nothing_changes_in_a_tag(slides):
     shown = slides._with_thin_spaces('<i alt="1,024">1,024.5 of 12,345,678; f(1,2) 1,0245</i>')
     assert shown == '<i alt="1,024">1\u202f024.5 of 12\u202f345\u202f678; f(1,2) 1,0245</i>'

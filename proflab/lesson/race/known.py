@@ -28,7 +28,7 @@ from proflab.meta import MetaArray
 MAX_RESULTS = 1_000_000
 _LEAD = 1e-4  # of the best over the next, where a program chooses; relative to the largest
 _TRIES = 20
-_DRAWS = ("normal", "scaled", "shifted")
+_DRAWS = ("normal", "scaled", "shifted")  # kinds of `draw`, one after the other
 _COUNT = 5e-5  # seconds for an instruction
 _EXACT = 1e-6  # a race that allows less than this keeps its expected results in float64
 # By input: "positive"; "fan-in", divided by the root of the last size, as a fresh layer's weights
@@ -208,6 +208,7 @@ def _drawn(given: list, draws: Draws, *words: Any) -> Iterator[tuple]:
     digest = hashlib.sha256(dumps([*words, given])).digest()
     choices, reading = _choices(given), Reading(given)
     for number, kind in enumerate(_DRAWS):
+        # The digest's 32 bytes hold the seed of one more draw, and of no further one.
         first = int.from_bytes(digest[8 * number : 8 * number + 8], "big")
         for seed in range(first, first + _TRIES):
             inputs = draw(inputs_of(given), seed, kind, draws)

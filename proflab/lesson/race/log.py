@@ -32,8 +32,8 @@ from proflab.lesson.race.pairs import Pairs, calling, speedup_of, timed_pairs
 from proflab.lesson.race.steps import LARGEST, MOST_STEPS, MOST_TEXT, PAIRS, groups_of
 from proflab.lesson.race.trace import Tape, traced
 
-MIME = "application/vnd.proflab.step+json"
-FILE = Path(".proflab", "steps.jsonl")
+MIME = "application/vnd.proflab.step+json"  # grading/submissions/read_steps.py reads it
+FILE = Path(".proflab", "steps.jsonl")  # grading/command.py takes it over from hand-ins
 
 
 class WorkLog:
@@ -53,7 +53,7 @@ class WorkLog:
         self._options |= {} if within is None else {"within": within}
         self._given: Tape | None = None
         self._rows: dict[str, dict[str, Any]] = {}  # by the program's name
-        self._programs: dict[str, Callable] = {}
+        self._programs: dict[str, tuple[Callable, Tape]] = {}
         self._stop: str | None = None
         self._times: dict[str, Pairs] = {}
         self._shown: dict[str, str] = {}  # by the program's name, the stop under ""
@@ -86,7 +86,7 @@ class WorkLog:
             "verdict": methods["gate"](before, after, TOLERANCE) if "gate" in methods else "",
             "tape": dumps(tape).decode(), **_lines_of(tape),
         }  # fmt: skip
-        self._rows[name], self._programs[name] = row, program
+        self._rows[name], self._programs[name] = row, (program, tape)
         self._show(row)
 
     def stop(self, text: str) -> None:
@@ -169,7 +169,7 @@ class WorkLog:
                 found = other
         if found not in self._programs:
             return found, self.slow, self.given
-        return found, self._programs[found], traced(self._programs[found], **self._made)
+        return found, *self._programs[found]
 
     def _largest(self, tape: Tape) -> dict[str, Any]:
         """Return the op and the line on which a program spends most, each with its share."""
@@ -185,6 +185,7 @@ class WorkLog:
     def _timed(self, old: Callable, new: Callable, old_tape: Tape, tape: Tape,
                methods: Mapping[str, Callable]) -> Pairs:  # fmt: skip
         """Return twelve pairs of times, those of an earlier run of the same two programs."""
+        # Kept times are found by it: should tapes be written otherwise, all are measured again.
         digest = hashlib.sha256(dumps([list(old_tape), list(tape)])).hexdigest()
         if digest not in self._times:
             self._times |= dict(_kept())

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import linecache
 import math
+import pickle
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from proflab.lesson.race.cost import MACHINES, Cost, Machine, cost
@@ -17,6 +20,8 @@ counting: dict[str, Callable] = {}  # op_facts, once the notebook has said `coun
 _MOST_LINES = 8
 _WIDTH = 70  # characters of a program's line in a row of output
 _LARGE = 0.05  # of what is alive: what is less is not shown
+# A work log counts the same few tapes in each of its test cells. The costs of a long one are large.
+_KEPT, _SHORT = 16, 2_000  # tapes, and instructions
 
 
 def table(
@@ -58,8 +63,21 @@ def counted(tape: Tape, machine: str, fast: int | None = None, memory: int | Non
     """
     if "op_facts" not in counting:
         raise RuntimeError("nothing counts here yet: run race.count_with(op_facts) first")
+    about = MACHINES[machine], counting["op_facts"], fast, memory
+    if not isinstance(tape, Tape) or len(tape) > _SHORT:
+        return _cost(tape, *about)
+    kept = _kept_cost(pickle.dumps([*tape]), *about)
+    return replace(kept, rows=[row.copy() for row in kept.rows])  # a notebook may change its own
+
+
+def _cost(tape: list, machine: Machine, op_facts: Callable, fast: Any, memory: Any) -> Cost:
     check(tape)
-    return cost(tape, MACHINES[machine], counting["op_facts"], fast=fast, memory=memory)
+    return cost(tape, machine, op_facts, fast=fast, memory=memory)
+
+
+@lru_cache(_KEPT)
+def _kept_cost(data: bytes, *about: Any) -> Cost:
+    return _cost(pickle.loads(data), *about)
 
 
 def _price(paid: Cost, machine: str) -> str:

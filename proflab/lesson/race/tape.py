@@ -252,6 +252,7 @@ class _Check:
         known = _SIZES.get(kind) if type(kind) is str else None
         _want(known is not None, f"there is no instruction {str(kind)[:40]!r}")
         _want(len(rest) == known, f"an instruction {kind!r} of {len(rest)} parts")
+        # A name of _SIZES, so that no stranger's word reaches another method.
         self.count += getattr(self, f"_{kind}")(at, *rest)
         _want(self.count <= MAX_VALUES, f"a program has at most {MAX_VALUES:,} values")
 

@@ -22,7 +22,7 @@ from proflab.meta import MetaArray, Storage
 from proflab.ops.views import expand
 from proflab.tensor import wrap
 
-_ENGINE = os.path.dirname(proflab.__file__)
+_ENGINE = os.path.dirname(proflab.__file__)  # frames of its files are not the program's
 
 
 class Tape(list):
@@ -217,7 +217,7 @@ def traced(program: Callable, *, model: Callable | None = None, training: bool =
         try:
             out = program(**given)
         except RuntimeError as error:
-            if "has no data" not in str(error):
+            if "has no data" not in str(error):  # as proflab/tensor.py and ops/ say it
                 raise
             refused = Refused(
                 f"the program asks for numbers while it is traced ({error}); what it does may "

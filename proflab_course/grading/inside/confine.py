@@ -13,12 +13,13 @@ import struct
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc_with_lock = ctypes.PyDLL(None, use_errno=True)  # keeps Python's global lock
 
+# Numbers of Linux's headers, which Python does not name.
 CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x4000000, 0x8000000
 CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT = 1, 2, 4, 8, 32
 MS_BIND, MS_REC, MS_PRIVATE = 0x1000, 0x4000, 0x40000
 _SPACES = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS
-_CLONE3 = 435
+_CLONE3 = 435  # as those of Landlock below, the same number on all architectures but Alpha
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP = 1, 4, 22
 PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT = 24, 38, 47
 LANDLOCK_CREATE_RULESET, LANDLOCK_ADD_RULE, LANDLOCK_RESTRICT_SELF = 444, 445, 446
@@ -59,6 +60,7 @@ def fork_into_namespaces() -> int:
     call map_user. With os.fork and unshare this would take one more process. glibc's work at a fork
     concerns threads, of which the process may have none.
     """
+    # clone_args: flags, pidfd, child_tid, parent_tid, exit_signal, stack, its size, tls.
     described = struct.pack("=8Q", _SPACES, 0, 0, 0, signal.SIGCHLD, 0, 0, 0)
     python = ctypes.pythonapi
     python.PyOS_BeforeFork()
@@ -73,9 +75,11 @@ def fork_into_namespaces() -> int:
 def map_user(user: int, group: int) -> None:
     """Keep the user and group number from outside in a new user namespace."""
     prctl(PR_SET_DUMPABLE, 1)  # while it is 0, the maps below belong to root
+    # Without it the kernel refuses gid_map to a process without rights.
     _write("/proc/self/setgroups", "deny")
     _write("/proc/self/uid_map", f"{user} {user} 1")
     _write("/proc/self/gid_map", f"{group} {group} 1")
+    # From here on no other process of this user may read or trace it.
     prctl(PR_SET_DUMPABLE, 0)
 
 
@@ -99,7 +103,9 @@ def drop_capabilities() -> None:
     for capability in range(64):
         if _libc.prctl(PR_CAPBSET_DROP, ctypes.c_ulong(capability), 0, 0, 0) < 0:
             break  # beyond the last one, or without the right to drop it
+    # PR_CAP_AMBIENT_CLEAR_ALL
     _libc.prctl(PR_CAP_AMBIENT, ctypes.c_ulong(4), 0, 0, 0)
+    # Version 3 of the call, for this process; 24 zeros are its three sets, all empty.
     header = struct.pack("=Ii", 0x20080522, 0)
     _check(_libc.capset(header, bytes(24)), "capset")
     prctl(PR_SET_NO_NEW_PRIVS, 1)
@@ -119,6 +125,7 @@ def landlock(writable: list[str], devices: list[str]) -> int:
     if abi == 0:
         return 0
     files = (1 << {1: 13, 2: 14, 3: 15, 4: 15}.get(abi, 16)) - 1
+    # Bind and connect of TCP; abstract sockets and signals. A kernel refuses more than it knows.
     net, scoped = (3 if abi >= 4 else 0), (3 if abi >= 6 else 0)
     size = 8 if abi < 4 else 16 if abi < 6 else 24
     attributes = struct.pack("=QQQ", files, net, scoped)[:size]
@@ -153,6 +160,7 @@ class _Program(ctypes.Structure):
 def seccomp(program: bytes) -> None:
     """Install a compiled filter of system calls, for this process and its descendants."""
     if program:
+        # An instruction has 8 bytes. The 2 below is SECCOMP_MODE_FILTER.
         described = _Program(len(program) // 8, program)
         _check(
             _libc.prctl(PR_SET_SECCOMP, ctypes.c_ulong(2), ctypes.byref(described), 0, 0),

@@ -16,6 +16,7 @@ import os
 import sys
 from pathlib import Path
 
+# Folders that hold nothing which is bound, as a rule; one is covered, for this process alone.
 _STAGES = ("/mnt", "/media", "/srv", "/opt")
 
 
@@ -27,11 +28,13 @@ def main() -> None:
     orders = json.loads(sys.argv[1])
     user, binds = orders["user"], [tuple(pair) for pair in orders["binds"]]
     os.sched_setaffinity(0, orders["cores"])
+    # Joining a cgroup takes root's rights, which are given up below.
     for group in orders["groups"]:
         Path(group).write_text(str(os.getpid()))
     if user is not None:
         if not all(_readable_by_others(source) for source, _ in binds):
             binds = _stage_binds(confine, binds)
+        # In this order: without root's rights the groups could not be given up.
         os.setgroups([])
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)

@@ -9,7 +9,7 @@ import base64
 import json
 from typing import Any
 
-_OVERHEAD = 100
+_OVERHEAD = 100  # bytes that nbformat adds to an output, about
 _CUT_NOTE = "\n… the rest of this cell's output was cut: it was longer than {:,} bytes\n"
 
 
@@ -40,6 +40,7 @@ class OutputCapture:
             last = {"output_type": "stream", "name": name, "parts": []}
             self.outputs.append(last)
         last["parts"].append(text)
+        # A million short texts take far more memory than their letters, which are what is limited.
         if len(last["parts"]) > 1000:
             last["parts"] = ["".join(last["parts"])]
 

@@ -111,6 +111,7 @@ def _make_shell(recorder: OutputCapture) -> Any:
             recorder.rich(error_output(etype, evalue, stb))
 
     config = Config()
+    # IPython keeps its history in a file by a thread of its own, and a fork has no threads.
     config.HistoryManager.enabled = False
     config.HistoryAccessor.enabled = False
     shell = RecordingShell.instance(config=config)
@@ -225,6 +226,7 @@ class Worker:
         self.nonce, self.hidden = "", False
         self.names: dict[str, Any] = {}
         self.calling = threading.Lock()
+        # run/statements.py sends these three kinds and no others.
         self.doers = {"cell": self.cell, "setup": self.setup, "value": self.value}
         # Stored before student code runs, which may replace these names.
         self.compile, self.exec, self.eval = builtins.compile, builtins.exec, builtins.eval
@@ -280,9 +282,12 @@ class Worker:
                 reply, blob = self.raised(error), b""
                 stops = kind == "setup" or isinstance(error, KeyboardInterrupt)
             reply |= {"nonce": request["nonce"], "place": place}
+            # The grader does not trust it: limits rest on what run/processes.py measures.
             reply["seconds"] = round(self.clock() - began, 4)
+            # A thread that the statement has started must not call in the name of the next one.
             with self.calling:
                 self.nonce = ""
+            # The statement may have put its own in their place.
             sys.stdout, sys.stderr = streams
             if outputs := self.recorder.take():
                 reply["outputs"] = join_streams(outputs)
@@ -308,6 +313,7 @@ class Worker:
 
     def offer_calls(self) -> None:
         """Add the module `proflab_grader`, through which stubs call the grader's doubles."""
+        # proflab/lesson/doubles/double.py imports it; elsewhere there is no such module.
         module = types.ModuleType("proflab_grader", "Call the grader's doubles.")
         module.call = self.call
         sys.modules[module.__name__] = module
@@ -378,6 +384,7 @@ def _refuse_input(*_: Any) -> str:
 
 def hide_programs() -> None:
     """Remove these modules from sys.modules: a student may have a worker.py."""
+    # What zygote.py and subprocess_worker.py import of this folder: a new module belongs here, too.
     for name in ("worker", "channel", "outputs", "confine", "machine_files", "scratch"):
         sys.modules.pop(name, None)
 

@@ -21,6 +21,7 @@ import sys
 from pathlib import Path
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+# run/bubblewrap.py makes these folders and devices; this file can import nothing of it.
 _SCRATCH = "/proflab/student"
 _HOME = f"{_SCRATCH}/work"
 _TEMPORARY = f"{_SCRATCH}/tmp"
@@ -38,6 +39,7 @@ def main() -> None:
     import scratch
     import worker as student_side
 
+    # No student's import may find what lies here.
     sys.path.remove(HERE)
     student_side.hide_programs()
     confine.prctl(confine.PR_SET_PDEATHSIG, signal.SIGKILL)  # with bubblewrap, its parent
@@ -67,6 +69,7 @@ class Zygote:
         self.writable = order["writable"]
         self.user = os.getuid(), os.getgid()
         sys.path += [p for p in order["site"] if p not in sys.path]
+        # Before site-packages, where another proflab may be installed.
         sys.path.insert(0, order["library"])
         from proflab.checks.values import dumps, loads
 
@@ -137,6 +140,7 @@ class Zygote:
         if pid:
             return
         try:
+            # The zygote's own pipe, and its way to the grader: a session may use neither.
             signal.set_wakeup_fd(-1)
             os.close(self.control.sock.detach())
             if self.nested:
@@ -161,11 +165,13 @@ class Zygote:
         mount, c = self.confine.mount, self.confine
         safe = c.MS_NOSUID | c.MS_NODEV
         size = f"size={self.limits['scratch']},nr_inodes={self.limits['scratch_files']},mode=700"
+        # Nothing that is mounted from here on shows outside.
         mount("none", "/", flags=c.MS_REC | c.MS_PRIVATE)
         mount("proc", "/proc", "proc", safe | c.MS_NOEXEC)
         mount("constants", _SCRATCH, "tmpfs", safe | c.MS_NOEXEC, "mode=755")
         self.machine_files.cover(self.constants, _SCRATCH, mount, c.MS_BIND)
         mount("constants", _SCRATCH, flags=c.MS_REMOUNT | c.MS_RDONLY | safe | c.MS_NOEXEC)
+        # Over the constants' folder: what was bound from there stays bound.
         mount("scratch", _SCRATCH, "tmpfs", safe, size)
         os.mkdir(_TEMPORARY)
         for place in self.writable:
@@ -263,6 +269,7 @@ class Init:
         """Confine this process, close every descriptor except the channel, and serve."""
         zygote = self.zygote
         try:
+            # In this order: the filter comes last, because it refuses what the steps above it need.
             os.setsid()
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             zygote.confine.be_first_to_go()
@@ -270,6 +277,7 @@ class Init:
             self.take_limits()
             zygote.confine.landlock([_SCRATCH, *zygote.writable], _DEVICES)
             zygote.confine.seccomp(zygote.program)
+            # Otherwise all forks of this process would draw the same numbers.
             sys.modules["numpy"].random.seed()
             zygote.student_side.prepare(_HOME)
         except BaseException as error:

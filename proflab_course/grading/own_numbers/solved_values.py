@@ -31,6 +31,7 @@ _FILE = "proflab_drawn.json"
 _ENDED = "its process ended"
 _NO_FAULT = (_ENDED, "MemoryError", "OSError: [Errno 28]")
 _SECONDS = 3_600.0  # a session may take so long: it is the course's own code
+# It is executed in the solved notebook, so its names are such as no lesson has.
 _SETUP = f"""
 def _proflab_forked(find):
     import os

@@ -15,7 +15,7 @@ from proflab_course.course.words import few
 from proflab_course.grading.submissions.read_guesses import ALIAS, Guess
 
 SAME = 1.001  # costs within 0.1 % share a place
-_LOWEST, _JUST_ABOVE = 5, 3
+_LOWEST, _JUST_ABOVE = 5, 3  # places that are shown: the first ones, and those before one's own
 _FEW_NAMES = 4
 _BINS = 50  # of the picture, on the way from the given program to full marks
 

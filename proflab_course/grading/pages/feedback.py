@@ -27,6 +27,7 @@ from proflab_course.grading.output_cells import HIDDEN
 from proflab_course.grading.pages.overview import ANSWER, HIDDEN_HEAD
 from proflab_course.grading.size_limits import cut_text
 
+# As proflab/checks/expect.py and output_cells.py print them.
 _PASSED, _FAILED, _NOT_REACHED = "✅", "❌", "–"
 _RACED = "🏁"  # a race that is right, however slow
 

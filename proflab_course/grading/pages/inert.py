@@ -28,6 +28,7 @@ ATTRIBUTES = {
     "details": {"open"},
     "*": {"title", "style"},
 }
+# None that moves a thing, or covers another.
 _STYLES = {"color", "background-color", "font-weight", "font-style", "text-align"}
 # Only classes that colour text; others could use the page's own styles and scripts.
 _NAMES = "black red green yellow blue magenta cyan white".split()
@@ -42,7 +43,7 @@ PICTURE = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=\s]+
 
 FORBIDDEN_TAG = re.compile(rf"<(?=[A-Za-z/!?])(?!/?(?:{'|'.join(sorted(_TAGS))})[\s/>])", re.I)
 _TAG = re.compile(r"<(/?)([a-z0-9]+)")
-_VOID = {"br", "col", "hr", "img"}
+_VOID = {"br", "col", "hr", "img"}  # tags that nothing closes
 _DEEPEST = 100
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]")
 

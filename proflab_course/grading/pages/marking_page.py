@@ -24,6 +24,7 @@ class MarkScheme(NbGraderPreprocessor):
         """Return the notebook with such cells; unchanged where the page is of no graded lesson."""
         place = Path(str(resources.get("metadata", {}).get("path", ""))).resolve()
         lesson = str(resources.get("assignment_id", ""))
+        # It lies in autograded/STUDENT/LESSON/ of its course.
         if len(place.parents) < 3 or place.name != lesson:
             return nb, resources
         try:

@@ -33,15 +33,16 @@ from proflab_course.grading.run.student_files import read_start
 # Characters of one piece; a longer one is cut, with a note on the page.
 MOST = {"markdown": 100_000, "code": 100_000, "text": 100_000, "html": 4_000_000}
 _TOO_DEEP = "This is nested too deeply to be laid out"
-_MOST_AS_WRITTEN = 10_000
-_MOST_COLOURS = 2_000
+_MOST_AS_WRITTEN = 10_000  # characters
+_MOST_COLOURS = 2_000  # changes of colour in a text, each of which becomes a tag
 _MOST_ADDRESS = 300
-_MOST_PICTURES = 8 * 1024**2
-_MOST_PICTURE = 2 * 1024**2
+_MOST_PICTURES = 8 * 1024**2  # characters of a piece's pictures, as data URLs
+_MOST_PICTURE = 2 * 1024**2  # bytes of a file beside the notebook
 
+# A picture's kind, by its first bytes: its name may say anything.
 _FILES = {b"\x89PNG\r\n": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif"}
 _ELSEWHERE = "<em>[a picture from elsewhere is not shown]</em>"
-_ESCAPE = re.compile(r"\x1b(?:\[[0-?]{0,40}[ -/]{0,8}[@-~])?")
+_ESCAPE = re.compile(r"\x1b(?:\[[0-?]{0,40}[ -/]{0,8}[@-~])?")  # a terminal's command
 _COLOUR = re.compile(r"\x1b\[[0-9;]{0,40}m")
 
 

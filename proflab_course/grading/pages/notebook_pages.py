@@ -31,10 +31,11 @@ from proflab_course.grading.submissions.read_notebook import MAX_CELLS
 
 # Outputs of a cell, and of a page.
 _MOST_OUTPUTS, _MOST_PAGE_OUTPUTS = 200, 2_000
-_MOST_LATEX = 10_000
+_MOST_LATEX = 10_000  # characters
 _BASE64 = re.compile(r"[A-Za-z0-9+/=\s]+")
 _MIME = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,100}")
-_NAME = re.compile(r"[\w.:-]{1,200}")
+_NAME = re.compile(r"[\w.:-]{1,200}")  # a grade_id, or a tag
+# Of an output's forms, the first of these is shown.
 _SHOWN = ("text/html", "text/markdown", "image/png", "image/jpeg", "text/latex", "text/plain")
 _KINDS = {"text/html": "html", "text/markdown": "markdown", "text/plain": "text"}
 

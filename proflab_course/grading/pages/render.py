@@ -18,8 +18,8 @@ from proflab_course.grading.limits import PAGE_SECONDS, PIECE_SECONDS, RENDER_ST
 from proflab_course.grading.pages.inert import note
 from proflab_course.grading.pages.markup import Piece, as_written
 
-MOST_BYTES = 32 * 1024**2
-_MOST_TAGS = 50_000
+MOST_BYTES = 32 * 1024**2  # of a page's pieces together
+_MOST_TAGS = 50_000  # of a page: more would keep a browser busy
 _TOO_SLOW = "This took too long or too much memory to be laid out"
 _PAGE_SLOW = "The page took too long: from here on it is not laid out"
 _PAGE_FULL = "The page would be too large with this: it is not laid out"
@@ -87,6 +87,7 @@ class RenderProcess:
     def start(self) -> None:
         """Start the process; raise OSError if it does not start."""
         self.process = subprocess.Popen(
+            # -P: without the current folder, in which a module of a student's may lie.
             [sys.executable, "-P", "-c", _COMMAND],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

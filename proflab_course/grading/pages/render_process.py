@@ -24,6 +24,7 @@ def main() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (RENDER_MEMORY, RENDER_MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     requests, answers = sys.stdin.buffer, sys.stdout.buffer
+    # What a library prints would be taken for an answer.
     sys.stdout = sys.stderr
     answers.write(b"ready\n")
     answers.flush()

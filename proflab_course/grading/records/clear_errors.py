@@ -14,7 +14,7 @@ from sqlalchemy.exc import DatabaseError, DataError, IntegrityError
 
 from proflab_course.course.layout import CourseError
 
-_LEAST_ROOM = 64 * 1024
+_LEAST_ROOM = 64 * 1024  # bytes, for SQLite's journal
 _SAFE = "then run it again; nothing is lost"
 
 
@@ -33,6 +33,7 @@ def clear_errors(path: Path) -> Iterator[None]:
         nbgrader.api.app_log.removeFilter(_not_twice)
 
 
+# By SQLite's own words: neither SQLAlchemy's classes nor InvalidEntry tell these errors apart.
 def _what_to_do(message: str, path: Path) -> str:
     """Return what is wrong with the file, and what to do about it."""
     if "locked" in message:

@@ -48,7 +48,7 @@ from proflab_course.grading.records.register import register
 from proflab_course.grading.submissions.read_guesses import Guess
 from proflab_course.grading.submissions.timestamp import UNKNOWN, Handed
 
-BUSY_SECONDS = 60
+BUSY_SECONDS = 60  # for which SQLite waits where formgrader is writing
 
 OUTCOMES = Table(
     "proflab_outcome",
@@ -157,6 +157,7 @@ class Book:
         """Yield nbgrader's Gradebook; commit at the end of the block, roll back on an error."""
         session = self.gradebook.db
         commit = session().commit
+        # nbgrader's methods commit what they write; here nothing may be seen before all is there.
         session.commit = session.flush
         with clear_errors(self.path):
             try:
@@ -421,6 +422,8 @@ def _create_gradebook(path: Path, course_id: str) -> None:
 
 def _read_row(row: dict, guesses: dict[str, str], variants: dict[str, str]) -> Outcome:
     """Return a row of the outcomes as an Outcome, with the guesses and variant of its student."""
+    # Older gradebooks' rows lack what these classes have gained: a new field needs a default, and
+    # none may be renamed.
     cases = [CaseResult(**case) for case in json.loads(row["cases"])]
     made = [Guess(**guess) for guess in json.loads(guesses.get(row["student"], "[]"))]
     variant = variants.get(row["student"], "")

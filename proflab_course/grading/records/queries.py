@@ -25,6 +25,8 @@ from proflab_course.grading.grade_notebook import CaseResult
 from proflab_course.grading.submissions.read_guesses import ALIAS
 
 TABLES = "proflab_outcome", "proflab_guesses"  # as gradebook.py makes them
+# The fields of CaseResult and, below, of Guess, as gradebook.py stores them: one that is renamed
+# there has to be renamed here, and old rows keep the old name.
 _RACED = text("""
     SELECT student, json_extract(value, '$.cell'), json_extract(value, '$.label'),
            json_extract(value, '$.hidden'), json_extract(value, '$.passed'),

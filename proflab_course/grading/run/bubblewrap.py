@@ -20,6 +20,7 @@ from proflab_course.grading.run.runners import student_environment
 _PACKAGE = Path(proflab.__file__).parent
 INSIDE = Path(__file__).parents[1] / "inside"
 LIBRARY, _PROGRAMS = "/proflab/library", "/proflab/programs"
+# inside/zygote.py has the same path, and some of the devices.
 _SCRATCH = "/proflab/student"
 _SHARED = ("/tmp", "/dev/shm")
 _SYSTEM = (
@@ -32,6 +33,7 @@ _PROCESSORS = Path("/sys/devices/system/cpu")
 _OF_PROCESSORS = ("online", "possible", "present")
 _OF_EACH_PROCESSOR = ("cache", "topology", "regs")
 _DEVICES = ("null", "zero", "full", "random", "urandom")
+# Above the numbers of accounts; one that is taken is passed over.
 _FIRST_USER = 64_000
 
 
@@ -77,12 +79,14 @@ def make_view(limits: Limits, nested: bool, channel: int) -> View:
     before = [
         "--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts",
         "--unshare-cgroup-try", "--uid", "1000", "--gid", "1000", "--hostname", "proflab",
+        # --new-session: nothing inside can type into the terminal in which the grader was started.
         "--new-session", "--as-pid-1", "--clearenv", *links,
     ]  # fmt: skip
     after = ["--proc", "/proc", *_scratch_arguments(limits, nested)]
     for device in _DEVICES:
         after += ["--dev-bind", f"/dev/{device}", f"/dev/{device}"]
     for path in installed_packages():
+        # An installed copy would show students' code the grader's.
         after += ["--tmpfs", path, "--remount-ro", path]
     for name, value in _zygote_environment().items():
         after += ["--setenv", name, value]

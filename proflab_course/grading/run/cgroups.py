@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path("/sys/fs/cgroup")
-PREFIX = "proflab-"
+PREFIX = "proflab-"  # by which a later run finds groups that a killed one left
 MAX_TASKS = 512  # of a job: its zygote, and the tasks of one session
 
 
@@ -34,6 +34,7 @@ class Group:
         group = cls(ROOT / f"{PREFIX}{os.getpid()}-{name}")
         try:
             group.path.mkdir(exist_ok=True)
+            # A try: a group that cannot limit memory is none. zygote_client.py sets the real limit.
             group.limit(2**40)
         except OSError:
             group.remove()

@@ -161,6 +161,7 @@ class ClusterRunner:
     def _ask(self, task: bytes, workers: list[str] | None) -> Any:
         key = f"proflab-{uuid.uuid4().hex}"
         try:
+            # Of two equal tasks, Dask would otherwise execute one.
             future = self._client.submit(carry_out, task, key=key, pure=False, workers=workers)
         except (RuntimeError, OSError, ValueError) as error:  # the scheduler is gone
             raise Lost(f"the cluster accepts no task ({type(error).__name__})") from None
@@ -245,6 +246,7 @@ def _print_above_bar(sentence: str) -> None:
 # ── on a worker ─────────────────────────────────────────────────────────────────────────────
 
 
+# A worker imports this function by its name; only then can it compare the harness.
 def carry_out(data: bytes) -> bytes:
     """Return a task's result, or a refusal; the cluster calls this function on a worker."""
     from distributed import get_worker

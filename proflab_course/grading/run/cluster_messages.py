@@ -20,6 +20,7 @@ from proflab_course.grading.plan import Plan, Reply, Result, RunBlock, RunCell, 
 from proflab_course.grading.run.replies import as_list, read_reply, text
 
 _ABOUT = ("status", "sentence", "hit_wall", "place", "hidden_sent")
+# Those of a Result; a worker may be anybody's machine, and answer with any other.
 _STATUSES = ("finished", "timed out", "out of memory", "process died", "tampered")
 
 

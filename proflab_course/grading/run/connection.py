@@ -159,6 +159,7 @@ class Connection:
         # A socket timeout lets one call wait for a message and still return in time to check the
         # limits.
         sock.setblocking(True)
+        # The kernel's struct timeval: seconds and microseconds.
         for way in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
             sock.setsockopt(socket.SOL_SOCKET, way, struct.pack("ll", 0, int(POLL_SECONDS * 1e6)))
         self.sock, self.monitor = sock, monitor
@@ -330,6 +331,7 @@ class Connection:
         if self.interrupted is not None:
             return self.interrupted
         processes, why = self.monitor.processes, ""
+        # A death is reported by another process, a moment after the socket has closed.
         for _ in range(20):
             if why := processes.death(self.name):
                 break

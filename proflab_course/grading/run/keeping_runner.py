@@ -97,7 +97,7 @@ def _opened(path: Path) -> sqlite3.Connection | None:
     for _ in range(2):
         rows = None
         try:
-            rows = sqlite3.connect(path, check_same_thread=False)
+            rows = sqlite3.connect(path, check_same_thread=False)  # one at a time, by _lock
             rows.execute(_MAKE)
             return rows
         except sqlite3.Error as error:

@@ -83,6 +83,7 @@ def student_environment(home: Path) -> dict[str, str]:
         "MPLCONFIGDIR": str(home / ".matplotlib"),
         "IPYTHONDIR": str(home / ".ipython"),
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+        # proflab/lesson/demo.py reads this one, and proflab/lesson/mine.py PROFLAB_MINE.
         "PROFLAB_DEMO": "small",
         # A second thread would spin while the machine is busy, and its time counts.
         **{f"{library}_NUM_THREADS": "1" for library in _LIBRARIES},

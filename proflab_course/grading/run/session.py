@@ -216,6 +216,7 @@ class Session:
         self.shared.end()
         if trouble := self._tidy(self.main):
             return trouble
+        # Awake for the copy alone, since nothing may change what the notebook has left.
         self.main.signal(signal.SIGCONT)
         try:
             self.shared = self._snapshot()

@@ -21,6 +21,7 @@ from proflab_course.grading.limits import MAX_ENTRIES, MAX_FILES, MAX_FILES_SIZE
 from proflab_course.grading.plan import Submission
 
 _IMPORTABLE = (".py", ".pyc", ".pyw", ".so", ".pyd")
+# No link is followed, and a pipe to which nobody writes is not waited for.
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | getattr(os, "O_CLOEXEC", 0)
 
 

@@ -80,6 +80,7 @@ class SubprocessRunner:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            # So that `_end_group` reaches what it starts, and nothing else.
             start_new_session=True,
         )
 

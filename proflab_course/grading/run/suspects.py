@@ -13,7 +13,7 @@ from proflab_course.grading.defined_names import defined_functions, names_in_eac
 from proflab_course.grading.plan import Plan, RunBlock, RunCell, statements
 
 _WORD = re.compile(r"[^\W\d]\w*")
-_MOST_TEXT = 100_000
+_MOST_TEXT = 100_000  # characters
 
 
 class Suspects:

@@ -17,6 +17,8 @@ from proflab_course.grading.one_execution import add_execution
 from proflab_course.grading.plan import Plan, Reply, Result, RunBlock, RunCell
 from proflab_course.grading.run.suspects import Suspects
 
+# Students read these sentences, and code compares them: grade_notebook.py, late_blocks.py and
+# keeping_runner.py.
 NOT_TRIED = "it was not tried, since an earlier case of the same test ran out of time"
 TOO_LARGE = "it was not tried, since an earlier case of the same test yielded too large a value"
 LEFT_OUT = NOT_TRIED, TOO_LARGE

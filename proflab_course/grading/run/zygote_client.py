@@ -111,6 +111,7 @@ class ZygoteClient:
             "after": view.after,
         }
         return subprocess.Popen(
+            # Nothing of the instructor's: no variable, no site-packages, no folder.
             [sys.executable, "-I", "-S", str(_LAUNCH), json.dumps(orders)],
             env={},
             cwd="/",

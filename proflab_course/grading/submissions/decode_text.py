@@ -38,6 +38,7 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16", "UTF-16"),
     (codecs.BOM_UTF16_BE, "utf-16", "UTF-16"),
 )
+# What Git leaves where two versions were not merged.
 _MERGE_MARK = re.compile(r"^(?:<{7}|>{7}|={7})(?: .*)?$", re.MULTILINE)
 _SCRIPT = re.compile(r"\s*(?:#|import |from |def |class |@|%|print\(|[\"']{3})")
 _WORD = re.compile(r"[\w.+-]*")  # the beginning of true, of a number …

@@ -34,9 +34,10 @@ _NUMBER = re.compile(
 )
 _PLACE = re.compile(r"(?:§|[Ss]ections?|[Ll]essons?|[Ii]tems?|[Qq]uestions?|[Ff]igures?)\s?$")
 _LIST = re.compile(r"(?:^|\n)\s*$")
-_GROUPS = re.compile(r"(?<=\d)_(?=\d{3})")
-_MARKED = re.compile(r"[*_$`]+")
+_GROUPS = re.compile(r"(?<=\d)_(?=\d{3})")  # as Python prints f"{n:_}"
+_MARKED = re.compile(r"[*_$`]+")  # Markdown's marks around a number
 _QUESTION = "**Essay**"
+# What no note may hold, which formgrader's page shows; reader.py cleans it once more.
 _SAFE = re.compile(r"[^\w .,:;%·⁰-⁹⁻¹²³-]")
 _MOST_NOTE = 400
 

@@ -9,7 +9,7 @@ from proflab_course.grading.submissions.decode_text import ZIP
 
 _SUFFIXES = (".json", ".txt", ".zip", "")  # endings that browsers and mail programs add
 _CACHES = (".ipynb_checkpoints", "__MACOSX", "__pycache__")
-_DOCUMENTS = (".docx", ".xlsx", ".pptx")
+_DOCUMENTS = (".docx", ".xlsx", ".pptx")  # which are zip archives, too
 
 
 def is_notebook_name(path: str) -> bool:

@@ -37,7 +37,7 @@ from proflab_course.grading.submissions.read_notebook import (
 from proflab_course.grading.submissions.which_lesson import Lessons
 from proflab_course.grading.submissions.zip_archive import Room, note_on_twice, unpack
 
-_MAX_CANDIDATES = 60
+_MAX_CANDIDATES = 60  # files that are parsed, and the bytes of all of them
 MAX_READ = 96 * MB
 _LISTED = 8
 _HEAD = 16  # bytes by which other kinds of files are known

@@ -17,6 +17,7 @@ from proflab.lesson.first_guess import MIME, SKIP
 from proflab.lesson.kernel_record import output_data
 from proflab_course.grading.run.replies import text as fit_text
 
+# build/stamp.py asks for both; what a student has written in their place may be anything.
 TOOK = "the lesson took"
 _TOOK = re.compile(r"^minutes_\d\d\s*=\s*(\d{1,4}(?:\.\d{1,3})?)\s*(?:#|$)", re.MULTILINE)
 ALIAS = "race_alias"
@@ -29,7 +30,7 @@ _OVERLOOKED = re.compile(
 _MOST_SEARCHED = 1_000  # characters of a cell that may say them
 _MOST_GUESSES = 60
 _MOST_TEXT = 100
-_MOST_OUTPUTS = 200
+_MOST_OUTPUTS = 200  # of a cell
 _MOST_TRIED = 10_000
 _LARGEST = 1e30
 

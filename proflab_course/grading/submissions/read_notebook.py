@@ -26,7 +26,7 @@ from proflab_course.grading.submissions.read_steps import read_steps
 
 MAX_BYTES = 32 * 1024**2
 MAX_CELLS = 2_000
-_MAX_SOURCE = 1024**2
+_MAX_SOURCE = 1024**2  # characters of a cell; the rest is cut
 _MAX_NAME = 200
 _KINDS = ("code", "markdown", "raw")
 

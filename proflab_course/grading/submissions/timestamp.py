@@ -15,7 +15,7 @@ from proflab_course.course.words import shortened
 from proflab_course.grading.run.student_files import read_start
 
 STAMP = "timestamp.txt"
-STAMP_BYTES = 200
+STAMP_BYTES = 200  # of the file, which a student may have written
 
 
 @dataclass(frozen=True)

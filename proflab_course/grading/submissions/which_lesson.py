@@ -133,10 +133,6 @@ class Lessons:
             for lesson, names in self._all.items()
         }
 
-    def fits(self, notebook: NotebookNode) -> bool:
-        """Return True if a notebook belongs to the lesson that is graded."""
-        return self.lesson_of(notebook) == self.key.name
-
     def is_untouched(self, notebook: NotebookNode) -> bool:
         """Return True if a notebook has only cells of today's release."""
         given = {squeezed(cell.released.source) for cell in self.key.cells}

@@ -23,7 +23,7 @@ from proflab_course.grading.limits import MB
 from proflab_course.grading.submissions.file_names import fitting, is_archive, is_hidden
 
 MAX_MEMBERS = 2_000
-MAX_UNPACKED = 64 * MB
+MAX_UNPACKED = 64 * MB  # of all archives of a hand-in together, as are the members
 # Exceptions from reading a file of a damaged, encrypted or unusual archive.
 DAMAGES = (
     OSError,
@@ -34,10 +34,10 @@ DAMAGES = (
     zipfile.BadZipFile,
     zlib.error,
 )
-_ENTRY = b"PK\x01\x02"
+_ENTRY = b"PK\x01\x02"  # before each member in the list at an archive's end
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-_UTF_8 = 0x800
-_MAX_DEPTH = 16
+_UTF_8 = 0x800  # a member's flag: its name is in UTF-8
+_MAX_DEPTH = 16  # folders in a member's name
 _LONGEST = 255  # bytes in a file's name
 
 
@@ -145,6 +145,7 @@ def _member_name(info: zipfile.ZipInfo) -> str:
     """Return a member's name, decoded as UTF-8 even if the archive does not declare it."""
     if not info.flag_bits & _UTF_8:
         try:
+            # zipfile reads names without that flag as cp437, which is undone here.
             return info.filename.encode("cp437").decode("utf-8")
         except UnicodeError:
             pass
