@@ -83,7 +83,9 @@ class Sampler:
     def _stop(self) -> None:
         self.takers[signal, "setitimer"](signal.ITIMER_REAL, 0)
         if threading.current_thread() is threading.main_thread():  # no other may set a handler
-            self.takers[signal, "signal"](signal.SIGALRM, self.former)
+            # A last alarm may wait where the signal is blocked: to ignore it is to drop it.
+            for handler in (signal.SIG_IGN, self.former):
+                self.takers[signal, "signal"](signal.SIGALRM, handler)
 
     def _give_way(self, module: ModuleType, name: str, *words: Any, **named: Any) -> Any:
         """Call one of the takers for the program, and end the sampling if it means this timer."""
@@ -190,11 +192,8 @@ def _parser(file: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _run(program: Path, words: list[str], pipe: Any) -> int:
-    """Run a program as `python program words` does, and return its exit status.
-
-    pipe: what is to happen where nothing reads what it prints any more.
-    """
+def _run(program: Path, words: list[str], on_closed_pipe: Any) -> int:
+    """Run a program as `python program words` does, and return its exit status."""
     main, path = ModuleType("__main__"), os.path.abspath(program)
     main.__file__ = path  # as Python has it, so that it is found from any folder
     before = sys.argv, sys.path[:], sys.modules["__main__"], sys.stdout
@@ -208,7 +207,7 @@ def _run(program: Path, words: list[str], pipe: Any) -> int:
         return stopped.code if isinstance(stopped.code, int) else int(bool(stopped.code))
     except BaseException as error:  # Ctrl-C, too: a program that is stopped has lines
         if isinstance(error, BrokenPipeError):
-            signal.signal(signal.SIGPIPE, pipe)
+            signal.signal(signal.SIGPIPE, on_closed_pipe)
             print(file=before[-1], flush=True)  # here it ends if it was its output that broke
         trace = error.__traceback__
         error = error.with_traceback(trace and trace.tb_next)  # without this function
