@@ -17,6 +17,10 @@ gets hand-ins and a lesson in which they were emptied beforehand. Isolation is o
 grade`; nbgrader has none. Memory is the most that they took together, shared pages counted once
 (PSS). The last row of a kind is what no grader can save that executes a hand-in: its cells and the
 statements of its tests alone, as the worker in the sandbox reports them, least of three.
+
+Hand-ins of a kind have the same tapes of races, which are judged once for all of them, as the
+replies of other processes are kept. What judging takes where each has its own, `bench_profile.py`
+says.
 """
 
 from __future__ import annotations
