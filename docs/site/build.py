@@ -22,6 +22,7 @@ import re
 import shutil
 import sys
 import time
+import tomllib
 from pathlib import Path
 from string import Template
 
@@ -204,6 +205,7 @@ def start_page(course: Course, lessons: list[str]) -> str:
     page = Template((HERE / "index.md").read_text(encoding="utf-8")).substitute(
         buttons=address.links(lessons[0]).replace(" · ", " ").replace(")", "){.button}"),
         archive=address.archive,
+        description=_description(course.root),
         picture=_picture(readme),
         **{name: re.search(found, readme, re.MULTILINE)[0] for name, found in _OF_README.items()},
     )
@@ -218,6 +220,12 @@ def start_page(course: Course, lessons: list[str]) -> str:
             ("Reference", _REFERENCE),
         )
     )
+
+
+def _description(root: Path) -> str:
+    """Return the package's own, which a search engine shows below the site's title."""
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return str(project["description"])
 
 
 def _picture(readme: str) -> str:

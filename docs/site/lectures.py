@@ -53,6 +53,10 @@ def _lesson(lesson: Lesson, concepts: list[Concept], tracks: Tracks) -> Iterator
     found = [section for section in sections(split_at_headings(lesson)) if section.heading]
     minutes = sum(section.minutes or 0 for section in found)
     yield from (f"## {title}", "", f"{minutes // 60} h {minutes % 60:02} in all.", "")
+    yield from (
+        "```{container} lecture",
+        "",
+    )  # site.css: on a phone its columns stand one below another
     yield "| section | predict | show | ask | lab |"
     yield "|---|---|---|---|---|"
     for section in found:
@@ -65,6 +69,7 @@ def _lesson(lesson: Lesson, concepts: list[Concept], tracks: Tracks) -> Iterator
         )
         if any(cells[1:]):
             yield f"| {' | '.join(cell.replace('|', chr(92) + '|') or '–' for cell in cells)} |"
+    yield from ("", "```")
 
 
 def _name(section: Section) -> str:

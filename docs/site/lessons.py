@@ -30,6 +30,7 @@ _STYLE = re.compile(r"<style>[^<]*</style>")
 _DRAWN = re.compile(r'src="data:image/png;base64,([^"]+)"')
 # Minutes and points behind a section's title, which site.css makes small and grey.
 _MEASURE = re.compile(r"^(##+ .*?)( · \d+ (?:min|points?)\b.*)$", re.MULTILINE)
+_TABLE = re.compile(r"^\|.*(?:\n\|.*)*", re.MULTILINE)  # site.css: how it stands on a phone
 _LINK_TO_CELL = re.compile(r"\]\(#cell-id=([\w-]+)\)")
 _COLOURS = 128  # of a picture: a plot has few, and its file is a third as large
 _SIZE = 'import os\n\nos.environ["PROFLAB_DEMO"] = "{}"'
@@ -49,9 +50,10 @@ def lesson_page(course: Course, lesson: str, shown: list[list[dict]], files: Pat
     headings = {cell.node.id: first_heading(cell.node) for cell in kept}
     for cell in kept:
         if MAP_TAG in cell.tags:
-            cell.node.source = _LINK_TO_CELL.sub(
+            source = _LINK_TO_CELL.sub(
                 lambda link: f"](#{_anchor(headings[link[1]])})", cell.source
             )
+            cell.node.source = _TABLE.sub(r":::{container} rows\n\g<0>\n:::", source)
         if cell.node.cell_type == "markdown":
             cell.node.source = _MEASURE.sub(r"\1[\2]{.measure}", cell.node.source)
         cell.node.metadata["tags"] = _tags(cell)

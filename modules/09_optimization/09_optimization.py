@@ -596,8 +596,8 @@ if row["format"].endswith("tmpfs"):  # the last row, on Linux
 # %% [markdown]
 # For shuffled training, one array mapped into memory is hard to beat: an image costs only its own pages.
 
-# %% nbgrader={"grade": false, "grade_id": "demo_loaders", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-# What each option of a loader changes, and who measured what of it.
+# %% nbgrader={"grade": false, "grade_id": "demo_loaders", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# What each option of a loader changes, who measured what of it, and two worker processes here.
 print("\n".join(demos.loaders()))
 
 # %% [markdown]

@@ -18,7 +18,7 @@ from proflab.standalone.measure import NEEDED, Report, Request, measure
 from proflab.standalone.page import HEAD, figures, operations, page, predictions
 from proflab.standalone.pinned import begin_anew
 from proflab.standalone.predict import NEEDED_TO_PREDICT, plan_sizes, predict
-from proflab.standalone.tables import print_table
+from proflab.standalone.tables import print_table, tolerate
 from proflab.standalone.torch_diff import NEEDED_TO_DIFF
 from proflab.standalone.torch_report import FILES, NEEDED_TO_READ, read_file
 from proflab.standalone.torch_table import NEEDED_FOR_TORCH, torch_table
@@ -39,8 +39,10 @@ def main(
     """
     file = _called(names)
     words = list(sys.argv[1:] if arguments is None else arguments)
-    if arguments is None and words[:1] != ["lines"] and hasattr(signal, "SIGPIPE"):
+    if arguments is None and hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` ends it, as it ends other tools
+    if words[:1] != ["lines"]:  # there it is the program's own until the report
+        tolerate(sys.stdout)
     if words and words[0] in COMMANDS:
         return _run(compare, NEEDED_TO_COMPARE, names, unwritten, file, words)
     if words and words[0] in FILES:

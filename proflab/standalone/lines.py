@@ -16,17 +16,17 @@ import sysconfig
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from functools import cache, partial
 from pathlib import Path
-from types import FrameType, ModuleType
+from types import FrameType, ModuleType, NoneType
 from typing import Any
 
 import proflab
 from proflab.lesson.blas import on_threads, threads_in_words
 from proflab.standalone.arguments import positive
 from proflab.standalone.pinned import begin_anew, threads_here
-from proflab.standalone.tables import print_table, shortened
+from proflab.standalone.tables import many, print_table, shortened, tolerate
 
 # What is called here, and the lesson in which it is written.
 NEEDED_FOR_LINES = {"top_operations": "05_profiler"}
@@ -148,6 +148,8 @@ def profile_lines(names: dict[str, Any], file: str, arguments: Sequence[str]) ->
     begun = begin_anew(arguments, given.threads)
     if begun is not None:
         return begun
+    # The program has this signal as Python has it; the report ends quietly where `| head` has gone.
+    pipe = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     printed, start = sys.stdout, (time.perf_counter(), time.process_time())
 
     @cache
@@ -155,17 +157,20 @@ def profile_lines(names: dict[str, Any], file: str, arguments: Sequence[str]) ->
         if printed.closed:
             raise ValueError(f"{given.program} closes sys.stdout: nothing can be printed there")
         wall, cpu = time.perf_counter() - start[0], time.process_time() - start[1]
-        many = threads_in_words(threads) if threads else "an unknown number of threads"
+        on = threads_in_words(threads) if threads else "an unknown number of threads"
+        with suppress(ValueError):  # another thread than the main one ends the program
+            signal.signal(signal.SIGPIPE, pipe)
+        tolerate(printed)
         with redirect_stdout(printed):
             print(f"\n{given.program}: {wall:,.2f} s, CPU time {cpu:,.2f} s; ", end="")
-            print(f"matrix products on {many}")
+            print(f"matrix products on {on}")
             _print_lines(names, sampler, given.top)
             print("\n".join([*_doubts(sampler, wall, cpu), _OTHERS]), flush=True)
 
     sampler = Sampler(os.path.abspath(given.program), names.get("__file__", file), report)
     with on_threads(given.threads), sampler:
         threads = threads_here()
-        status = _run(given.program, given.words)
+        status = _run(given.program, given.words, pipe)
     if os.getpid() == sampler.process:  # what the program has forked has come to its end, too
         report()
     return status
@@ -185,8 +190,11 @@ def _parser(file: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _run(program: Path, words: list[str]) -> int:
-    """Run a program as `python program words` does, and return its exit status."""
+def _run(program: Path, words: list[str], pipe: Any) -> int:
+    """Run a program as `python program words` does, and return its exit status.
+
+    pipe: what is to happen where nothing reads what it prints any more.
+    """
     main, path = ModuleType("__main__"), os.path.abspath(program)
     main.__file__ = path  # as Python has it, so that it is found from any folder
     before = sys.argv, sys.path[:], sys.modules["__main__"], sys.stdout
@@ -195,10 +203,13 @@ def _run(program: Path, words: list[str]) -> int:
     try:
         exec(compile(program.read_bytes(), path, "exec", dont_inherit=True), vars(main))
     except SystemExit as stopped:
-        if isinstance(stopped.code, str):
+        if not isinstance(stopped.code, (int, NoneType)):
             print(stopped.code, file=sys.stderr)
         return stopped.code if isinstance(stopped.code, int) else int(bool(stopped.code))
     except BaseException as error:  # Ctrl-C, too: a program that is stopped has lines
+        if isinstance(error, BrokenPipeError):
+            signal.signal(signal.SIGPIPE, pipe)
+            print(file=before[-1], flush=True)  # here it ends if it was its output that broke
         trace = error.__traceback__
         error = error.with_traceback(trace and trace.tb_next)  # without this function
         sys.excepthook(type(error), error, error.__traceback__)
@@ -226,7 +237,7 @@ def _print_lines(names: dict[str, Any], sampler: Sampler, most: int) -> None:
 
 def _doubts(sampler: Sampler, wall: float, cpu: float) -> list[str]:
     """Return what is to be said of a run whose two times differ, or of which little is known."""
-    found = [f"\n{sampler.samples:,} samples, one a ms where nothing held it up"]
+    found = [f"\n{many(sampler.samples, 'sample')}, one a ms where nothing held it up"]
     if sampler.given_up_for:
         why = _ENDS.get(sampler.given_up_for, "it uses the system's timer or signals itself")
         found.append(f"{why}: no line has what came later")

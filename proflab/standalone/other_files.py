@@ -9,6 +9,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from proflab.standalone.tables import many
+
 EXPORT = "give the JSON that torch.profiler's export_chrome_trace writes"
 _SNAPSHOT = "is a snapshot of a card's memory: the command memory reads it"
 # How the bytes of a file begin → what it is.
@@ -66,7 +68,7 @@ def without_ops(path: Path, content: Any, events: list[dict]) -> str:
 
     Events of torch's own ask to let the profiler run around the work, all others for its trace.
     """
-    among = f", among {len(events):,} events" if events else ""
+    among = f", among {many(len(events), 'event')}" if events else ""
     keys = content.keys() if isinstance(content, dict) else set()
     if "viztracer_metadata" in keys:
         what = "is a trace of viztracer, which notes functions of Python"

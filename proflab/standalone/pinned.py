@@ -36,7 +36,8 @@ def begin_anew(words: Sequence[str], threads: int) -> int | None:
     process = subprocess.Popen([sys.executable, *sys.orig_argv[1:]], env=with_threads(threads))
     while True:
         with suppress(KeyboardInterrupt):  # Ctrl-C reaches it, too: it says what is to be said
-            return process.wait()
+            status = process.wait()
+            return status if status >= 0 else 128 - status  # a signal's, as shells have it
 
 
 def threads_here() -> int | None:

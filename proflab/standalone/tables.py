@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
+from typing import Any
+
+
+def tolerate(output: Any) -> None:
+    """Have an output show ? for what its encoding lacks, as Windows's pipes lack arrows."""
+    if isinstance(output, io.TextIOWrapper):
+        output.reconfigure(errors="replace")
 
 
 def print_table(rows: Sequence[tuple[str, ...]]) -> None:
@@ -17,3 +25,8 @@ def print_table(rows: Sequence[tuple[str, ...]]) -> None:
 def shortened(text: str, most: int) -> str:
     """Return a text of at most so many characters, the last one "…" where it was longer."""
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def many(number: int, what: str) -> str:
+    """Return "1 op", "2 ops" or "1,000 ops"."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

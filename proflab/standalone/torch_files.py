@@ -11,7 +11,7 @@ import json
 import re
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -68,15 +68,13 @@ def read_trace(path: Path) -> Trace:
     timed = [event for event in _joined(raw, notes) if _is_timed(event)]
     unusable = sum(e.get("ph") == "X" for e in raw) - sum(e.get("ph") == "X" for e in timed)
     if unusable > 0:
-        notes.append(
-            f"left out: {unusable:,} events without a name, a start or a duration of at least 0"
-        )
+        notes.append(f"left out, without a name, a start or a duration of at least 0: {unusable:,}")
     renamed = [_renamed(event) for event in timed]
     kept = [event for event in renamed if event["cat"] in _READ]
     unknown = Counter(event["cat"] for event in renamed if event["cat"] not in _READ)
     unread = sorted(unknown.keys() - _OTHERS)
     for category in unread:
-        notes.append(f"left out: {unknown[category]:,} events of the category {category!r}")
+        notes.append(f"left out, of the category {category!r}: {unknown[category]:,}")
     if not kept:
         whole = not any(str(event.get("cat")) in {*_READ, *_OLD} for event in raw)
         raise ValueError(
@@ -87,10 +85,11 @@ def read_trace(path: Path) -> Trace:
     zero = min(event["ts"] for event in kept)
     for count, event in enumerate(kept):  # in place: copies would take half as much again
         _reduce(event, zero, -1 - count)
+    notes += _number_apart(kept)
     calls = {e["args"]["correlation"] for e in kept if e["cat"] in CALLS}
     alone = sum(e["cat"] in DEVICE and e["args"]["correlation"] not in calls for e in kept)
     if alone:
-        notes.append(f"{alone:,} pieces of the card's work name no launch: each is its own row")
+        notes.append(f"a card's work of which no launch is noted: {alone:,}, each its own row")
     return Trace(_on_lanes(kept), histories, notes, unread)
 
 
@@ -126,7 +125,7 @@ def _events(path: Path) -> tuple[Any, list[dict], list[str]]:
     if events and not found:
         raise ValueError(f"{path} holds a list, but none of its entries is an event: {EXPORT}")
     if len(found) < len(events):
-        notes.append(f"left out: {len(events) - len(found):,} entries that are no events")
+        notes.append(f"left out, as they are no events: {len(events) - len(found):,}")
     return content, found, notes
 
 
@@ -150,7 +149,7 @@ def _joined(events: Iterable[dict], notes: list[str]) -> list[dict]:
             found.append(begin | {"ph": "X", "dur": event["ts"] - begin["ts"]})
     left = sum(map(len, begun.values()))
     if left:
-        notes.append(f"left out: {left:,} events that begin and never end")
+        notes.append(f"left out, as they begin and never end: {left:,}")
     return found
 
 
@@ -184,6 +183,38 @@ def _reduce(event: dict, zero: float, unlike: int) -> None:
     wanted += ["Input Dims", "Concrete Inputs"] if event["cat"] == "cpu_op" else []
     event["args"] = {name: args[name] for name in wanted if name in args}
     event["ts"] = round(event["ts"] - zero, 3)
+
+
+def _number_apart(events: list[dict]) -> Iterator[str]:
+    """Make the launches' numbers of several processes differ, for each begins with the same ones.
+
+    A card's work of a number that several have is that of the one with most launches there. Yields
+    a note on each card of which that does not tell.
+    """
+    callers: dict[Any, set[str]] = defaultdict(set)
+    for event in events:
+        if event["cat"] in CALLS:
+            callers[event["args"]["correlation"]].add(event["pid"])
+    if all(len(processes) == 1 for processes in callers.values()):
+        return
+    work = [e for e in events if e["cat"] in DEVICE and e["args"]["correlation"] in callers]
+    launches: dict[str, Counter] = defaultdict(Counter)
+    for event in work:
+        launches[event["pid"]].update(callers[event["args"]["correlation"]])
+    alike: dict[str, list[str]] = {}
+    for event in work:
+        count, number = launches[event["pid"]], event["args"]["correlation"]
+        most = max(map(count.__getitem__, callers[number]))
+        owners = sorted(process for process in callers[number] if count[process] == most)
+        event["args"]["correlation"] = f"{owners[0]}: {number}"
+        if len(owners) > 1:
+            alike[event["pid"]] = owners
+    for event in events:
+        if event["cat"] in CALLS:
+            event["args"]["correlation"] = f"{event['pid']}: {event['args']['correlation']}"
+    for card, (first, *others) in alike.items():
+        those = f"{', '.join(others)} launched under the same numbers"
+        yield f"work of card {card} counts as that of process {first}; {those}"
 
 
 def _on_lanes(events: list[dict]) -> list[dict]:
@@ -242,6 +273,7 @@ def _histories(around: list[dict], marks: list[dict]) -> dict[str, list[dict]]:
     there: dict[str, float] = {}
     open_calls: dict[tuple, list[dict]] = defaultdict(list)
     marks = [mark for mark in map(_renamed, marks) if _is_allocation(mark["args"])]
+    several = len({mark["pid"] for mark in marks}) > 1  # each has addresses of its own
     for event in sorted([*around, *marks], key=lambda e: (e["ts"], -e.get("dur", 0))):
         stack = open_calls[event["pid"], event["tid"]]
         while stack and _end(stack[-1]) < event["ts"]:
@@ -253,6 +285,7 @@ def _histories(around: list[dict], marks: list[dict]) -> dict[str, list[dict]]:
         device = _PROCESSORS.get(args.get("Device Type"), f"device type {args.get('Device Type')}")
         number = args.get("Device Id")
         device += f" {number}" if _is_number(number) and number > 0 else ""
+        device += f", process {event['pid']}" if several else ""
         total = args.get("Total Allocated")
         there.setdefault(device, total - args["Bytes"] if _is_number(total) else 0)
         found[device].append(entry(args["Addr"], args["Bytes"], _where(stack)))

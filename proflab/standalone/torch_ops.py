@@ -30,7 +30,7 @@ _NAMES = {
     "native_batch_norm": "batch_norm", "_native_batch_norm_legit": "batch_norm",
     "native_group_norm": "group_norm", "_unsafe_view": "reshape",
 }  # fmt: skip
-# Ops that only move or make elements.
+# Ops that only move or make elements, as those do that take no tensor.
 _MOVES = {
     "copy", "_to_copy", "clone", "cat", "stack", "zeros", "ones", "zero", "fill", "full", "empty",
     "empty_like", "zeros_like", "ones_like", "new_zeros", "new_empty", "select_backward",
@@ -110,7 +110,7 @@ def facts_of(names: dict[str, Any], func: Any, values: list[Any], result: Any) -
     if name == "embedding":
         inputs.reverse()  # the engine's has the table last
     call = SimpleNamespace(
-        op="clone" if name.rstrip("_") in _MOVES else op,
+        op="clone" if name.rstrip("_") in _MOVES or not inputs else op,
         inputs=tuple(inputs), attributes={"training": True}, phase="forward", module_path="",
         grad=None, saved=[],
     )  # fmt: skip

@@ -17,7 +17,7 @@ from typing import Any
 
 from proflab.lesson.cuda.timeline import DEVICE, host_spans, with_host
 from proflab.standalone.aten import flops_of, products
-from proflab.standalone.tables import print_table, shortened
+from proflab.standalone.tables import many, print_table, shortened
 from proflab.standalone.torch_diff import report_diff
 from proflab.standalone.torch_files import BEFORE, CALLS, Trace, read_trace
 from proflab.standalone.torch_memory import read_snapshot
@@ -80,10 +80,11 @@ def _no_collector() -> Iterator[None]:
 def _report_trace(names: dict[str, Any], path: Path, by_shape: bool) -> None:
     trace = read_trace(path)
     kernels = sum(event["cat"] == "kernel" for event in trace.events)
-    ops = sum(event["cat"] == "cpu_op" for event in trace.events)
-    print(f"{path}: {ops:,} ops, {kernels:,} kernels")
+    ops = [event["pid"] for event in trace.events if event["cat"] == "cpu_op"]
+    of = f", of {len({*ops})} processes" if len({*ops}) > 1 else ""
+    print(f"{path}: {many(len(ops), 'op')}, {many(kernels, 'kernel')}{of}")
     if kernels:
-        _report_waits(names, {"traceEvents": trace.events})
+        _report_waits(names, trace.events)
     else:
         print(_without_kernels(trace))
     _report_ops(names, trace, by_shape)
@@ -108,17 +109,41 @@ def _without_kernels(trace: Trace) -> str:
     return "no kernel is noted: nothing waited for a card"
 
 
-def _report_waits(names: dict[str, Any], trace: dict) -> None:
-    """Print how long the card worked, and what the host did meanwhile where it did not."""
-    found = names["gpu_busy"](trace["traceEvents"])
-    causes: dict[str, float] = {}
-    for gap, host in with_host(found["gaps"], host_spans(trace)):
-        for cause, us in names["gap_causes"](gap, host).items():
-            causes[cause] = causes.get(cause, 0) + us
-    busy, idle = found["busy"] / 1e3, found["idle"] / 1e3
-    print(f"the card worked {busy:,.2f} ms and waited {idle:,.2f} ms ({idle / (busy + idle):.0%})")
-    rows = [(cause, f"{us / 1e3:,.2f}") for cause, us in causes.items()]
-    print_table([("what it waited for", "ms"), *rows])
+def _report_waits(names: dict[str, Any], events: list[dict]) -> None:
+    """Print how long each card worked, and what the host did meanwhile where it did not."""
+    columns: dict[str, dict[str, float]] = {}
+    for card, own in _by_card(events).items():
+        found = names["gpu_busy"](own)
+        causes = columns[card] = {}
+        for gap, host in with_host(found["gaps"], host_spans({"traceEvents": own})):
+            for cause, us in names["gap_causes"](gap, host).items():
+                causes[cause] = causes.get(cause, 0) + us
+        busy, idle = found["busy"] / 1e3, found["idle"] / 1e3
+        share = f"{idle / (busy + idle):.0%}"
+        print(f"the card{card} worked {busy:,.2f} ms and waited {idle:,.2f} ms ({share})")
+    kinds = dict.fromkeys(cause for column in columns.values() for cause in column)
+    rows = [(k, *(f"{column.get(k, 0) / 1e3:,.2f}" for column in columns.values())) for k in kinds]
+    heads = [f"card{card}, ms" if card else "ms" for card in columns]
+    print_table([("what it waited for", *heads), *rows])
+
+
+def _by_card(events: list[dict]) -> dict[str, list[dict]]:
+    """Return card → its work, and all that the processes did which launch there.
+
+    Work has its card where the host's events have their process, as Perfetto shows it. One card
+    has all events, and no name.
+    """
+    cards = sorted({event["pid"] for event in events if event["cat"] == "kernel"})
+    caller = {e["args"]["correlation"]: e["pid"] for e in events if e["cat"] in CALLS}
+    found = {}
+    for card in cards:
+        own = [e for e in events if e["cat"] in DEVICE and e["pid"] == card]
+        hosts = {caller.get(e["args"]["correlation"], "") for e in own} - {""}
+        if len(hosts) > 1:
+            print(f"processes {', '.join(sorted(hosts))} launch on card {card}: it waits for each")
+        host = (e for e in events if e["cat"] not in DEVICE and (e["pid"] in hosts or not hosts))
+        found[f" {card}"] = [*own, *host]
+    return found if len(cards) > 1 else {"": events}
 
 
 def _report_ops(names: dict[str, Any], trace: Trace, by_shape: bool) -> None:

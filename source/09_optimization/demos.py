@@ -11,6 +11,8 @@ import functools
 import importlib.util
 import json
 import os
+import subprocess
+import sys
 import tempfile
 import time
 import zlib
@@ -263,12 +265,65 @@ def formats(count: int) -> list[dict[str, Any]]:
 
 
 def loaders(path: str = "loaders.json") -> Iterator[str]:
-    """Give lines that say what options of a loader change, what was measured, and by whom."""
+    """Give lines that say what options of a loader change, what was measured, and by whom.
+
+    At the end, what persistent_workers saves of two processes here.
+    """
     for row in json.loads(Path(path).read_text("utf-8")):
         yield "{option}: {changes}\n    {measured}\n    ({by})".format(**row)
         yield f"    licence: {row['licence']}"
         if row["link"]:
             yield f"    {row['link']}"
+    yield from _told_of_workers()
+
+
+_WORKER = "import sys, numpy\nfor path in sys.stdin: print(numpy.load(path[:-1]).sum(), flush=True)"
+
+
+def worker_epochs(
+    kept: bool, workers: int = 2, epochs: int = 3, images: int = 48
+) -> tuple[list[float], set[float]]:
+    """Return the ms of each epoch in worker processes, and the sums of all pixels that they read.
+
+    kept: the processes stay for the next epoch, as with persistent_workers; else each epoch begins
+    its own. Each imports numpy and reads its share of the images' files. Raises NotHere where this
+    Python starts no process.
+    """
+    machine.need("processes", "what it saves to keep worker processes")
+    times, sums = [], set()
+    with _folder() as folder, contextlib.ExitStack() as stack:
+        paths, _, _ = _a_file_each(folder, np.ones((images, 28, 28), np.uint8))
+        shares = [[f"{path}\n" for path in paths[at::workers]] for at in range(workers)]
+        processes: list[subprocess.Popen] = []
+        for _ in range(epochs):
+            start = time.perf_counter()
+            processes = processes or [stack.enter_context(_begin_worker()) for _ in shares]
+            for process, share in zip(processes, shares, strict=True):
+                process.stdin.writelines(share)
+                process.stdin.flush()
+            read = [p.stdout.readline() for p, s in zip(processes, shares, strict=True) for _ in s]
+            sums.add(sum(map(float, read)))
+            if not kept:
+                stack.close()
+                processes = []
+            times.append((time.perf_counter() - start) * 1e3)
+    return times, sums
+
+
+def _begin_worker() -> subprocess.Popen:
+    pipes = dict.fromkeys(("stdin", "stdout"), subprocess.PIPE)
+    return subprocess.Popen([sys.executable, "-c", _WORKER], text=True, **pipes)
+
+
+def _told_of_workers() -> Iterator[str]:
+    """Give a line on epochs whose processes begin anew, and on epochs whose processes stay."""
+    yield "two worker processes, on this machine, ms of the first three epochs"
+    if not machine.can("processes"):
+        yield "    this Python starts no process"
+        return
+    for what, kept in {"begun anew each epoch": False, "kept for the next": True}.items():
+        times, _ = worker_epochs(kept)
+        yield f"    {what:<22}" + "".join(f"{ms:8.1f}" for ms in times)
 
 
 @contextlib.contextmanager

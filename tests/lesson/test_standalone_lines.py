@@ -9,12 +9,14 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from assembled import course_profiler
 from cohort.run import solved
 
 from proflab.standalone import main, pinned
+from proflab.standalone.lines import _doubts
 
 PROGRAM = """\
 import json, sys, time
@@ -68,6 +70,7 @@ def test_json_is_time_of_the_line_that_calls_it(names, program, capsys):
     [
         ("raise KeyError('weights')", 1, "it ended before|line 1|outside", "KeyError: 'weights'\n"),
         ("import sys; sys.exit('no data')", 1, "", "no data\n"),
+        ("raise SystemExit(['no', 'data'])", 1, "", "['no', 'data']\n"),
         ("import io, sys\nsys.stdout = io.StringIO()", 0, "matrix products on 1 thread", ""),
         ("x = (1,", 1, "it ended before|outside", "prog.py\", line 1\n    x = (1,\n"),
         ("sum(range(10**6))\nraise KeyboardInterrupt", 130, "line 1", "KeyboardInterrupt\n"),
@@ -128,7 +131,7 @@ def test_a_process_that_the_program_forks_reports_nothing(names, program, end):
     code = "import sys\nfrom proflab.standalone import main\n"
     code += "sys.exit(main({'top_operations': lambda rows, n: []}, {}, ['lines', 'prog.py']))"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert (ran.returncode, ran.stderr, ran.stdout.count(" samples,")) == (0, "", 1)
+    assert (ran.returncode, ran.stderr, ran.stdout.count(", one a ms")) == (0, "", 1)
 
 
 @pytest.mark.parametrize(
@@ -161,6 +164,50 @@ def test_an_output_that_the_program_closes_is_said(names, program):
     code += "main({'top_operations': None}, {}, ['lines', 'prog.py'])"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "prog.py closes sys.stdout: nothing can be printed there\n" in ran.stderr
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_has_gone_ends_it_without_a_word(names, program, once, unbuffered):
+    """As of `| head`; the exit status is the one of a command that the signal has ended."""
+    Path("flood.py").write_text("for n in range(100_000):\n    print(n)")
+    Path("exit.py").write_text("import os\nos._exit(0)")
+    environment = os.environ | {"PYTHONUNBUFFERED": unbuffered}
+    for words in "lines prog.py", "lines flood.py", "lines exit.py", "lines --help", "trace --help":
+        reading, writing = os.pipe()
+        os.close(reading)
+        command = [sys.executable, course_profiler(once), *words.split()]
+        with open(writing) as output:
+            ran = subprocess.run(command, env=environment, stdout=output, stderr=subprocess.PIPE)
+        assert (ran.returncode, ran.stderr) == (-signal.SIGPIPE, b""), words
+
+
+def test_an_output_of_few_signs_has_the_table_and_the_programs_own_error(names, program):
+    """As of a pipe on Windows, which lacks arrows: what the program may print stays as it is."""
+    Path("prog.py").write_text("sum(range(4_000_000))" + " # so long" * 9 + "\nprint('\\u2190')")
+    code = "import sys\nfrom proflab.standalone import main\n"
+    code += "top = lambda rows, n: [{'name': r['op'], 'ms': 1, 'share': 1} for r in rows]\n"
+    code += "sys.exit(main({'top_operations': top}, {}, ['lines', 'prog.py']))"
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-c", code]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert ran.returncode == 1 and "UnicodeEncodeError" in ran.stderr
+    assert re.search(r"^prog\.py line 1 .+ # so long #.*\?$", ran.stdout, re.M)
+
+
+def test_a_pipe_of_the_programs_own_that_breaks_is_its_error(names, program, capsys):
+    text = "import socket\none, other = socket.socketpair()\nother.close()\none.send(b'x')"
+    Path("prog.py").write_text(text)
+    assert main(names, {}, ["lines", "prog.py"]) == 1
+    said = capsys.readouterr()
+    assert "BrokenPipeError" in said.err and "matrix products on" in said.out
+    assert signal.getsignal(signal.SIGPIPE) == signal.SIG_IGN
+
+
+def test_one_sample_is_no_samples(names):
+    sampler = SimpleNamespace(samples=1, given_up_for="", most_threads=1)
+    assert _doubts(sampler, 1, 1) == ["\n1 sample, one a ms where nothing held it up"]
+    sampler.samples = 1000
+    assert _doubts(sampler, 1, 1) == ["\n1,000 samples, one a ms where nothing held it up"]
 
 
 def test_what_is_no_program_is_refused(names, program, capsys):
@@ -196,6 +243,15 @@ def test_an_own_model_is_not_made_before_the_command_is_started_anew(names, prog
     monkeypatch.setattr("proflab.standalone.cli.begin_anew", lambda words, threads: 10 + threads)
     Path("net.py").write_text("raise SystemExit('made')")
     assert main(names, {}, ["net.py:small", "--threads", "2"]) == 12
+
+
+def test_a_signal_that_ends_what_was_started_anew_is_its_status(monkeypatch):
+    monkeypatch.setattr(pinned, "blas_threads", lambda: None)
+    monkeypatch.setattr(pinned, "threads_here", lambda: None)
+    code = "import os, signal; os.kill(os.getpid(), signal.SIGTERM)"
+    monkeypatch.setattr(sys, "argv", ["my_profiler.py", "lenet5"])
+    monkeypatch.setattr(sys, "orig_argv", ["python", "-c", code])
+    assert pinned.begin_anew(["lenet5"], 1) == 128 + signal.SIGTERM
 
 
 def test_another_program_is_never_started_anew(monkeypatch):

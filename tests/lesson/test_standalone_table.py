@@ -220,6 +220,18 @@ class Nested(torch.nn.Module):
 def sparse(): return torch.nn.Embedding(9, 4, sparse=True), torch.arange(3)
 def nested(): return Nested(), torch.ones(2, 4)
 def alone(): return torch.nn.BatchNorm1d(4), torch.ones(1, 4)
+class Dice(torch.nn.Linear):
+    def forward(self, x):
+        return super().forward(x) if torch.rand(()) < 2 else x
+
+
+class Inner(torch.nn.Sequential):
+    def forward(self, x):
+        return torch.func.vmap(torch.func.grad(lambda row: self[0](row).sum()))(x)
+
+
+def dice(): return Dice(4, 3), torch.ones(2, 4)
+def inner(): return Inner(torch.nn.Linear(4, 3)), torch.ones(2, 4)
 """
 
 
@@ -243,6 +255,22 @@ def test_what_cannot_be_counted_or_run_is_said(names, tmp_path, capsys):
         assert re.fullmatch(r".*odd\.py:unlike raises RuntimeError: .+\n", said("unlike", *options))
         assert said("strict", *options).endswith("odd.py:strict raises AssertionError: five wide\n")
     assert "odd.py:alone raises ValueError: Expected more than 1 value" in said("alone", "--train")
+
+
+@torch_is_needed
+def test_an_op_of_no_tensor_is_counted_and_what_torchs_counter_refuses_is_said(
+    names, tmp_path, capsys
+):
+    pytest.importorskip("torch", reason="torch is not installed: run `make test-torch`")
+    (tmp_path / "odd.py").write_text(ODD, encoding="utf-8")
+    assert main(names, {}, ["table", f"{tmp_path}/odd.py:dice", "--train"]) == 0
+    said = capsys.readouterr().out
+    assert re.search(r"^rand +1 +0 +4 ", said, re.M)  # no FLOPs, one number of four bytes
+    assert not re.search(r"^add ", said, re.M)  # the sum of one result is no addition
+    assert "FlopCounterMode agrees: 96\n" in said  # 2 · 2 · 4 · 3, and as many for the weight
+    assert main(names, {}, ["table", f"{tmp_path}/odd.py:inner"]) == 0
+    said = capsys.readouterr().out
+    assert " FLOPs of its products" in said and "torch's FlopCounterMode fails here: " in said
 
 
 NAP = """

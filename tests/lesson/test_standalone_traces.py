@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from cohort.run import ROOT, solved
+from lesson_demos import beside
 
 from proflab.standalone import main
 from proflab.standalone.torch_files import read_trace
@@ -40,9 +41,9 @@ READ = {
 }
 SAID = {
     "open_end.json": "note: the list of events has no end",
-    "args_null.json": "note: 1 pieces of the card's work name no launch",
-    "mtia.json": "note: left out: 1 events of the category 'mtia_ccp_events'",
-    "counters.json": "note: left out: 1 events of the category 'cuda_profiler_range'",
+    "args_null.json": "note: a card's work of which no launch is noted: 1, each its own row",
+    "mtia.json": "note: left out, of the category 'mtia_ccp_events': 1",
+    "counters.json": "note: left out, of the category 'cuda_profiler_range': 1",
 }
 # What is said of a card whose work is not in the trace, or not in a form that is read.
 UNKNOWN = {
@@ -134,7 +135,7 @@ def test_memory_says_what_a_file_is_instead(names, capsys, file, sentence):
         ('{"traceEvents": [{"ph": "X", "na', "is cut off, damaged or no JSON"),
         ("[" * 100_000, "too deeply|is cut off"),
         ('{"events": []}', 'it has no list "traceEvents"'),
-        ('[{"ph": "M", "name": "process_name"}]', "holds no op of torch, among 1 events: anoth"),
+        ('[{"ph": "M", "name": "process_name"}]', "holds no op of torch, among 1 event: anoth"),
         (" ", "is empty"),
         ("<html></html>", "is a page for a browser"),
         ("PK\x03\x04 and more", "is a .zip archive: unpack it"),
@@ -163,10 +164,10 @@ def test_what_cannot_be_used_is_left_out_and_said(names, tmp_path, capsys):
     said = capsys.readouterr().out
     assert table(said) == {"a": ["1", "0.009", "0.009"]}
     for note in (
-        "left out: 1 entries that are no events",
-        "left out: 3 events without a name, a start or a duration of at least 0",
-        "left out: 1 events of the category 'hpu_op'",
-        "left out: 1 events that begin and never end",
+        "left out, as they are no events: 1",
+        "left out, without a name, a start or a duration of at least 0: 3",
+        "left out, of the category 'hpu_op': 1",
+        "left out, as they begin and never end: 1",
     ):
         assert f"note: {note}\n" in said
 
@@ -243,6 +244,83 @@ def test_shapes_and_flops_are_those_of_the_calls(names, tmp_path, capsys):
     by_shape = table(capsys.readouterr().out)
     assert by_shape["aten::mm (4×8, 8×16)"][::3] == ["2", "2,048"]
     assert by_shape["aten::mm (4×4, 4×4)"][::3] == ["1", "128"]
+
+
+# ── several processes, several cards ─────────────────────────────────────────────────────────
+
+
+def rank(process, card, delay, numbers):
+    """A process that launches three kernels of 100 µs, each so late, on a card."""
+    found = []
+    for n, number in enumerate(numbers):
+        start = 1000 * n
+        launch = {"cat": "cuda_runtime", "name": "cudaLaunchKernel"}
+        kernel = {"cat": "kernel", "name": "gemm", "pid": card, "tid": 7}
+        args = {"correlation": number, "device": card, "stream": 7}
+        found += [
+            op(f"aten::mm{process}", start, 50 + delay) | {"pid": process},
+            op("", start + delay, 5, correlation=number) | launch | {"pid": process},
+            op("", start + delay + 20, 100) | kernel | {"args": args},
+        ]
+    return found
+
+
+def waits(text: str) -> dict[str, list[str]]:
+    lines = text.split("\nwhat it waited for")[1].split("\n\n")[0].splitlines()
+    rows = [line.split() for line in lines]
+    return {cells[0]: cells[1:] for cells in rows}
+
+
+@pytest.mark.parametrize("numbers", [(1, 2, 3), (11, 12, 13)])
+def test_each_card_waits_for_the_process_that_launches_there(names, tmp_path, capsys, numbers):
+    """Both processes may number their launches alike, but for one that only one of them has."""
+    first, second = rank(70, 0, 300, (1, 2, 4)), rank(80, 1, 100, numbers)
+    args = {"Device Type": 1, "Device Id": 0, "Addr": 64, "Bytes": 2**20}
+    marks = [{"ph": "i", "name": "[memory]", "ts": 1, "pid": p, "args": args} for p in (70, 80)]
+    file = write(tmp_path / "trace.json", [*first, *second, *marks])
+    assert main(names, {}, ["trace", file]) == 0
+    said = capsys.readouterr().out
+    assert "6 ops, 6 kernels, of 2 processes" in said and "note:" not in said
+    assert "the card 0 worked 0.30 ms and waited 2.12 ms (88%)" in said
+    assert "the card 1 worked 0.30 ms and waited 1.92 ms (86%)" in said
+    found = waits(said)
+    assert "what it waited for  card 0, ms  card 1, ms" in said
+    assert found["launch"] == ["0.96", "0.36"]  # three times the delay and 20 µs
+    ops = table(said)
+    assert ops["aten::mm70"][3] == ops["aten::mm80"][3] == "0.300"
+    for process in (70, 80):  # one address, two blocks
+        assert f"memory of the card, process {process}: 1.00 MB at the peak" in said
+
+
+def test_what_nothing_tells_apart_is_said(names, tmp_path, capsys):
+    alike = [*rank(70, 0, 300, (1, 2, 3)), *rank(80, 1, 100, (1, 2, 3))]
+    assert main(names, {}, ["trace", write(tmp_path / "alike.json", alike)]) == 0
+    said = capsys.readouterr().out
+    for card in "01":
+        note = "counts as that of process 70; 80 launched under the same numbers"
+        assert f"note: work of card {card} {note}\n" in said
+    shared = [*rank(70, 0, 300, (1, 2, 3)), *rank(80, 0, 100, (4, 5, 6))]
+    assert main(names, {}, ["trace", write(tmp_path / "shared.json", shared)]) == 0
+    said = capsys.readouterr().out
+    assert "processes 70, 80 launch on card 0: it waits for each\nthe card worked 0.60 ms" in said
+
+
+@pytest.mark.parametrize("later", [0, 10**10])
+def test_two_real_traces_in_one_file_are_those_apart(names, tmp_path, capsys, later):
+    """Two processes of one training; put together, each card's figures are its trace's own."""
+    form, pair = beside("11_gpu_training", "train_document"), "v100_pair.json"
+    rows = form.load(ROOT / "modules/11_gpu_training" / pair)["rows"]
+    apart, together = [], []
+    for place, row in enumerate(rows["trace"][:2]):
+        events = row["trace"]["traceEvents"]
+        assert main(names, {}, ["trace", write(tmp_path / "one.json", events)]) == 0
+        apart += re.findall(r"the card worked (.+)", capsys.readouterr().out)
+        for event in events:
+            move = {"pid": f"rank {place}: {event['pid']}", "ts": event["ts"] + place * later}
+            together.append(event | move)
+    assert main(names, {}, ["trace", write(tmp_path / "both.json", together)]) == 0
+    said = capsys.readouterr().out
+    assert len(apart) == 2 and apart == re.findall(r"the card .+ worked (.+)", said)
 
 
 # ── two traces ───────────────────────────────────────────────────────────────────────────────

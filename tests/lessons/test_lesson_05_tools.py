@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import random
+import re
+import runpy
 import sys
 import threading
 import time
@@ -290,10 +292,36 @@ def test_elementwise_work_has_the_name_of_its_row_in_the_table():
 
 def test_recorded_runs_are_of_each_kind(monkeypatch):
     monkeypatch.chdir(ROOT / "modules" / "05_profiler")
-    triage, runs = solved("lesson_05").scope["triage"], counters.recorded_runs()
-    found = {name: triage(run, counters.DISK_RATE) for name, run in runs.items()}
+    triage, (runs, disk_rate) = solved("lesson_05").scope["triage"], counters.recorded_runs()
+    found = {name: triage(run, disk_rate) for name, run in runs.items()}
     assert list(found.values()) == ["cpu", "waiting", "disk", "waiting", "waiting", "gpu", None]
     assert all(run["source"] and (run["user_s"] or 0) <= run["real_s"] for run in runs.values())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it records what Linux counts")
+def test_the_runs_can_be_recorded_anew(tmp_path, monkeypatch):
+    """With small programs: their form and names, of numbers apart, are those of the lesson's."""
+    monkeypatch.chdir(tmp_path)
+    script = runpy.run_path(str(ROOT / "docs" / "record_runs.py"))
+    small = {"turns": 20_000, "others": 1, "size": 10**6, "answers": 2, "delay": 0.05}
+    script["main"](tmp_path / "runs.json", **small, first=("nice",), rate=lambda file: 2e8)
+    runs, disk_rate = counters.recorded_runs()
+    monkeypatch.chdir(ROOT / "modules" / "05_profiler")
+    there, _ = counters.recorded_runs()
+
+    def plain(name):
+        return re.sub(r"\d[\d.]*| \(.+\)", "", name)
+
+    assert [*map(plain, runs)] == [*map(plain, there)] and disk_rate == 2e8
+    assert list(runs.items())[5:] == list(there.items())[5:]  # on a card: published traces
+    for run, other in zip(runs.values(), there.values(), strict=True):
+        assert {key: type(value) for key, value in run.items()} == {
+            key: type(value) for key, value in other.items()
+        }
+        assert len(counters.line(run)) == len(counters.HEAD)
+    waiting = list(runs.values())[4]
+    assert waiting["real_s"] >= 0.1 and waiting["gpu_busy"] is None
+    assert not [*tmp_path.glob(".record-*")]
 
 
 @pytest.mark.skipif(not hasattr(os, "wait4"), reason="the system does not tell these counters")
@@ -310,9 +338,9 @@ def test_a_run_of_this_machine_is_counted():
 
 def test_what_was_not_measured_is_shown_as_such():
     nothing = dict.fromkeys(["user_s", "sys_s", "bytes_read", "gpu_busy"])
-    assert counters.line({"real_s": 1.5} | nothing).split() == ["1.500", "?", "?", "?", "none"]
-    known = {"real_s": 1.5, "user_s": 1.0, "sys_s": 0.25, "bytes_read": 0, "gpu_busy": 0.5}
-    assert counters.line(known).split() == ["1.500", "1.000", "0.250", "0", "50%"]
+    assert counters.line({"real_s": 1.5} | nothing).split() == ["1.500", "–", "–", "–", "–"]
+    known = {"real_s": 1.5, "user_s": 1.0, "sys_s": 0.25, "bytes_read": 0, "gpu_busy": 0.0}
+    assert counters.line(known).split() == ["1.500", "1.000", "0.250", "0", "0%"]
     assert len(counters.line(known)) == len(counters.HEAD)
 
 

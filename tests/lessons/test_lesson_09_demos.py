@@ -8,6 +8,7 @@ import json
 import os
 import re
 import struct
+import subprocess
 import sys
 import time
 import zipfile
@@ -428,6 +429,29 @@ def test_each_cure_needs_no_op_in_float32_and_gives_the_loss(demos, scope):
         "log of the sum of exp": ["exp", "sum", "log"],
         "the same, less the largest": [],
     }
+
+
+@pytest.mark.parametrize("kept, begun", [(False, 6), (True, 2)])
+def test_worker_processes_begin_anew_or_stay(demos, monkeypatch, kept, begun):
+    """What a reader sees as time is here what takes it: so many processes begin."""
+    started = []
+
+    class Counted(subprocess.Popen):
+        def __init__(self, *words, **options):
+            super().__init__(*words, **options)
+            started.append(self)
+
+    monkeypatch.setattr(demos.subprocess, "Popen", Counted)
+    times, sums = demos.worker_epochs(kept)
+    assert len(times) == 3 and sums == {48 * 28 * 28.0}  # each image once an epoch
+    assert len(started) == begun and {process.returncode for process in started} == {0}
+
+
+def test_without_processes_the_table_of_loaders_stays(demos, monkeypatch):
+    monkeypatch.setattr(demos.machine, "can", lambda what: False)
+    path = ROOT / "modules" / "09_optimization" / "loaders.json"
+    *table, head, line = demos.loaders(str(path))
+    assert len(table) > 10 and line == "    this Python starts no process"
 
 
 def test_each_option_of_a_loader_says_who_measured_it(demos):

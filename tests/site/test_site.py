@@ -4,6 +4,7 @@ import doctest
 import json
 import re
 import shutil
+import tomllib
 from itertools import pairwise
 
 import pytest
@@ -60,6 +61,12 @@ def test_the_start_page_opens_with_a_picture_three_buttons_and_an_example(pages)
     assert len(article.select("p > img, figure img")) >= 1
     links = {a["href"] for a in article.select("table a[href]")}
     assert {lesson_page(lesson) for lesson in LESSONS} <= links
+
+
+def test_a_search_engine_shows_the_packages_description(pages):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    described = pages["index.html"].select_one("meta[name=description]")["content"]
+    assert described == project["description"]
 
 
 def test_the_page_for_teachers_leads_to_all_that_a_plan_needs(pages):

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from screens import FOUR, fits, prefer
+from screens import FOUR, PHONE, fits, prefer
 from site_pages import FIRST, REPORT, SHOWN, served
 
 pytestmark = pytest.mark.whole("site/test_lesson_pages.py")
@@ -15,6 +15,7 @@ KINDS = {
     "tables": "docs/architecture.html",
     "API": "docs/api/dispatch.html",
     "figures": "docs/figures.html",
+    "lecture and lab": "docs/lectures.html",
     "in the browser": "lite/index.html",
     "slides": f"slides/{FIRST}.html",
     "graded class": "docs/sample.html",
@@ -97,6 +98,25 @@ def test_a_phone_shows_each_number_beside_its_words(browser, address):
         common = 0 if device == "phone" else 1  # the top of both, or their left
         assert len(numbers) == 6
         assert [each[common] for each in numbers] == [each[common] for each in words]
+
+
+ROWS = """
+    const table = document.querySelector('.rows table');
+    const cells = [...table.querySelectorAll('tbody td:nth-child(2)')];
+    const box = table.closest('.table-wrapper') || table;
+    return [box.scrollWidth - box.clientWidth, table.clientWidth,
+        Math.min(...cells.map(each => each.clientWidth))];
+"""
+
+
+@pytest.mark.parametrize("kind", ["start page", "lesson"])
+def test_a_phone_shows_what_is_built_beside_its_figures_and_never_sideways(browser, address, kind):
+    from browsing import open_page
+
+    prefer(browser, "light", "phone")
+    open_page(browser, f"{address}/{KINDS[kind]}")
+    hidden, width, narrowest = browser.execute_script(ROWS)
+    assert hidden <= 0 and narrowest > 0.5 * width
 
 
 SIZES = """
@@ -215,6 +235,19 @@ def test_at_200_percent_nothing_is_cut_in_a_dark_scheme(browser, address, kind):
         assert zoomed_faults(browser) == []
     finally:
         prefer(browser, "light")
+
+
+def test_on_a_phone_all_that_a_section_asks_for_stands_in_lines_as_wide_as_the_page(
+    browser, address
+):
+    from browsing import open_page
+
+    prefer(browser, "light", "phone")
+    open_page(browser, f"{address}/{KINDS['lecture and lab']}")
+    widths = browser.execute_script("""
+        const cells = [...document.querySelectorAll('.lecture tbody td')];
+        return cells.map(each => each.clientWidth);""")
+    assert len(widths) > 300 and min(widths) > 0.8 * PHONE["width"]
 
 
 # ── slides ───────────────────────────────────────────────────────────────────────────────────
