@@ -30,8 +30,7 @@ COMMANDS = {
 }
 
 
-# Students have installed the package without its extra `instructor`, so these two name another
-# remedy.
+# Students install the package without its extra `instructor`: these two name another remedy.
 FOR_STUDENTS = ("check", "assemble")
 # What a terminal obeys instead of showing it: control characters, and those that turn text round.
 _CONTROLS = re.compile(r"[\0-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")

@@ -26,7 +26,7 @@ STUDENTS = {
 # What is done to the class, in this order; the last two make pages for the next lecture.
 _COMMANDS = (
     "proflab grade {lesson} --no-sandbox",
-    "nbgrader generate_feedback {lesson}",
+    "nbgrader generate_feedback {lesson} --CourseDirectory.student_id_exclude={others}",
     "proflab report {lesson}",
     "proflab report {lesson} --public",
     "proflab report",
@@ -74,7 +74,9 @@ def write_sample(course: Course, target: Path) -> str:
     with tempfile.TemporaryDirectory() as place:
         root = Path(place)
         _copy(course, lesson, root)
-        said = [_run(command.format(lesson=lesson), root) for command in _COMMANDS]
+        handed_in = (folder.name for folder in (root / "submitted").iterdir() if folder.is_dir())
+        names = {"lesson": lesson, "others": ",".join(sorted({*handed_in} - STUDENTS.keys()))}
+        said = [_run(command.format(**names), root) for command in _COMMANDS]
         pages = {
             name: path.format(lesson=lesson, number=lesson[:2]) for name, path in _PAGES.items()
         }

@@ -1869,7 +1869,7 @@ expect_faster(
     like=slow_distances,
     machine="DESK",
     full=0.5936,
-    best=0.3138,
+    best=0.2694,
     floor=0.1727,
 )
 ### BEGIN HIDDEN TESTS

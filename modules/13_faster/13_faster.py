@@ -206,10 +206,10 @@ def work_log(log):
     that change no number, and none goes 85 %. change or because names one of the five largest costs
     before the step, or more, but no more than six ops in all; a kept step makes at least half of
     these costs 10 % cheaper. For one step, instead="…" may say why it is about another. At least
-    one idea is not kept, and it is neither slow nor a kept step, nor one of these with an op more;
-    a step that your own pairs call slower is not kept either. At the end call log.stop("…"): it
-    names one of the two largest costs that are left, and what the cost is above the floor, in ms or
-    times the floor. Returns nothing.
+    one idea is not kept, and it is neither slow nor a kept step, nor one of these with an op more
+    or another number; a step that your own pairs call slower is not kept either. At the end call
+    log.stop("…"): it names one of the two largest costs that are left, and what the cost is above
+    the floor, in ms or times the floor. Returns nothing.
     """
 
     ### BEGIN SOLUTION

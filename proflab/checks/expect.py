@@ -130,7 +130,7 @@ def expect_faster(
     is no cheaper than `like` earns nothing, and is not run.
     """
     from proflab.lesson.race import judge, show, trail
-    from proflab.lesson.race.hints import texts
+    from proflab.lesson.race.hints import WORTH, texts
     from proflab.lesson.race.trace import Tape
 
     if not isinstance(actual, Tape):
@@ -155,7 +155,8 @@ def expect_faster(
     same = "no cheaper, so its results are not compared" if share == 0 else "same results"
     print(f"🏁 {label}: {same}; {told}{_earned(share)}")
     _show_best(best, judge.unit_of(machine, options.get("fast")))
-    for text in texts(found, partial(show.line_of, actual)) if share < 1 else ():
+    known = min(full, (best or full) / (1 - WORTH))
+    for text in texts(found, partial(show.line_of, actual)) if found["ms"] > known else ():
         print(f"   {text}")
 
 

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-MAX_DEPTH = 8  # lists and dicts, one in the other
-MAX_BYTES = 16 * 1024**2  # that a value takes in memory, about
+MAX_DEPTH = 8  # lists and dicts inside each other
+MAX_BYTES = 16 * 1024**2  # of memory that a value takes, about
 # What an item of a list, or a number that an array holds or has a place for, takes as an object.
 ITEM_BYTES, CELL_BYTES = 56, 8
 # Keys other than text can be chosen so that all collide, which makes a dict's cost quadratic.

@@ -289,7 +289,7 @@ def _with_first_guesses(node: ast.AST) -> ast.AST:
     changed: ast.Module = _FirstGuesses(first).visit(node)
     locked = record.outline is not None and record.outline.lock
     if questions and locked and not is_instructors(record.folder):
-        # So that it works whatever the cell has imported, or calls by our names.
+        # Imported here, so that no name of the cell's is needed, or in the way.
         here = f"__import__({__name__!r}, fromlist=['withheld'])"
         opened = ast.parse(f"with {here}.withheld({questions[0]!r}, {missing!r}): pass")
         for statement in opened.body:

@@ -70,8 +70,8 @@ _IN_THE_DARK = (
 
 _MARKED, _LINE = 60, 12.0  # points that are marked, at most; the height of a label
 
-# Of 1,024: in a picture, and on a slide (docs/site/slides.py), a point can then only be the decimal
-# sign, also where readers have a comma for it.
+# The comma of 1,024, in pictures and on slides (docs/site/slides.py): to many readers a comma is
+# the decimal sign.
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _THIN_SPACE = "\u202f"
 

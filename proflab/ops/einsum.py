@@ -48,8 +48,12 @@ def _contract(arrays: list[np.ndarray], labels: list[str], out: str) -> np.ndarr
     left = "".join(x for x in out if x in a and x not in b)
     right = "".join(x for x in out if x in b and x not in a)
     summed = "".join(x for x in a if x in b and x not in out)
-    if not summed or not left + right:  # no number meets more than one other: no matrix product
-        return _multiply(arrays, labels, out, summed)
+    if not summed:
+        return _multiply(arrays, labels, out)
+    if not left + right:
+        # No number meets more than one other: no matrix product. numpy sums the products as it
+        # makes them, so none is written; lesson/race/charges.py counts one pass over the operands.
+        return np.einsum(f"{a},{b}->{out}", *arrays, order="C")
     sizes = _label_sizes(labels, [x.shape for x in arrays])
 
     def size(names: str) -> int:
@@ -62,16 +66,15 @@ def _contract(arrays: list[np.ndarray], labels: list[str], out: str) -> np.ndarr
     return _arrange(result, batch + left + right, out)
 
 
-def _multiply(arrays: list[np.ndarray], labels: list[str], out: str, summed: str) -> np.ndarray:
-    """Return the products of two arrays, number by number, summed over the labels `summed`."""
-    order = "".join(name for name in labels[0] if name in out + summed) if summed else out
+def _multiply(arrays: list[np.ndarray], labels: list[str], out: str) -> np.ndarray:
+    """Return the products of two arrays, number by number, in the order of the labels `out`."""
     x, y = (
-        _arrange(array, names, "".join(name for name in order if name in names))[
-            tuple(slice(None) if name in names else None for name in order)
+        _arrange(array, names, "".join(name for name in out if name in names))[
+            tuple(slice(None) if name in names else None for name in out)
         ]
         for array, names in zip(arrays, labels, strict=True)
     )
-    return _arrange(np.multiply(x, y, order="C"), order, out)
+    return np.multiply(x, y, order="C")
 
 
 @register

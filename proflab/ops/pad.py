@@ -24,9 +24,13 @@ class _Pad(Op):
         return MetaArray(shape, input.dtype)
 
     def forward(self, input, widths, value):
-        kept = tuple(slice(max(0, -a), n - max(0, -b)) for n, (a, b) in _zip(input.shape, widths))
-        grown = [(max(0, a), max(0, b)) for a, b in widths]
-        return np.pad(input[kept], grown, constant_values=value)
+        # np.pad takes as long to begin as a race charges for three ops.
+        shape = [n + a + b for n, (a, b) in _zip(input.shape, widths)]
+        out = np.full(shape, value, input.dtype)
+        inner = [slice(max(0, a), n - max(0, b)) for n, (a, b) in _zip(shape, widths)]
+        kept = [slice(max(0, -a), max(0, n + min(0, b))) for n, (a, b) in _zip(input.shape, widths)]
+        out[tuple(inner)] = input[tuple(kept)]
+        return out
 
     def backward(self, node, grad, widths, value):
         # grad: (n + before + after, …) → (n, …)

@@ -83,7 +83,9 @@ class Sampler:
     def _stop(self) -> None:
         self.takers[signal, "setitimer"](signal.ITIMER_REAL, 0)
         if threading.current_thread() is threading.main_thread():  # no other may set a handler
-            self.takers[signal, "signal"](signal.SIGALRM, self.former)
+            # A last alarm may wait where the signal is blocked: to ignore it is to drop it.
+            for handler in (signal.SIG_IGN, self.former):
+                self.takers[signal, "signal"](signal.SIGALRM, handler)
 
     def _give_way(self, module: ModuleType, name: str, *words: Any, **named: Any) -> Any:
         """Call one of the takers for the program, and end the sampling if it means this timer."""

@@ -14,7 +14,7 @@ from proflab_course.course.layout import Course, CourseError
 
 COLUMNS = ("class", "student", "half", "form", "item", "answer", "right", "confidence")
 LEAST = 5
-_DIGITS = 16  # 64 bits: no two students of a table share one
+_DIGITS = 16  # hexadecimal, so 64 bits: no two students of a table share one
 
 
 def anonymised(course: Course, label: str = "") -> tuple[str, int]:

@@ -171,8 +171,7 @@ def as_qti(lesson: str, questions: Sequence[Question], kind: str = "viva") -> by
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as package:
         for name, text in files.items():
-            # A bare ZipInfo has a fixed date; a name alone would put the present time into the
-            # bytes.
+            # A bare ZipInfo has a fixed date; with a name alone, the bytes would have the time.
             package.writestr(zipfile.ZipInfo(name), _NO_XML.sub("\ufffd", text).encode())
     return out.getvalue()
 

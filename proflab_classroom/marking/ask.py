@@ -31,7 +31,7 @@ def ask(page: StudentPage) -> Said:
     if chosen is False:
         return Said(above)
     rows = [(page.student, page.lesson, name, "") for name in page.lines]
-    # The columns of requests.py, which go on being those of pages that students have saved.
+    # requests.py reads these columns, also of pages that students saved long ago.
     text = csv_text([("student", "lesson", "exercise", "question"), *rows])
     table = f"data:text/csv;charset=utf-8,{quote(text)}"
     where = WHERE if chosen is True else chosen

@@ -127,7 +127,7 @@ def write_sheet(
         mark = marking.marks.get(student, {}).get(name)
         cells = typed.get(student) or _cells_of(mark, rubric)
         rows.append([*_essay_row(course, rubric, student), *_values(rubric, cells)])
-    # What stands before the items is for reading alone: `read_sheet` takes none of it back.
+    # The second to the fifth column are for reading alone: `read_sheet` passes over them.
     header = [WHO, "file", "words", "numbers", "essay", *_heads(rubric), "comment"]
     write_table(path, [header, *rows])
     return path, len(students)

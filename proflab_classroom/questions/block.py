@@ -262,7 +262,7 @@ def _test(concepts: list[Concept], key: bytes | None, names: list[str]) -> str:
 def _hidden_case(concept: Concept, shown: Mapping[str, str]) -> Iterator[str]:
     if concept.why:
         yield f"# about: {concept.why}"
-    # Feedback and report get a slip back as what the case says of a wrong answer.
+    # Feedback and report show a slip as the diagnosis of a wrong answer.
     slips = {sentence: shown[letter] for letter, sentence in concept.slips.items()}
     call = f'expect("{concept.label}", choice({concept.name}), "{shown[concept.key]}"'
     yield f"{call}, mistakes={slips!r})" if slips else f"{call})"

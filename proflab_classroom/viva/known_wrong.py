@@ -39,7 +39,7 @@ from proflab_course.course.wrong import (
 MOST = 14  # of an exercise
 MOST_LINES = 18  # of a mutant that is printed
 CACHE = ".cache/viva"
-# To be raised where the same code comes to have other outcomes, such as by other limits.
+# Raise it when the same code can have other outcomes than before, as under other limits.
 _VERSION = "2"
 
 

@@ -19,9 +19,8 @@ from proflab_course.course.csv_table import csv_text
 from proflab_course.grading.pages.inert import readable
 from proflab_course.grading.pages.templates import template_loader
 
-# What fits on the page at each size of letters: (class in sheet.css.j2, with whose styles it was
-# measured; lines of code in both columns, less what is lost where a question moves to the next
-# column; characters of a line).
+# What fits on the page at each size of letters, measured with sheet.css.j2: (its class; lines of
+# code in both columns, less what a question leaves that moves to the next; characters of a line).
 _SIZES = (("large", 128, 57), ("middle", 156, 68), ("small", 180, 77))
 _LEAST_LINES = 8  # that stay of a function that has to be cut
 _QUESTION_LINES = 4.5  # of a question without its stem, text and options

@@ -100,8 +100,7 @@ def course_mistakes(lessons: Iterable[Lesson]) -> list[str]:
         own: dict[str, Cell] = {}
         for cell in (cell for cell in lesson.cells if cell.name):
             other = own.get(cell.name)
-            # Exercises of all lessons share one namespace, in built.py and in an assembled
-            # profiler.
+            # Exercises of all lessons share a namespace in built.py and an assembled profiler.
             if not other and cell.role in ("exercise", "test", "manual"):
                 other = first.get(cell.name)
             if other:

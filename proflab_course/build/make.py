@@ -88,8 +88,7 @@ def make(facts: Facts, work: Path, audit: Depth = "full") -> _Failed:
         if audit == "static" and (former := facts.course.source(lesson.name)).exists():
             executed = read_notebook(former, lesson.name).notebook
             keep_outputs(lesson.notebook, executed)
-            # A static build executes nothing, and the grader refuses races without their given
-            # tapes.
+            # A static build executes nothing, and the grader needs the tapes of given programs.
             for name in {METADATA, COSTS} & executed.metadata.keys():  # of its last execution
                 lesson.notebook.metadata[name] = executed.metadata[name]
         for part in buildings():

@@ -74,8 +74,7 @@ def take_paragraphs(lesson: Lesson) -> dict[str, str]:
 def put_map(lesson: Lesson, facts: Facts) -> Lesson:
     """Put the map below the first cell of a lesson whose headings say their points."""
     written = take_paragraphs(lesson)
-    # A cell's id may follow from its text, so points stand in the headings by now
-    # (build/passes.py).
+    # A cell's id may follow from its text: headings have their points by now (passes.py).
     set_cell_ids(lesson.notebook)  # the map links to them
     lesson.notebook.cells.insert(1, map_cell(lesson, facts, written))
     return lesson
@@ -147,8 +146,7 @@ def _rows(lesson: Lesson, times: LessonTimes | None) -> Iterator[_Row]:
 
 def _linked(name: str, section: Section) -> str:
     """Return an exercise's name with a link to the cell that its section begins in."""
-    # JupyterLab goes to a cell by this fragment; docs/site/lessons.py turns it into a page's
-    # anchor.
+    # JupyterLab goes to a cell by this fragment; docs/site/lessons.py makes a page's anchor of it.
     return f"[`{name}`](#cell-id={section.place.node['id']})" if section.place else f"`{name}`"
 
 

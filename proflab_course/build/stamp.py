@@ -18,7 +18,7 @@ from proflab_course.course.sections import stamp_headings
 if TYPE_CHECKING:
     from proflab_course.build.facts import Facts
 
-# It runs in notebooks that students copied once, so the archive of a tag has to keep its folders.
+# Students keep copies of it: a tag's archive has to go on having proflab/ and release/LESSON/.
 _COLAB_CELL = Template("""\
 # @title Set-up on Google Colab (does nothing elsewhere)
 import os

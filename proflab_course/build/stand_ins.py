@@ -59,8 +59,7 @@ def stand_in_mistakes(lesson: Lesson, folder: Path) -> list[str]:
         shutil.copytree(folder, copy)
         words = [sys.executable, "-m", __name__, lesson.name]
         environment = {**os.environ, "MPLBACKEND": "Agg", "OPENBLAS_NUM_THREADS": "1"}
-        # The copy goes first: built and demos are modules of this lesson, whatever else has their
-        # names.
+        # The copy goes first: built and demos are this lesson's, whatever else has their names.
         environment["PYTHONPATH"] = os.pathsep.join([str(copy), *filter(None, sys.path)])
         done = subprocess.run(
             words, cwd=copy, env=environment, capture_output=True, text=True, check=False

@@ -12,6 +12,6 @@ hidden_blocks.py where hidden blocks lie in a cell's text, and which lines depen
 vary.py        a hidden block whose numbers may be other ones: drawn, written, asked
 vary_comments.py `# vary:` and `# keep:`: which numbers, within which bounds
 asserts.py     a plain assert, which is refused: which call says the same
-explanations.py what a hidden case is about, which a student may read
+about_comments.py `# about:`: what a hidden case is about, which students may read later
 hidden_doubles.py a double in a hidden block: its stub is sent, its script stays
 """

@@ -19,8 +19,8 @@ class GrammarError(CourseError):
     """A graded cell that does not follow the grammar; the sentence names the cell and the line."""
 
 
-# grading/run/statements.py says as what each kind is sent. The student's process knows "setup" and
-# "value" alone, and cannot tell whether an exception is expected.
+# grading/run/statements.py sends each of them as "setup" or "value", so that the student's process
+# cannot tell whether an exception is expected.
 @dataclass(frozen=True)
 class Step:
     """One statement to be executed in the student's process: nothing but code.

@@ -71,8 +71,7 @@ def declaration(
         of = {key: double.name for key, double in bound.items() if isinstance(double, DoubleSpec)}
         given = {key: item for key, item in bound.items() if key not in of}
         declared = DoubleSpec(name, kind.__name__, given, of)
-        # All scripts are made once when a lesson is read, so that a mistake stops the build and not
-        # a grading.
+        # All scripts are made when a lesson is read: a mistake stops the build and not a grading.
         registry = DoubleRegistry()
         for double in (*earlier.values(), declared):
             registry.declare(double)
@@ -125,8 +124,7 @@ class DoubleRegistry:
         """Return what a stub calls as `NAME.METHOD`, or None."""
         double, _, method = name.partition(".")
         script = self._scripts.get(double)
-        # The name comes out of the student's process: without the list, it could ask for the whole
-        # script.
+        # The name comes from the student's process, which could ask for the whole script.
         return getattr(script, method) if script and method in script.ASKED else None
 
     def look_up(self, code: str) -> Any:

@@ -51,7 +51,7 @@ class Costed(Held):
         """Return the verdict: refused, wrong, below the floor, or a share."""
         if wrong := found.get("refused") or found["wrong"]:
             return Verdict(False, wrong)
-        # Both are sums of floats, whose last digits depend on the order of the terms.
+        # The ms are a sum of floats, whose last digits depend on the order of the terms.
         if found["ms"] < found["floor"] * (1 - 1e-9):
             return Verdict(False, BELOW_FLOOR)
         share = share_of(found, self.full)

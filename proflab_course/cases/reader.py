@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from proflab.lesson.names import bound_names, used_names
 from proflab_course.cases import log, plan, race, raises, table, value
+from proflab_course.cases.about_comments import MisplacedExplanation, explanations
 from proflab_course.cases.asserts import assertion
 from proflab_course.cases.case import (
     Answer,
@@ -29,7 +30,6 @@ from proflab_course.cases.case import (
     is_literal,
     literal,
 )
-from proflab_course.cases.explanations import MisplacedExplanation, explanations
 from proflab_course.cases.hidden_blocks import hidden_lines
 from proflab_course.cases.hidden_doubles import (
     DoubleSpec,
@@ -74,8 +74,7 @@ class Block:
 class TestCell:
     """A graded cell, split. `name` is its grade_id; `explained`: hidden cases by their labels."""
 
-    # pytest would take a class of this name for tests.
-    __test__ = False
+    __test__ = False  # else pytest would take a class of this name for tests
 
     name: str
     points: float

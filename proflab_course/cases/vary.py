@@ -35,8 +35,7 @@ from proflab_course.cases.hidden_blocks import (
 from proflab_course.cases.reader import split
 from proflab_course.cases.vary_comments import VARY, Comment, Edits, VaryError, comments_of
 
-# Written by grading/own_numbers/cases.py into the graded notebook, and read from there for
-# feedback.
+# grading/own_numbers/cases.py writes it, and grading/pages/feedback.py looks for it.
 OWN = "proflab_own_numbers"  # in the metadata of a graded cell whose numbers are one student's
 
 

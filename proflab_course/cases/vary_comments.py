@@ -89,9 +89,8 @@ class Comment:
             again = [f"again {attempt}"] if attempt else []
             texts = [
                 each.text(
-                    # The place is a word of the draw: another label, or another text of the line,
-                    # gives other numbers, also to students whose hand-ins were graded by the former
-                    # ones.
+                    # Another label, or another text of the line, gives other numbers, also to
+                    # students whose hand-ins were graded by the former ones.
                     draw(
                         secret, *words, self.place, each.written, *again, low=0, high=each.count - 1
                     )

@@ -49,8 +49,7 @@ class Address:
         """The page that explains the lessons' words."""
         return f"{self.repository}/blob/{self.tag}/docs/glossary.md"
 
-    # These addresses stand in notebooks that students keep: the site has to go on having these
-    # pages.
+    # These addresses are in notebooks that students keep: the site has to keep these pages.
     def whole_lesson(self, lesson: str) -> str:
         """Return the page of a lesson as the course publishes it."""
         if self.documentation:

@@ -65,7 +65,7 @@ def read_csv(path: Path, most_bytes: int | None = None) -> CsvTable:
     is not a CSV.
     """
     text = _text(path, most_bytes)
-    # Excel's own first line. It names the delimiter, and is no row of the table.
+    # Excel's own first line, which is no row of the table.
     if excel := re.match(r"sep=(.)\r?\n", text):
         text = text[excel.end() :]
     first = text.lstrip("\r\n").partition("\n")[0]
@@ -82,8 +82,7 @@ def read_csv(path: Path, most_bytes: int | None = None) -> CsvTable:
     return CsvTable([row for _, row in kept], [line for line, _ in kept], delimiter)
 
 
-# A platform finds its columns again by their names, and Moodle its rows, when an export comes back
-# (export/platform_files.py).
+# By such cells platforms find their columns, and Moodle its rows (export/platform_files.py).
 class Foreign(str):
     """A cell that another program has written, which stays as it is."""
 

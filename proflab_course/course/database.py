@@ -46,8 +46,7 @@ def _refusal(gradebook: Path, texts: tuple[tuple[Path, str], ...]) -> str:
     named: tuple[Path, str] | None = None
     for path, text in texts:
         if _SETTING in text:
-            # This runs the file, as nbgrader does: it is the instructor's own, and needs no
-            # sandbox.
+            # This runs the file, as nbgrader does: it is the instructor's own.
             config = PyFileConfigLoader(path.name, path=str(path.parent)).load_config()
             if _SETTING in config.CourseDirectory:
                 named = path, str(config.CourseDirectory.db_url)

@@ -51,7 +51,7 @@ EXTENSIONS = "extensions.csv"
 ALL = "*"
 NONE = "none"
 _COLUMNS = ("student", "lesson", "due", "days")
-# Without quotes TOML itself reads a date, which is as good.
+# Without quotes TOML itself reads a date.
 _Written = Annotated[
     str | datetime.datetime, Must('a date and a time in quotes, such as "2026-12-01 18:00"')
 ]

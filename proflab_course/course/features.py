@@ -266,8 +266,7 @@ def _load(name: str, place: str) -> Feature | None:
     try:
         return getattr(importlib.import_module(module), attribute)()
     except (ImportError, AttributeError) as error:
-        # Its whole package was taken away, which is allowed; whatever is wrong inside of one is
-        # told.
+        # Its whole package was taken away, which is allowed; what is wrong inside of one is told.
         if isinstance(error, ImportError) and error.name == module.partition(".")[0]:
             return None
         problem = f"the feature {name} ({place}) cannot be loaded: {error}"

@@ -7,6 +7,5 @@ import os
 
 def default_jobs() -> int:
     """Return the number of cores that this process may use: one job for each core."""
-    # A container or a batch system may give a process fewer cores than the machine has; only Linux
-    # tells.
+    # A container or a batch system may allow fewer cores than there are; only Linux tells.
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

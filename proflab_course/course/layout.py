@@ -25,7 +25,7 @@ class Course:
         """Return the course that contains `start` (the working directory); CourseError if none."""
         start = (start or Path.cwd()).resolve()
         for folder in (start, *start.parents):
-            # The file by which nbgrader and formgrader know a course, too.
+            # nbgrader and formgrader read the course's settings from this file.
             if (folder / "jupyter_config.py").exists() and (
                 (folder / "modules").is_dir() or (folder / "source").is_dir()
             ):

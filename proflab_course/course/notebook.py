@@ -39,8 +39,8 @@ Role = Literal[
     "text",
 ]
 
-# nbgrader's own delimiters: its ClearSolutions, ClearHiddenTests and ClearMarkScheme, which make
-# the release, look for exactly these lines.
+# nbgrader's ClearSolutions, ClearHiddenTests and ClearMarkScheme, which make the release, look for
+# lines that hold these words; the course asks for exactly these lines.
 SOLUTION = ("### BEGIN SOLUTION", "### END SOLUTION")
 HIDDEN = ("### BEGIN HIDDEN TESTS", "### END HIDDEN TESTS")
 MARK_SCHEME = ("=== BEGIN MARK SCHEME ===", "=== END MARK SCHEME ===")

@@ -82,7 +82,7 @@ def draw(secret: bytes, *words: str, low: int, high: int) -> int:
     """
     if low > high:
         raise ValueError(f"there is no whole number from {low} to {high}")
-    # Of 128 bits the remainder prefers no number noticeably.
+    # With 128 bits the modulo bias is negligible.
     value = int.from_bytes(_hmac(secret, *words)[:16], "big")
     return low + value % (high - low + 1)
 

@@ -124,8 +124,7 @@ def split_at_headings(lesson: Lesson) -> Lesson:
                 part = copy.deepcopy(cell.node)
                 part.source = "\n".join(lines[begin:end]).strip("\n")
                 cells += [part] if part.source.strip() else []
-        # Graded cells are not copied, so that what `--seed` draws later (build/draw.py) stands in
-        # both lessons.
+        # Graded cells are no copies: what `--seed` draws later (build/draw.py) is in both lessons.
         elif cell.role in ("test", "exercise", "answer", "answer test", "manual"):
             cells.append(cell.node)
         else:

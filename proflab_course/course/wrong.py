@@ -71,8 +71,7 @@ KINDS = {
 SUBSTANCE = ("value", "order")
 
 _HEAD = re.compile(r"(?:wrong \((?P<kind>[^)]*)\)|(?P<other>right|best|base)): (?P<sentence>\S.*)")
-# The first line of a wrong entry, wherever it is copied to: build/leaks.py searches releases for
-# it.
+# The first line of a wrong entry, wherever it is copied to: build/leaks.py searches for it.
 ENTRY = re.compile(rf"wrong \(({'|'.join(KINDS)})\): \S".encode())
 _BEST = "best"
 _KEY = re.compile(r"(?P<key>[a-z]+): (?P<value>\S.*)")

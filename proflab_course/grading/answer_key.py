@@ -163,8 +163,7 @@ def make_key(name: str, source: NotebookNode, where: str = "") -> Key:
         }
     except GrammarError as error:
         raise CourseError(f"{where or name}: {error}") from None
-    # Outputs decide no verdict. With them, each build of an unchanged lesson would make all grades
-    # stale.
+    # Outputs decide no verdict; with them, each build of the lesson would make all grades stale.
     bare = dict(
         source, cells=[{k: v for k, v in c.items() if k != "outputs"} for c in source.cells]
     )

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 # Characters of a notebook that are split into tokens; the rest is searched by lines.
 MAX_SCANNED = 500_000
-# Here and below, `*+` and `++` never go back, so that a hostile text takes no longer than another.
+# `*+` and `++` never backtrack, so that a hostile text takes no longer than another.
 _LINE = re.compile(
     r"^[ \t]*+(?:(?:async[ \t]++)?(?:def|class)[ \t]++(\w++)|(\w++)[ \t]*+(?::[^=\n]++)?=(?!=)"
     r"|(?:from|import)\b.*\bas[ \t]++(\w++)|from\b.*\bimport\b.*\b(\w+))",
@@ -155,8 +155,7 @@ class _Scanner:
                     column, words = 0, []
             elif kind == "blank":
                 if not words:
-                    # As Python's tokenizer counts: a form feed begins the line anew, a tab goes to
-                    # the next 8.
+                    # As Python's tokenizer: a form feed begins anew, a tab goes to the next 8.
                     column = len(text.rpartition("\f")[2].expandtabs(8))
             elif kind == "endless":
                 self.is_cut_off = True

@@ -118,11 +118,10 @@ def grade_aligned(
     runner = runner or SubprocessRunner()
     result = runner.run(submission, plan)
     if result.status == "timed out":
-        # Only now: in most classes nothing runs out of time, and then nobody has to know.
+        # Measured only now, for in most classes nothing runs out of time.
         key.times.ensure(lambda: measure_solved(key, submission.support or folder, full, runner))
         roomier, _ = make_plan(aligned, key, full)
-        # Once hidden input was sent, another execution has to give hidden cases more time to be
-        # worth it.
+        # Once hidden input was sent, only more time than before is worth another execution.
         if roomier != plan and (not result.hidden_sent or has_more_time(plan, roomier)):
             result = add_execution(plan, result, runner.run(submission, roomier))
             plan = roomier

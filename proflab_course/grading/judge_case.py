@@ -25,8 +25,7 @@ def judge_case(answer: Answer, reply: Reply, raced: Mapping[str, Any] | None = N
         return held.judge(raced or {"refused": "nothing was worked out of it"})
     if reply.state == "value":
         return judge_value(answer, reply.value)
-    # By its name, proflab/lesson/race/tape.py's Refused: the class itself stays in the other
-    # process.
+    # By its name: the class, of proflab/lesson/race/tape.py, stays in the other process.
     is_traced = held is not None and held.traced
     if reply.state == "raised" and is_traced and reply.raised[:1] == ["Refused"]:
         return Verdict(False, reply.message)

@@ -31,7 +31,7 @@ from proflab_course.grading.limits import (
 from proflab_course.grading.work_limit import TooMuchWork
 
 _TRACEBACK = 20_000  # characters, the last ones
-_MOST_FILES = 1 << 20  # where the system's limit is "unlimited"
+_MOST_FILES = 1 << 20  # descriptors to close: in some containers the limit is a billion
 # A JSON value, and bytes beside it.
 Answer = tuple[Any, list[bytes]]
 Function = Callable[..., Answer]

@@ -173,8 +173,8 @@ MAX_FOLDERS = 16  # one inside the other
 
 READ_SECONDS, READ_MEMORY = 10.0, 1024 * MB  # of one step; memory beyond the process's own
 READ_WALL_FACTOR = 10.0
-MAX_ANSWER = 512 * MB  # of the process that reads a hand-in
-JUDGE_SECONDS = 30.0  # of the processor, to compare one hand-in's values
+MAX_ANSWER = 512 * MB  # of each part of an answer (limited_process.py)
+JUDGE_SECONDS = 30.0  # CPU seconds of the grader's own thread for one hand-in
 PIECE_SECONDS, PAGE_SECONDS = 1.0, 5.0  # to lay out one text or output, and all of a page
 RENDER_START_SECONDS = 1.0  # that a page is charged for a process that it ended
 RENDER_MEMORY = 3 * 1024 * MB

@@ -16,7 +16,7 @@ from proflab_course.tracks.read import Track, Tracks
 
 WORDS_A_MINUTE = 50  # of a section's text, its guesses, pictures and running cells included
 _UNTIMED = ("", "Summary")
-_TYPED = re.compile(r" *· *\d+ min\b")  # by an author; the build's number replaces it
+_TYPED = re.compile(r" *· *\d+ min\b")  # what a heading says already
 
 
 def write_minutes(lesson: Lesson, tracks: Tracks, track: Track) -> None:

@@ -3,8 +3,10 @@
 import pytest
 from essay_class import essay_class
 
+from proflab_course.course.layout import Course
+
 
 @pytest.fixture(scope="session")
-def graded(tmp_path_factory):
+def graded(once):
     """A course with twelve graded essays; copy it before you change it."""
-    return essay_class(tmp_path_factory.mktemp("essays"))
+    return Course(once("essays", essay_class))

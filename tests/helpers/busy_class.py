@@ -116,13 +116,6 @@ def repository(course: Path) -> None:
         subprocess.run(["git", *words], cwd=course, check=True)
 
 
-def pack_lesson(course: Path) -> None:
-    """The archive of lesson 07, in which a third student has handed in."""
-    path, text = "cyd/07_scaling/07_scaling.ipynb", solved("07_scaling", "cyd")
-    (course / "downloaded").mkdir(exist_ok=True)
-    (course / "downloaded/07.zip").write_bytes(zipped({path: text.encode()}))
-
-
 def pack_inventory(course: Path) -> None:
     """Five who agree have taken form 1 before the course."""
     items, files = read_inventory(Course(course)), {}
@@ -174,10 +167,6 @@ def ask(course: Path) -> None:
     (course / "class.csv").write_text(asked("cyd"))
 
 
-def ask_again(course: Path) -> None:
-    (course / "submitted/dee/01_parameters/questions-01.csv").write_text(asked("dee"))
-
-
 def answer(course: Path) -> None:
     for path in (course / "regrades").glob("*.csv"):
         header, *rows = read_csv(path).rows
@@ -193,12 +182,11 @@ BEFORE = {
     "proflab report 07 --votes votes.csv": [guess, vote],
     "proflab essays 07": [mark],
     "proflab export 07 --concepts --canvas FILE": [canvas("FILE")],
-    "proflab collect downloaded/07.zip 07": [pack_lesson],
     "proflab collect inventory.zip 00_inventory --roster students.csv": [pack_inventory],
     "proflab viva 05 --marks viva.csv": [viva],
     'proflab export 05 --canvas grades.csv --viva --column "Viva 05"': [canvas("grades.csv")],
-    "proflab regrade collect": [ask, ask_again],
-    "proflab regrade answer": [answer, answer],
+    "proflab regrade collect": [ask],
+    "proflab regrade answer": [answer],
     "proflab export 01 --canvas grades.csv": [canvas("grades.csv")],
     "proflab export 01 --moodle worksheet.csv": [moodle],
     "proflab export 01 --brightspace grades.csv": [brightspace],

@@ -42,6 +42,10 @@ def _count(event: str, _: object) -> None:
         _started[event] += 1
 
 
+# As if it were Python's own: proflab/standalone/lines.py then leaves its time to what called it.
+_count.__code__ = _count.__code__.replace(co_filename=os.__file__)
+
+
 def _cpu() -> float:
     if _group is not None:
         return account.used(_group)

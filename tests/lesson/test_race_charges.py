@@ -82,10 +82,9 @@ def test_a_sort_looks_numbers_up_n_log_n_times(rows):
     assert row["moved"] > 40 * ADD
 
 
-def test_an_einsum_that_is_no_matrix_product_passes_twice(rows):
+def test_an_einsum_that_is_no_matrix_product_passes_once(rows):
     [row] = rows(lambda x, y: proflab.einsum("ij,ij->i", x, y))
-    by_two = rows(lambda x, y: (x * y).sum(-1))
-    assert row["moved"] == _moved(by_two)
+    assert row["moved"] == 4 * (2 * NUMBERS + 1024)  # no product is written before it is summed
     one = rows(lambda x, y: proflab.einsum("ij,ij->ij", x, y))
     assert _moved(one) == ADD
 

@@ -39,6 +39,10 @@ def test_a_notebook_shows_the_best_that_is_known_which_earns_no_more(op_facts, c
     assert first.endswith("100 % of the way")
     assert second == "   best known: 0.027 ms on T4; it earns no more than full marks"
     assert expect.shares[""] == {"64 experts": 1}
+    looped = traced(lambda x, w, b: F.relu(stack(list(x @ w)) + b[:, None]), **EXPERTS)
+    expect.expect_faster("64 experts", looped, best=0.027, **common)
+    first, _, lead, *_ = capsys.readouterr().out.splitlines()
+    assert first.endswith("100 % of the way") and "can still fall" in lead
     plan = {"rule": "cache", "n": 4, "lines": 2, "line": 4, "given": 90}
     order = [(i, j, k) for i in range(4) for k in range(4) for j in range(4)]
     expect.expect_cheaper("4 × 4", order, full=60, best=40, **plan)

@@ -123,6 +123,16 @@ def test_a_program_that_takes_the_timer_gets_it(names, program, capsys, call):
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
 
+def test_an_alarm_that_still_waits_at_the_end_ends_nothing(names, program):
+    """As on a busy machine, where another thread is to take it: here the program blocks it."""
+    text = "signal.pthread_sigmask(signal.SIG_{}, [signal.SIGALRM])"
+    Path("prog.py").write_text(f"import signal, time\n{text.format('BLOCK')}\ntime.sleep(0.05)")
+    code = "import signal\nfrom proflab.standalone import main\n"
+    code += "main({'top_operations': lambda rows, n: []}, {}, ['lines', 'prog.py'])\n"
+    ran = subprocess.run([sys.executable, "-c", code + text.format("UNBLOCK")])
+    assert ran.returncode == 0
+
+
 @pytest.mark.parametrize("end", ["os._exit(0)", "os.execv('/bin/true', ['true'])", "sys.exit()"])
 def test_a_process_that_the_program_forks_reports_nothing(names, program, end):
     """In a process of its own, for it would be the tests that are forked."""

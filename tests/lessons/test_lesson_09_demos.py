@@ -25,7 +25,7 @@ from proflab import Tensor
 from proflab.lesson.digits import DATA
 from proflab.lesson.race.plans import RULES, WORKLOADS
 
-SIZE = 12  # images in a batch whose steps are counted
+SIZE = 6  # images in a batch whose steps are counted
 
 
 @pytest.fixture(scope="module")

@@ -32,8 +32,6 @@ def charge(call: dispatch.Call, result: Any, row: dict) -> None:
         return
     if call.op == "argsort":
         row["bytes_read"] += LINE * row["elementwise_flops"]
-    elif call.op == "einsum" and call.phase == "forward":
-        row["bytes_read"] += 2 * _products_between(call)
     if call.op not in _LOOK_UP and not row["matmul_flops"]:  # products copy or block what they read
         row["bytes_read"] += sum(beside(array) for array in _operands(call))
 
@@ -72,18 +70,6 @@ def _see_pairs(call: dispatch.Call, row: dict) -> None:
     seen = sum(min(place + 1, keys) for place in range(queries))
     for kind in ("matmul_flops", "elementwise_flops"):
         row[kind] = row[kind] * seen // max(1, queries * keys)
-
-
-def _products_between(call: dispatch.Call) -> int:
-    """Return the bytes of the products that an einsum writes before it sums them.
-
-    There are some where each product is of two numbers that meet no other: it is no matmul then.
-    """
-    labels, out = call.attributes["equation"].split("->")
-    names = labels.split(",")
-    if len(names) == 1 or set(names[0]) != set(names[1]) or set(names[0]) == set(out):
-        return 0
-    return max(tensor.numel() * tensor.dtype.itemsize for tensor in call.inputs)
 
 
 def _operands(call: dispatch.Call) -> Iterable[Any]:

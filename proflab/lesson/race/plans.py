@@ -51,8 +51,8 @@ def _backward(sizes: list[int], ms: float) -> list[tuple[float, int]]:
     return [(ms * (0.4 / len(sizes) + 0.6 * size / sum(sizes)), size) for size in sizes]
 
 
-# What a case may name in place of a list: layers, and load_ms by random.Random(4).choice. Full
-# marks in modules/ were found for these numbers.
+# What a case may name in place of a list: gradients, and load_ms drawn by random.Random(4).choice.
+# Full marks in modules/ were found for these numbers.
 WORKLOADS: dict[str, list] = {
     "resnet18": _backward(_resnet18(), 12),
     "resnet50": _backward(_resnet50(), 20),

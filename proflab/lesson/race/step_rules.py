@@ -20,7 +20,7 @@ from proflab.lesson.race.idle import at_work
 from proflab.lesson.race.judge import Budget
 from proflab.lesson.race.known import Known, row_of
 from proflab.lesson.race.steps import Step, is_reason, named, ops_in, top
-from proflab.lesson.race.tape import Refused
+from proflab.lesson.race.tape import SCHEMA, Refused
 
 _MUCH, _FEWEST = 3.0, 3  # a cost that falls so many times falls in so many kept steps at least
 _PART_OF_THE_WAY = 0.05  # of the way, in logarithms, that each of these goes at least
@@ -55,9 +55,14 @@ def look_closer(steps: list[Step], known: Known) -> None:
             for row in step.paid.rows:
                 if row["at"] in places:
                     op, shapes, at, ms = row_of(row)
-                    line = step.tape[at]
-                    place = op, shapes, repr(line[3]) if line[0] == "op" else ""
+                    place = op, shapes, _how(step.tape[at])
                     step.does[place] = step.does.get(place, 0.0) + ms
+
+
+def _how(line: list) -> str:
+    """Return an op's attributes but its numbers: another constant is no other op, nor an idea."""
+    kinds = SCHEMA[line[1]][2] if line[0] == "op" else {}
+    return repr([(name, line[3].get(name)) for name in kinds if kinds[name][:6] != "number"])
 
 
 def separate(steps: list[Step], start: Step) -> Iterator[str]:

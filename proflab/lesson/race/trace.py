@@ -22,7 +22,7 @@ from proflab.meta import MetaArray, Storage
 from proflab.ops.views import expand
 from proflab.tensor import wrap
 
-_ENGINE = os.path.dirname(proflab.__file__)  # the folder whose frames are no program's
+_ENGINE = os.path.dirname(proflab.__file__)  # frames of its files are not the program's
 
 
 class Tape(list):

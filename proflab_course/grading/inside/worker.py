@@ -42,7 +42,6 @@ _EXAMPLE = re.compile(r">>>|\.\.\.")
 # After a longer statement the worker waits for the next request. The grader never interrupts
 # earlier than that, so an interrupt cannot hit the next statement.
 _PAUSE = 0.05
-# One of each kind: plain code, a magic, an error.
 _REHEARSAL = (
     "import math\ndef area(radius):\n    return math.pi * radius**2\narea(2)",
     "%pwd",
@@ -283,8 +282,7 @@ class Worker:
                 reply, blob = self.raised(error), b""
                 stops = kind == "setup" or isinstance(error, KeyboardInterrupt)
             reply |= {"nonce": request["nonce"], "place": place}
-            # The grader does not trust it: limits rest on what run/processes.py measures from
-            # outside.
+            # The grader does not trust it: limits rest on what run/processes.py measures.
             reply["seconds"] = round(self.clock() - began, 4)
             # A thread that the statement has started must not call in the name of the next one.
             with self.calling:
@@ -315,7 +313,7 @@ class Worker:
 
     def offer_calls(self) -> None:
         """Add the module `proflab_grader`, through which stubs call the grader's doubles."""
-        # proflab/lesson/doubles/double.py imports it, there only where a notebook is graded.
+        # proflab/lesson/doubles/double.py imports it; elsewhere there is no such module.
         module = types.ModuleType("proflab_grader", "Call the grader's doubles.")
         module.call = self.call
         sys.modules[module.__name__] = module

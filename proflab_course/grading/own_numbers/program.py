@@ -43,7 +43,7 @@ def write_own(path: Path, files: Mapping[str, str], races: Sequence[Sequence[str
     """Write a student's draw; the same one gives the same bytes."""
     text = json.dumps({"files": dict(files), "races": [list(race) for race in races]})
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Without a time in it: `own_fingerprint` would make grades stale after each build.
+    # With the time in it, `own_fingerprint` would make grades stale after each build.
     path.write_bytes(gzip.compress(text.encode(), mtime=0))
 
 

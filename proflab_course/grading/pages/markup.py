@@ -36,8 +36,8 @@ _TOO_DEEP = "This is nested too deeply to be laid out"
 _MOST_AS_WRITTEN = 10_000  # characters
 _MOST_COLOURS = 2_000  # changes of colour in a text, each of which becomes a tag
 _MOST_ADDRESS = 300
-_MOST_PICTURES = 8 * 1024**2  # bytes, of a page
-_MOST_PICTURE = 2 * 1024**2  # bytes
+_MOST_PICTURES = 8 * 1024**2  # characters of a piece's pictures, as data URLs
+_MOST_PICTURE = 2 * 1024**2  # bytes of a file beside the notebook
 
 # A picture's kind, by its first bytes: its name may say anything.
 _FILES = {b"\x89PNG\r\n": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif"}

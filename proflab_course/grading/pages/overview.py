@@ -46,12 +46,11 @@ from proflab_course.grading.records.queries import (
 from proflab_course.grading.submissions.read_notebook import MAX_CELLS
 
 HIDDEN_HEAD = "Cases on other input, not shown:"
-# As output_cells.py writes it; no first failure to mend, for it says nothing.
+# As output_cells.py writes it. It names no case, so it is not what to mend first.
 _COUNT_OF_HIDDEN = re.compile(r"❌ \d+ cases? on other input failed")
 # IPython's name of a cell, in tracebacks.
 _FILE = re.compile(r"<ipython-input-(\d{1,6})-[0-9a-f]{1,40}>")
-# Links that course/address.py puts below a title; from a page of feedback they open an empty
-# lesson.
+# Links of course/address.py below a title; from a page of feedback they open an empty lesson.
 _OPENERS = ("](https://mybinder.org/", "](https://colab.research.google.com/")
 _WAY = "% of the way"  # in the line of a race
 _MOST_TEXT = 200

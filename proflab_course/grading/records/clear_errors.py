@@ -33,7 +33,7 @@ def clear_errors(path: Path) -> Iterator[None]:
         nbgrader.api.app_log.removeFilter(_not_twice)
 
 
-# By SQLite's own words, for SQLAlchemy has one class for all of these errors.
+# By SQLite's own words: neither SQLAlchemy's classes nor InvalidEntry tell these errors apart.
 def _what_to_do(message: str, path: Path) -> str:
     """Return what is wrong with the file, and what to do about it."""
     if "locked" in message:

@@ -157,8 +157,7 @@ class Book:
         """Yield nbgrader's Gradebook; commit at the end of the block, roll back on an error."""
         session = self.gradebook.db
         commit = session().commit
-        # nbgrader's methods commit what they write; here nothing is to be seen before all is
-        # written.
+        # nbgrader's methods commit what they write; here nothing may be seen before all is there.
         session.commit = session.flush
         with clear_errors(self.path):
             try:

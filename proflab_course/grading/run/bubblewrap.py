@@ -33,7 +33,7 @@ _PROCESSORS = Path("/sys/devices/system/cpu")
 _OF_PROCESSORS = ("online", "possible", "present")
 _OF_EACH_PROCESSOR = ("cache", "topology", "regs")
 _DEVICES = ("null", "zero", "full", "random", "urandom")
-# Above the numbers of accounts and services; 65,534 is nobody's.
+# Above the numbers of accounts; one that is taken is passed over.
 _FIRST_USER = 64_000
 
 
@@ -86,7 +86,7 @@ def make_view(limits: Limits, nested: bool, channel: int) -> View:
     for device in _DEVICES:
         after += ["--dev-bind", f"/dev/{device}", f"/dev/{device}"]
     for path in installed_packages():
-        # An installed copy would show the grader's own code, and come before LIBRARY's.
+        # An installed copy would show students' code the grader's.
         after += ["--tmpfs", path, "--remount-ro", path]
     for name, value in _zygote_environment().items():
         after += ["--setenv", name, value]

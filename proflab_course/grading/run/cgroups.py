@@ -34,8 +34,7 @@ class Group:
         group = cls(ROOT / f"{PREFIX}{os.getpid()}-{name}")
         try:
             group.path.mkdir(exist_ok=True)
-            # A try: a group that cannot limit memory is none. run/zygote_client.py sets the limit
-            # that holds.
+            # A try: a group that cannot limit memory is none. zygote_client.py sets the real limit.
             group.limit(2**40)
         except OSError:
             group.remove()

@@ -20,7 +20,7 @@ from proflab_course.grading.plan import Plan, Reply, Result, RunBlock, RunCell, 
 from proflab_course.grading.run.replies import as_list, read_reply, text
 
 _ABOUT = ("status", "sentence", "hit_wall", "place", "hidden_sent")
-# A Result's. An answer with any other is none, for a worker may be anybody's machine.
+# Those of a Result; a worker may be anybody's machine, and answer with any other.
 _STATUSES = ("finished", "timed out", "out of memory", "process died", "tampered")
 
 

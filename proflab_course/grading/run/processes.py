@@ -142,9 +142,8 @@ def read_process(pid: int) -> tuple[int, float] | None:
     if _LINUX:
         try:
             with open(f"/proc/{pid}/stat", "rb", 0) as file:
-                # From behind the name, which the student chooses and which may hold brackets and
-                # blanks: the parent is second; the times of the process and of its children are
-                # 12th to 15th.
+                # From behind the name, which the student chooses and may hold brackets and blanks:
+                # the parent is second; times of the process and its children are 12th to 15th.
                 fields = file.read(4096).rpartition(b")")[2].split()
             return int(fields[1]), sum(map(int, fields[11:15])) / _TICKS
         except (OSError, ValueError, IndexError):

@@ -37,7 +37,7 @@ _LIST = re.compile(r"(?:^|\n)\s*$")
 _GROUPS = re.compile(r"(?<=\d)_(?=\d{3})")  # as Python prints f"{n:_}"
 _MARKED = re.compile(r"[*_$`]+")  # Markdown's marks around a number
 _QUESTION = "**Essay**"
-# A limited process says the note and reader.py cleans it again; formgrader's page shows it.
+# What no note may hold, which formgrader's page shows; reader.py cleans it once more.
 _SAFE = re.compile(r"[^\w .,:;%·⁰-⁹⁻¹²³-]")
 _MOST_NOTE = 400
 
