@@ -29,6 +29,7 @@ NEEDED_TO_COMPARE = {
     "gate": "08_benchmarking",
 }
 START_UP = "start_up"  # what is timed beside the two commands
+_SHELL = {"|", "||", "&&", "&", ";", "<", ">", ">>", "2>&1"}
 STOPS = {"slower"}  # the verdicts with which `gate` ends with 1
 STOPS_IF_STRICT = {"slower", "unclear"}
 
@@ -135,9 +136,14 @@ def _is_number(value: Any) -> TypeGuard[float]:
 
 def _time_run(command: str, threads: int) -> tuple[float, float]:
     """Return the ms of a fresh process on so many threads, and its CPU ms (0 where not known)."""
-    words = shlex.split(command)
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise ValueError(f"{command!r} cannot be read: {error}") from None
     if not words:
         raise ValueError("a command is empty: give one that can be run")
+    if signs := _SHELL & {*words}:
+        raise ValueError(f"{command!r} has {min(signs)}, for a shell: write sh -c '…'")
     before, start = _children_ms(), time.perf_counter_ns()
     try:
         ended = subprocess.run(

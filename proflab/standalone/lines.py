@@ -192,11 +192,8 @@ def _parser(file: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _run(program: Path, words: list[str], pipe: Any) -> int:
-    """Run a program as `python program words` does, and return its exit status.
-
-    pipe: what is to happen where nothing reads what it prints any more.
-    """
+def _run(program: Path, words: list[str], on_closed_pipe: Any) -> int:
+    """Run a program as `python program words` does, and return its exit status."""
     main, path = ModuleType("__main__"), os.path.abspath(program)
     main.__file__ = path  # as Python has it, so that it is found from any folder
     before = sys.argv, sys.path[:], sys.modules["__main__"], sys.stdout
@@ -210,7 +207,7 @@ def _run(program: Path, words: list[str], pipe: Any) -> int:
         return stopped.code if isinstance(stopped.code, int) else int(bool(stopped.code))
     except BaseException as error:  # Ctrl-C, too: a program that is stopped has lines
         if isinstance(error, BrokenPipeError):
-            signal.signal(signal.SIGPIPE, pipe)
+            signal.signal(signal.SIGPIPE, on_closed_pipe)
             print(file=before[-1], flush=True)  # here it ends if it was its output that broke
         trace = error.__traceback__
         error = error.with_traceback(trace and trace.tb_next)  # without this function

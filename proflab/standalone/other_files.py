@@ -22,6 +22,7 @@ _BEGINS = {
 # What stands near the beginning of a text → what it is.
 _SIGNS = {
     b"<title>Android System Trace": "is a page of systrace, about a whole system: {}",
+    b"/data.pkl": "is what torch.save writes: {}",
     b"# tracer:": "is a trace of Linux's ftrace, about a whole system: {}",
 }
 _HEAD = 4096  # bytes in which that is looked for

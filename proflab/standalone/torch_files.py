@@ -121,7 +121,7 @@ def _events(path: Path) -> tuple[Any, list[dict], list[str]]:
     if not isinstance(events, list):
         lacks = 'it has no list "traceEvents"'
         raise ValueError(f"{path} is no trace of torch.profiler: {lacks}; {EXPORT}")
-    found = [event for event in events if isinstance(event, dict)]
+    found = [event for event in events if isinstance(event, dict) and {"ph", "name"} & event.keys()]
     if events and not found:
         raise ValueError(f"{path} holds a list, but none of its entries is an event: {EXPORT}")
     if len(found) < len(events):

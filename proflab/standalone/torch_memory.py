@@ -29,7 +29,7 @@ def read_snapshot(path: Path) -> list[dict[str, list[dict]]]:
     data = unpacked(path)
     refuse_bytes(path, data, _DUMP)
     try:
-        is_text = data[:1] in (b"{", b"[")
+        is_text = data.lstrip()[:1] in (b"{", b"[")  # torch's traces begin with a space
         plain = _Plain(io.BytesIO(data))
         snapshot = json.loads(data.decode(errors="replace")) if is_text else plain.load()
         if not (isinstance(snapshot, dict) and {"segments", "device_traces"} <= snapshot.keys()):

@@ -106,6 +106,8 @@ def _without_kernels(trace: Trace) -> str:
         return f"how long a card worked is not known: its events are of {kinds}, not read here"
     if any("launch" in name.lower() for name in calls):
         return "kernels were launched and none is noted: the profiler did not watch the card"
+    if not any(event["cat"] == "cpu_op" for event in trace.events):
+        return "no op is noted: the profiler sees only the thread that starts it, and its autograd"
     return "no kernel is noted: nothing waited for a card"
 
 

@@ -20,7 +20,7 @@ from proflab_course.grading.pages.inert import readable
 from proflab_course.grading.pages.templates import template_loader
 
 # What fits on the page at each size of letters, measured with sheet.css.j2: (its class; lines of
-# code in both columns, less what a question leaves that moves to the next; characters of a line).
+# code in both columns, less what stays empty where a question moves on; characters of a line).
 _SIZES = (("large", 128, 57), ("middle", 156, 68), ("small", 180, 77))
 _LEAST_LINES = 8  # that stay of a function that has to be cut
 _QUESTION_LINES = 4.5  # of a question without its stem, text and options

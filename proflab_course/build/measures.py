@@ -36,7 +36,6 @@ _SOLUTION = re.compile(
     rf"^([ \t]*){re.escape(SOLUTION[0])}.*?^[ \t]*{re.escape(SOLUTION[1])}[^\n]*",
     re.DOTALL | re.MULTILINE,
 )
-# A docstring's example, which has no words to read.
 _EXAMPLE = re.compile(r"^[ \t]*>>>.*?(?=^[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 
 

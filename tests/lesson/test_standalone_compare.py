@@ -235,6 +235,8 @@ def test_compare_runs_both_commands_in_the_students_order(names, tmp_path, capsy
         (["compare", python("1 / 0"), "b"], "ZeroDivisionError: division by zero"),
         (["compare", python(""), python(""), "--rounds", "3"], "rounds must be even"),
         (["compare", "", "b"], "a command is empty"),
+        (["compare", "python 'it", "b"], "python 'it\" cannot be read: No closing quotation"),
+        (["gate", "echo a | cat", "b"], "'echo a | cat' has |, for a shell: write sh -c '…'"),
         (["gate", "nowhere.json"], "nowhere.json cannot be read as JSON"),
         (["gate", python(""), python(""), "--most", "35"], "--most must be even, not 35"),
     ],

@@ -230,6 +230,14 @@ class Inner(torch.nn.Sequential):
         return torch.func.vmap(torch.func.grad(lambda row: self[0](row).sum()))(x)
 
 
+class Layers(torch.nn.ModuleList):
+    def forward(self, x):
+        for layer in self:
+            x = layer(x) if torch.rand(()) < 0.5 else x
+        return x
+
+
+def layers(): return Layers(torch.nn.Linear(4, 4) for _ in range(40)), torch.ones(2, 4)
 def dice(): return Dice(4, 3), torch.ones(2, 4)
 def inner(): return Inner(torch.nn.Linear(4, 3)), torch.ones(2, 4)
 """
@@ -268,6 +276,8 @@ def test_an_op_of_no_tensor_is_counted_and_what_torchs_counter_refuses_is_said(
     assert re.search(r"^rand +1 +0 +4 ", said, re.M)  # no FLOPs, one number of four bytes
     assert not re.search(r"^add ", said, re.M)  # the sum of one result is no addition
     assert "FlopCounterMode agrees: 96\n" in said  # 2 · 2 · 4 · 3, and as many for the weight
+    assert main(names, {}, ["table", f"{tmp_path}/odd.py:layers"]) == 0
+    assert "torch's FlopCounterMode agrees: " in capsys.readouterr().out  # the same ones of 40
     assert main(names, {}, ["table", f"{tmp_path}/odd.py:inner"]) == 0
     said = capsys.readouterr().out
     assert " FLOPs of its products" in said and "torch's FlopCounterMode fails here: " in said

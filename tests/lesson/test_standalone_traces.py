@@ -129,6 +129,22 @@ def test_memory_says_what_a_file_is_instead(names, capsys, file, sentence):
     assert sentence in capsys.readouterr().err
 
 
+def test_memory_knows_a_trace_as_torch_writes_it_and_what_torch_saves(names, tmp_path, capsys):
+    """The first begins with a space, and the second is an archive."""
+    (tmp_path / "trace.json").write_text(' {\n  "schemaVersion": 1, "traceEvents": []}')
+    (tmp_path / "model.pt").write_bytes(b"PK\x03\x04\x00\x00model/data.pkl\x80\x02.")
+    for file, what in (("trace.json", "there is the command trace"), ("model.pt", "torch.save")):
+        assert main(names, {}, ["memory", str(tmp_path / file)]) == 2
+        assert what in capsys.readouterr().err
+
+
+def test_a_trace_of_annotations_alone_says_why(names, tmp_path, capsys):
+    """As of a program that does its work in threads, which the profiler does not see."""
+    around = op("ProfilerStep#1", 0, 9) | {"cat": "user_annotation"}
+    assert main(names, {}, ["trace", write(tmp_path / "trace.json", [around])]) == 0
+    assert "no op is noted: the profiler sees only the thread" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
@@ -140,6 +156,7 @@ def test_memory_says_what_a_file_is_instead(names, capsys, file, sentence):
         ("<html></html>", "is a page for a browser"),
         ("PK\x03\x04 and more", "is a .zip archive: unpack it"),
         ("[[1, 2], [3, 4]]", "none of its entries is an event: give the JSON"),
+        ('[{"traceEvents": []}, {"traceEvents": []}]', "none of its entries is an event"),
         ("some words", "is no JSON: give the JSON"),
         ('\ufeff{"events": []}', 'it has no list "traceEvents"'),  # as PowerShell writes a file
         ('{"schemaVersion": 1, "traceEvents": [{"ph": "i"}]}', "let the profiler run around"),
