@@ -169,8 +169,6 @@ class GPT2(nn.Module):
         self.lm_head = nn.Linear(d_model, vocab_size, bias=False, device="meta" if tied else None)
         if tied:
             self.lm_head.weight = self.wte.weight
-        if self.wte.weight.is_meta:
-            return  # there is nothing to fill
         for name, parameter in self.named_parameters():
             if name.endswith("bias"):
                 init.zeros_(parameter)
