@@ -103,7 +103,9 @@ def stage(course: Course, output: Path, demos: list[str] | None, size: str, pdf:
         folder.mkdir(parents=True)
     lessons = counted(course.lessons("release"))
     for path in documents(course.root):
-        copy(path, pages / path.relative_to(course.root))
+        target = pages / path.relative_to(course.root)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(within_site(course, path.read_text(encoding="utf-8")), encoding="utf-8")
     for picture in support_files(course.root / "docs" / "pictures"):
         if picture.suffix in PICTURES:
             copy(picture, pages / picture.relative_to(course.root))
@@ -157,13 +159,18 @@ def copy(path: Path, target: Path) -> None:
     shutil.copyfile(path, target)
 
 
+def within_site(course: Course, text: str) -> str:
+    """Return a page of docs/ whose links to the published site lead to the pages of this one."""
+    start = re.escape(Address.read(course.root).documentation)
+    text = re.sub(rf"\]\({start}/docs/([\w-]+)\.html\)", r"](\1.md)", text)
+    return re.sub(rf"\]\({start}/{FOLDER}/index\.html\)", f"](../{FOLDER}/index.md)", text)
+
+
 TRACKS_HERE = "<!-- the site shows the table of tracks here -->"
 
 
 def for_teachers(course: Course, text: str) -> str:
-    """Return the page for teachers with the table of tracks, and links that stay in the site."""
-    start = re.escape(f"{Address.read(course.root).documentation}/docs/")
-    text = re.sub(rf"\]\({start}([\w-]+)\.html\)", r"](\1.md)", text)
+    """Return the page for teachers with the table of tracks."""
     if TRACKS_HERE not in text:
         raise CourseError(f"docs/teaching.md lacks the line {TRACKS_HERE}")
     return text.replace(TRACKS_HERE, overview(course))

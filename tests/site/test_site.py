@@ -216,6 +216,15 @@ def test_a_broken_link_is_seen(tmp_path):
     assert found == ["a.html: a b.html#x", "a.html: img c.png", "a.html: a #y"]
 
 
+def test_a_document_leads_to_pages_of_its_own_site(pages):
+    published = Address.read(ROOT).documentation
+    documents = {name: page for name, page in pages.items() if name.startswith("docs/")}
+    there = {
+        name: page.select(f"article a[href^='{published}']") for name, page in documents.items()
+    }
+    assert len(there) > 20 and {name for name, found in there.items() if found} == set()
+
+
 def test_links_out_of_the_site_lead_to_files_of_the_repository(pages):
     start = f"{Address.read(ROOT).repository}/"
     named = {
