@@ -54,7 +54,7 @@ from proflab.lesson.race.tape import Refused, inputs_of  # noqa: E402
 from proflab_course.cases.race import Race  # noqa: E402
 
 NEAR = 1.5  # times: programs whose counts are nearer than this are not ranked
-ROUNDS = 7
+ROUNDS = 15
 _HEAP = 2**30  # bytes
 _TOLD = 2  # ops of a program
 _SECONDS = 0.01  # of a sample, at least

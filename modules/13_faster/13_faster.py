@@ -364,7 +364,7 @@ interaction(*costs)
 # Name the line, its wall, and how far it is from the floor.
 #
 # `DESK` is a model without a cache, and its 5 µs are one number for every op.
-# It ranks large changes as a processor does: of 163 pairs of this course's programs that differ by more than 1.5 times, 158 come in the same order by CPU time.
+# It ranks large changes as a processor does: of 163 pairs of this course's programs that differ by more than 1.5 times, 159 come in the same order by CPU time.
 # Within 1.5 times, do not trust it: caches, new arrays and threads, the three usual reasons, are worth as much.
 # What your processor says is another matter:
 
