@@ -80,7 +80,7 @@ def test_assembling_it_ends_with_a_sentence(name, tmp_path, capsys, monkeypatch)
 
 
 # An assembled file has the whole engine in it, and so takes long.
-@pytest.mark.parametrize("name", chosen(CHANGES, {"a null byte", "no name", "a name of two lines"}))
+@pytest.mark.parametrize("name", chosen(CHANGES, {"a name of two lines"}))
 def test_assembling_it_alone_ends_with_a_sentence(name, tmp_path, capsys, monkeypatch):
     check_what_assembling_says(name, ("--standalone",), tmp_path, capsys, monkeypatch)
 
