@@ -15,7 +15,12 @@ the kernel for all processes of a program, also for those that nobody waits for 
 for nothing else on the machine. Without demo cells: `proflab grade` skips them by itself; nbgrader
 gets hand-ins and a lesson in which they were emptied beforehand. Isolation is on for `proflab
 grade`; nbgrader has none. Memory is the most that they took together, shared pages counted once
-(PSS).
+(PSS). The last row of a kind is what no grader can save that executes a hand-in: its cells and the
+statements of its tests alone, as the worker in the sandbox reports them, least of three.
+
+Hand-ins of a kind have the same tapes of races, which are judged once for all of them, as the
+replies of other processes are kept. What judging takes where each has its own, `bench_profile.py`
+says.
 """
 
 from __future__ import annotations
@@ -36,6 +41,7 @@ from pathlib import Path
 from statistics import median
 
 import account
+import nbformat
 import psutil
 from account import Run, tree_memory
 from classes import KINDS, make_class
@@ -43,7 +49,11 @@ from record import recording
 
 from proflab_course.course.layout import Course
 from proflab_course.grading.answer_key import read_key
+from proflab_course.grading.grade_notebook import make_plan
+from proflab_course.grading.match_cells import align
+from proflab_course.grading.plan import Submission
 from proflab_course.grading.records.gradebook import Book
+from proflab_course.grading.run.sandbox_runner import SandboxRunner
 
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
@@ -99,7 +109,19 @@ def compare(arguments: argparse.Namespace, programs: dict[str, Program]) -> None
             rounds = [one_round(arguments, programs, lesson, kind) for _ in range(arguments.rounds)]
             loads.append(os.getloadavg()[0])
             print(f"{lesson}, {kind} (load {min(loads):.1f} to {max(loads):.1f})")
-            print_rows(rounds, arguments.count)
+            print_rows(rounds, arguments.count, statements(lesson, kind, arguments.demo))
+
+
+def statements(lesson: str, kind: str, demo: bool) -> float:
+    """Return the CPU seconds of a hand-in's cells and of the statements of its tests."""
+    with tempfile.TemporaryDirectory(prefix="proflab-bench-") as place, SandboxRunner() as runner:
+        course = make_class(Path(place) / "course", lesson, 1, (kind,), demo, stock=False)
+        key = read_key(course.source(lesson))
+        [path] = course.root.glob("submitted/*/*/*.ipynb")
+        plan, _ = make_plan(align(nbformat.read(path, 4), key), key, full=demo)
+        submission = Submission("alone", None, course.source(lesson).parent)
+        results = [runner.run(submission, plan) for _ in range(3)]
+    return min(sum(reply.seconds for each in r.replies for reply in each) for r in results)
 
 
 _WIDTHS = (10, 11, 9, 10, 10, 9)
@@ -117,8 +139,11 @@ def one_round(
     return {name: (one, all_) for name, (one, all_) in found.items()}
 
 
-def print_rows(rounds: list[dict[str, Pair]], count: int) -> None:
-    """Print each program's row; one more: the slope in each round, and then the median."""
+def print_rows(rounds: list[dict[str, Pair]], count: int, alone: float) -> None:
+    """Print each program's row; one more: the slope in each round, and then the median.
+
+    alone: the CPU seconds of the statements.
+    """
     stock = None
     for name in rounds[0]:
         pairs = [found[name] for found in rounds]
@@ -128,17 +153,22 @@ def print_rows(rounds: list[dict[str, Pair]], count: int) -> None:
         shown = (
             f"{median(one.cpu for one, _ in pairs):.2f} s",
             f"{more * 1000:.0f} ms",
-            "" if name == STOCK or stock is None else f"1/{stock / more:.1f}",
+            "" if name == STOCK else _part(more, stock),
             f"{median(one.seconds for one, _ in pairs):.2f} s",
             f"{wall * 1000:.0f} ms",
             f"{max(all_.memory for _, all_ in pairs) / 1024**2:,.0f} MB",
         )
         print_row(name, shown)
+    print_row("the statements alone", ("", f"{alone * 1000:.0f} ms", _part(alone, stock)))
+
+
+def _part(more: float, stock: float | None) -> str:
+    return "" if stock is None else f"1/{stock / more:.1f}"
 
 
 def print_row(name: str, cells: tuple[str, ...]) -> None:
     """Print a program's cells under their heads."""
-    columns = "".join(f"{each:>{width}}" for each, width in zip(cells, _WIDTHS, strict=True))
+    columns = "".join(f"{each:>{width}}" for each, width in zip(cells, _WIDTHS, strict=False))
     print(f"  {name:<31}{columns}", flush=True)
 
 

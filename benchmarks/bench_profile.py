@@ -8,6 +8,7 @@ for one more hand-in. Steps of the grader's own thread are timed there; readers 
 counted by the kernel. What a cell or a case took is what the worker reports of itself; the start of
 a session is that of an empty one, with its namespaces, its forks, its files and its end. What is
 left of the sandbox is messages, copies for hidden blocks, and page faults outside statements.
+Nothing is kept here from one hand-in for the next, so each has its tapes judged.
 """
 
 from __future__ import annotations

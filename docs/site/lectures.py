@@ -11,7 +11,7 @@ from proflab_classroom.questions.concepts_file import Concept, read_concepts
 from proflab_course.build.map_cell import purpose_of
 from proflab_course.build.stamp import LAST_CELL
 from proflab_course.course.layout import Course
-from proflab_course.course.notebook import Lesson
+from proflab_course.course.notebook import Lesson, read_notebook
 from proflab_course.course.prose import paragraphs
 from proflab_course.course.sections import Section, sections, split_at_headings
 from proflab_course.tracks.read import Tracks
@@ -40,18 +40,19 @@ def lectures_page(course: Course) -> str:
     read = read_lessons(course.root)
     track = read.tracks.track()
     parts = [
-        "\n".join(_lesson(read.of(track, name), read_concepts(course, name), read.tracks))
-        for name in track.lessons
+        "\n".join(_lesson(course, read.of(track, name), read.tracks)) for name in track.lessons
     ]
     return _PAGE.format(track=track.title, lessons="\n\n".join(parts))
 
 
-def _lesson(lesson: Lesson, concepts: list[Concept], tracks: Tracks) -> Iterator[str]:
+def _lesson(course: Course, lesson: Lesson, tracks: Tracks) -> Iterator[str]:
     """Yield the lines of a lesson: its time, and a table of its sections."""
     title = lesson.cells[0].source.splitlines()[0].removeprefix("# ")
-    times = tracks.times[lesson.name]
+    times, concepts = tracks.times[lesson.name], read_concepts(course, lesson.name)
     found = [section for section in sections(split_at_headings(lesson)) if section.heading]
-    minutes = sum(section.minutes or 0 for section in found)
+    # As students see them: with the minutes of what features add, such as concept questions.
+    built = sections(read_notebook(course.release(lesson.name), lesson.name))
+    minutes = sum(section.minutes or 0 for section in built)
     yield from (f"## {title}", "", f"{minutes // 60} h {minutes % 60:02} in all.", "")
     yield from (
         "```{container} lecture",

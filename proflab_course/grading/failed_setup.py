@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterable
+from functools import cache
 
 from proflab.lesson.names import bound_names, used_names
 from proflab_course.cases.reader import TestCell
@@ -60,8 +60,8 @@ def _blamed(key: Key, test: TestCell, block: int, step: int) -> str:
     called = getattr(call.func, "id", "") if call else ""
     if call and called in _exercises(key) and not _arguments_used(call) & origins.keys():
         return f"your `{called}`"
-    names = sorted({name for n in used_names([statement]) for name in origins.get(n, ())})
-    return f"a step that uses your {_listed(names)}" if names else "what prepares the case"
+    names = sorted({f"`{name}`" for n in used_names([statement]) for name in origins.get(n, ())})
+    return f"a step that uses your {listed(names)}" if names else "what prepares the case"
 
 
 def _exercises(key: Key) -> set[str]:
@@ -79,7 +79,7 @@ def _origins(key: Key, test: TestCell, block: int, step: int) -> dict[str, set[s
         steps = other.steps[:step] if number == block else other.steps
         for each, answer in zip(steps, other.answers, strict=False):
             if answer is None:
-                _follow(_parsed(each.code), origins)
+                _follow(each.code, origins)
     return origins
 
 
@@ -89,19 +89,24 @@ def _lesson_origins(key: Key) -> dict[str, set[str]]:
     origins = dict(exercises)
     for cell in key.cells:
         if cell.kind == "locked" and cell.master.cell_type == "code":
-            _follow(_parsed(cell.master.source), origins)
+            _follow(cell.master.source, origins)
     return origins | exercises
 
 
-def _follow(statements: Iterable[ast.stmt], origins: dict[str, set[str]]) -> None:
+def _follow(code: str, origins: dict[str, set[str]]) -> None:
     """Update `origins` for the names that these statements bind."""
-    for statement in statements:
-        found = {name for n in used_names([statement]) for name in origins.get(n, ())}
-        for name in bound_names([statement]):
-            if found:
-                origins[name] = found
-            else:
-                origins.pop(name, None)
+    for used, bound in _names_in(code):
+        found = {name for n in used for name in origins.get(n, ())}
+        for name in bound:
+            origins.pop(name, None)
+        if found:
+            origins |= dict.fromkeys(bound, found)
+
+
+@cache  # each set-up statement follows all of those before it
+def _names_in(code: str) -> list[tuple[set[str], set[str]]]:
+    """Return, for each statement, the names that it uses and those that it binds."""
+    return [(used_names([each]), bound_names([each])) for each in _parsed(code)]
 
 
 def _parsed(code: str) -> list[ast.stmt]:
@@ -120,7 +125,3 @@ def _only_call(statement: ast.stmt) -> ast.Call | None:
 def _arguments_used(call: ast.Call) -> set[str]:
     """Return the names that a call's arguments read."""
     return used_names([*call.args, *(k.value for k in call.keywords)])
-
-
-def _listed(names: list[str]) -> str:
-    return listed([f"`{name}`" for name in names])

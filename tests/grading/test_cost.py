@@ -1,14 +1,16 @@
 """What one more hand-in costs, counted: statements of SQL, digests, copies, forks. No clock."""
 
+import ast
 import subprocess
 import sys
+from collections import Counter
 
 import pytest
 from grading_course import copy_course, grade, hand_in, solved
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
-from proflab_course.grading import answer_key, match_cells
+from proflab_course.grading import answer_key, failed_setup, match_cells
 from proflab_course.grading import command as grading
 
 
@@ -61,6 +63,15 @@ def test_the_lessons_release_is_digested_once_for_the_class(tmp_path, monkeypatc
     assert len(digests) == 1
 
 
+def test_a_statement_of_set_up_is_parsed_once_however_many_follow(tmp_path, monkeypatch):
+    course = copy_course(tmp_path, [])
+    key = answer_key.read_key(course.source("01_parameters"))
+    parsed, parse = Counter(), ast.parse
+    monkeypatch.setattr(ast, "parse", lambda code: parsed.update([code]) or parse(code))
+    failed_setup.prepare(key)
+    assert parsed and max(parsed.values()) <= 3, parsed.most_common(3)
+
+
 # Of Jupyter's server, of installing, of dates in schemas; and what draws.
 UNUSED = "IPython arrow jupyter_server matplotlib pandas setuptools".split()
 
@@ -79,8 +90,10 @@ os.chdir({str(course.root)!r})
 from proflab_course.cli import main
 assert main(["grade", "01", "--no-sandbox", "--jobs", "1"]) == 0
 print(sorted(set({UNUSED!r}) & sys.modules.keys()))
+import nbformat.validator
+print(len(nbformat.validator.validators), "schemas compiled")
 """
-    assert told_by(code).splitlines()[-1] == "[]"
+    assert told_by(code).splitlines()[-2:] == ["[]", "0 schemas compiled"]
 
 
 @pytest.mark.whole

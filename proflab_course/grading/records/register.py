@@ -10,12 +10,12 @@ import json
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from nbformat.v4 import new_notebook
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.preprocessors import SaveCells
 
 from proflab_course.grading.answer_key import Key
 from proflab_course.grading.records.changed_cells import KINDS, change_cells
+from proflab_course.grading.submissions.read_notebook import notebook_of
 
 Wanted = Mapping[str, Mapping[str, Mapping[str, Any]]]  # by nbgrader's list of cells, then by name
 
@@ -36,7 +36,7 @@ def register(book: Gradebook, key: Key) -> str:
     changed = ""
     if notebook is not None and notebook.submissions:
         changed = change_cells(book.db(), notebook, _wanted(saver))
-    saver._create_notebook(new_notebook(metadata=key.metadata))
+    saver._create_notebook(notebook_of([], key.metadata))
     return changed
 
 
