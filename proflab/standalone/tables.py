@@ -6,6 +6,8 @@ import io
 from collections.abc import Sequence
 from typing import Any
 
+LONG = 100  # characters of an op in a table: names of C++ kernels have hundreds
+
 
 def tolerate(output: Any) -> None:
     """Have an output show ? for what its encoding lacks, as Windows's pipes lack arrows."""
