@@ -74,7 +74,7 @@ lab: $(READY)  ## JupyterLab, with nbgrader's formgrader under /formgrader/manag
 
 # ── its checks ──────────────────────────────────────────────────────────────────────────────
 
-test: setup  ## lint, generated files in step, a test of each behaviour: 8 minutes on two quiet cores
+test: setup  ## lint, generated files in step, a test of each behaviour: 6 minutes on two quiet cores
 	@.ci/test $(JOBS) quick
 
 test-rest: setup  ## the tests that `make test` leaves out, all lessons executed
