@@ -63,7 +63,8 @@ def counted(tape: Tape, machine: str, fast: int | None = None, memory: int | Non
     """
     if "op_facts" not in counting:
         raise RuntimeError("nothing counts here yet: run race.count_with(op_facts) first")
-    about, room = (MACHINES[machine], counting["op_facts"]), {"fast": fast, "memory": memory}
+    about = MACHINES[machine], counting["op_facts"]
+    room: dict[str, Any] = {"fast": fast, "memory": memory}
     check(tape)
     if not isinstance(tape, Tape) or len(tape) > _SHORT:
         return cost(tape, *about, **room)
