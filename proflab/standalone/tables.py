@@ -6,8 +6,6 @@ import io
 from collections.abc import Sequence
 from typing import Any
 
-LONG = 100  # characters of an op in a table: names of C++ kernels have hundreds
-
 
 def tolerate(output: Any) -> None:
     """Have an output show ? for what its encoding lacks, as Windows's pipes lack arrows."""
@@ -24,8 +22,8 @@ def print_table(rows: Sequence[tuple[str, ...]]) -> None:
         print(first.ljust(widths[0]) + "".join(cells).rstrip())
 
 
-def shortened(text: str, most: int) -> str:
-    """Return a text of at most so many characters, the last one "…" where it was longer."""
+def shortened(text: str, most: int = 100) -> str:
+    """Return a text of at most so many characters, "…" at its end; kernels' names have hundreds."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from proflab.lesson.cuda.timeline import DEVICE, host_spans, with_host
 from proflab.standalone.aten import flops_of, products
-from proflab.standalone.tables import LONG, many, print_table, shortened
+from proflab.standalone.tables import many, print_table, shortened
 from proflab.standalone.torch_diff import report_diff
 from proflab.standalone.torch_files import BEFORE, CALLS, Trace, read_trace
 from proflab.standalone.torch_memory import read_snapshot
@@ -166,7 +166,7 @@ def _report_ops(names: dict[str, Any], trace: Trace, by_shape: bool) -> None:
         more += [_shown(shapes.get(name))] if shapes and not by_shape else []
         count = f"{calls[name]:,}" if calls[name] else "–"
         times = (f"{row[key] / 1e3:,.3f}" for key in keys)
-        cells.append((shortened(name, LONG), count, *times, *more))
+        cells.append((shortened(name), count, *times, *more))
     print_table([head, *cells])
     if not any("Input Dims" in event["args"] for event in events):
         print("\nno shapes are noted: profile(…, record_shapes=True) notes them, and FLOPs follow")
@@ -234,10 +234,11 @@ def _value(text: str) -> Any:
 
 
 def _report_snapshot(names: dict[str, Any], path: Path) -> None:
-    cards = [card for card in read_snapshot(path) if card["history"] or card["segments"]]
+    every = enumerate(read_snapshot(path))
+    cards = {n: card for n, card in every if card["history"] or card["segments"]}
     if not cards:
         raise ValueError(f"{path} holds no memory of a card: begin with _record_memory_history()")
-    for number, card in enumerate(cards):
+    for number, card in cards.items():
         name = f"memory of card {number}" if len(cards) > 1 else "memory of the card"
         _report_peak(names, name, card["history"])
         _report_holes(names, card["segments"])
@@ -266,7 +267,5 @@ def _report_holes(names: dict[str, Any], segments: list[dict]) -> None:
         found = names["largest_hole"](segments)
     except NotImplementedError:
         return
-    reserved, free, largest = (found[key] / _MB for key in ("reserved", "free", "largest"))
-    print(
-        f"\nof {reserved:,.2f} MB reserved {free:,.2f} are free, the largest piece {largest:,.2f}"
-    )
+    held, free, largest = (found[key] / _MB for key in ("reserved", "free", "largest"))
+    print(f"\nof {held:,.2f} MB reserved {free:,.2f} are free, the largest piece {largest:,.2f}")

@@ -435,9 +435,11 @@ def test_a_snapshot_that_began_late_says_what_was_there(tmp_path, names, capsys)
     assert "\nbefore the recording  6.00\n" in said
 
 
-def test_the_memory_of_each_of_two_cards_has_its_number(tmp_path, names, capsys):
+def test_the_memory_of_each_of_two_cards_has_its_number_though_another_is_idle(
+    tmp_path, names, capsys
+):
     step = {"action": "alloc", "addr": 0, "size": 2**20, "frames": []}
-    both = {"segments": [], "device_traces": [[step], [step | {"size": 2**21}]]}
+    both = {"segments": [], "device_traces": [[], [step], [step | {"size": 2**21}]]}
     assert main(names, {}, ["memory", write(tmp_path / "s.json", both)]) == 0
     said = capsys.readouterr().out
-    assert "\nmemory of card 0: 1.00 MB at" in said and "\nmemory of card 1: 2.00 MB at" in said
+    assert "\nmemory of card 1: 1.00 MB at" in said and "\nmemory of card 2: 2.00 MB at" in said
