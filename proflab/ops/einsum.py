@@ -53,7 +53,8 @@ def _contract(arrays: list[np.ndarray], labels: list[str], out: str) -> np.ndarr
     if not left + right:
         # No number meets more than one other: no matrix product. numpy sums the products as it
         # makes them, so none is written; lesson/race/charges.py counts one pass over the operands.
-        return np.einsum(f"{a},{b}->{out}", *arrays, order="C")
+        of_a, of_b, kept = ([*map((a + b).index, names)] for names in (a, b, out))  # β is one, too
+        return np.einsum(arrays[0], of_a, arrays[1], of_b, kept, order="C")
     sizes = _label_sizes(labels, [x.shape for x in arrays])
 
     def size(names: str) -> int:

@@ -29,3 +29,13 @@ def test_sizes_of_one_broadcast_as_in_numpy(equation, shapes):
         moved = [a + step if j == i else a for j, a in enumerate(arrays)]
         change = np.einsum(equation, *moved).sum() - np.einsum(equation, *arrays).sum()
         np.testing.assert_allclose((tensor.grad.numpy() * step).sum(), change, rtol=1e-7)
+
+
+def test_labels_are_letters_of_any_alphabet():
+    x, y = Tensor([[1.0, 2.0], [3.0, 4.0]]), Tensor([[10.0, 1.0], [1.0, 0.0]])
+    for plain, greek in (
+        ("nd,nd->n", "βδ,βδ->β"),
+        ("ij,ji->", "βδ,δβ->"),
+        ("ij,jk->ik", "βδ,δγ->βγ"),
+    ):
+        assert proflab.einsum(greek, x, y).tolist() == proflab.einsum(plain, x, y).tolist()

@@ -201,6 +201,18 @@ def test_a_file_that_is_no_gradebook_gets_a_sentence(course):
     assert grade(course)["complete"].score == 100
 
 
+def test_a_gradebook_of_an_earlier_nbgrader_gets_a_sentence(course):
+    with sqlite3.connect(course.gradebook) as connection:
+        connection.execute("ALTER TABLE student DROP COLUMN lms_user_id")
+    with pytest.raises(
+        CourseError, match="is of an earlier nbgrader .*: run `nbgrader db upgrade`"
+    ):
+        grade(course)
+    with sqlite3.connect(course.gradebook) as connection:  # as that command does
+        connection.execute("ALTER TABLE student ADD COLUMN lms_user_id VARCHAR(128)")
+    assert grade(course)["complete"].score == 100
+
+
 def test_small_answers_are_one_true_sentence(tmp_path):
     course = copy_course(tmp_path, [])
     done = command(course, "proflab", "grade", "1", "--no-sandbox")

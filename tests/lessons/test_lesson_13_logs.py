@@ -195,6 +195,36 @@ def steeper(x, **more):
     return 0.5 * x * (1 + (0.79788 * (x + 0.0447 * x**3)).tanh())
 
 
+def in_letters(equation):
+    def product(x, weight, bias=None):
+        found = proflab.einsum(equation, x, weight)
+        return found if bias is None else found + bias
+
+    program = inside(linear=product)
+    program.__name__ = equation
+    return program
+
+
+def spelled(name, other):
+    """The fast program with another spelling of what a Tensor's method is asked for."""
+    method = getattr(proflab.Tensor, name)
+
+    def program(model, tokens):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(proflab.Tensor, name, lambda *given: method(*other(*given)))
+            return faster(model, tokens)
+
+    return program
+
+
+def by_its_number(x, place):
+    return x, (slice(None), x.shape[1] - 1) if place == (slice(None), -1) else place
+
+
+def turned_round(x, y):
+    return (y, x) if isinstance(y, proflab.Tensor) else (x, y)
+
+
 linear, layer_norm = F.linear, F.layer_norm
 BY_NUMBERS, STEEPER = inside(gelu=by_numbers), inside(gelu=steeper)
 STEEPER.__name__ = "steeper"  # a step of the same name would be the same step, noted again
@@ -489,6 +519,13 @@ FORGED = {
     "the idea is a step with other constants": (
         [ALL, ONE, step(BY_NUMBERS, "linear"),
          step(faster, "mul and add of GELU"), idea(STEEPER)], None, "it is step 3"),
+    "the idea is the program with its last place by number": (
+        [ALL, ONE, REST, idea(spelled("__getitem__", by_its_number))], None, "it is step 3"),
+    "the idea is the program with sums the other way round": (
+        [ALL, ONE, REST, idea(spelled("__add__", turned_round))], None, "it is step 3"),
+    "the idea is a step in other letters": (
+        [ALL, ONE, step(in_letters("...i,oi->...o"), "mul and add of GELU"),
+         step(faster, "einsum"), idea(in_letters("...a,ba->...b"))], None, "it is step 3"),
     "the idea answers for one text": (
         [ALL, ONE, REST, idea(after(lambda y: y[:1]))], None, "other shapes"),
     "the idea is no model": ([ALL, ONE, REST, idea(sums)], None, "less than any right program"),

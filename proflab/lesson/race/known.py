@@ -120,8 +120,8 @@ def digest_of(tape: list) -> str:
 
 
 def row_of(row: Mapping[str, Any]) -> Row:
-    """Return what a work log looks at of a counted op."""
-    return row["op"], tuple(map(tuple, row["input_shapes"])), row["at"], row["ms"]
+    """Return what a work log looks at of a counted op; its shapes in order: `y + x` is `x + y`."""
+    return row["op"], tuple(sorted(map(tuple, row["input_shapes"]))), row["at"], row["ms"]
 
 
 def counting(tape: list) -> float:

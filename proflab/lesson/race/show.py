@@ -63,21 +63,18 @@ def counted(tape: Tape, machine: str, fast: int | None = None, memory: int | Non
     """
     if "op_facts" not in counting:
         raise RuntimeError("nothing counts here yet: run race.count_with(op_facts) first")
-    about = MACHINES[machine], counting["op_facts"], fast, memory
+    about = MACHINES[machine], counting["op_facts"]
+    room: dict[str, Any] = {"fast": fast, "memory": memory}
+    check(tape)
     if not isinstance(tape, Tape) or len(tape) > _SHORT:
-        return _cost(tape, *about)
-    kept = _kept_cost(pickle.dumps([*tape]), *about)
+        return cost(tape, *about, **room)
+    kept = _kept_cost(pickle.dumps([*tape]), *about, **room)
     return replace(kept, rows=[row.copy() for row in kept.rows])  # a notebook may change its own
 
 
-def _cost(tape: list, machine: Machine, op_facts: Callable, fast: Any, memory: Any) -> Cost:
-    check(tape)
-    return cost(tape, machine, op_facts, fast=fast, memory=memory)
-
-
 @lru_cache(_KEPT)
-def _kept_cost(data: bytes, *about: Any) -> Cost:
-    return _cost(pickle.loads(data), *about)
+def _kept_cost(data: bytes, *about: Any, **room: Any) -> Cost:
+    return cost(pickle.loads(data), *about, **room)
 
 
 def _price(paid: Cost, machine: str) -> str:

@@ -29,6 +29,7 @@ _ROWS = 5  # of the table, from which a step names its cost
 _FALLEN = 0.9  # of what the named cost was before, at most
 _MOST_NAMED = 6  # ops of the program, in a step's diagnosis: naming all of them explains none
 _ORDINARY = ("all", "any", "to", "where")  # ops, and words of sentences that are about no op
+_FLAGS = ("bool", "dtype", "gelu", "reduction")  # kinds of attributes in tape.py that make an idea
 _ANOTHER = 0.01  # of the cost: an idea that adds or drops less is the program that it changes
 # A machine on which overhead is all makes programs faster by the ratio of their ops, others by
 # about that of the counts: a speed-up is at most so many times beyond both. There is no least one:
@@ -53,16 +54,17 @@ def look_closer(steps: list[Step], known: Known) -> None:
             # A copy in another order is an idea that may pay on a real machine.
             places = at_work(step.tape, inputs, step.paid.walk, copies=not step.kept)
             for row in step.paid.rows:
-                if row["at"] in places:
+                if row["at"] in places and row["ms"]:  # a view in another's place is no idea
                     op, shapes, at, ms = row_of(row)
-                    place = op, shapes, _how(step.tape[at])
+                    place = op, shapes, _how(row, step.tape[at])
                     step.does[place] = step.does.get(place, 0.0) + ms
 
 
-def _how(line: list) -> str:
-    """Return an op's attributes but its numbers: another constant is no other op, nor an idea."""
+def _how(row: Mapping[str, Any], line: list) -> str:
+    """Return what an op makes, and its flags: with other numbers or letters it is no other op."""
     kinds = SCHEMA[line[1]][2] if line[0] == "op" else {}
-    return repr([(name, line[3].get(name)) for name in kinds if kinds[name][:6] != "number"])
+    flags = [line[3].get(name) for name in kinds if kinds[name].rstrip("?") in _FLAGS]
+    return repr((row["output_shape"], row["dtype"], flags))
 
 
 def separate(steps: list[Step], start: Step) -> Iterator[str]:

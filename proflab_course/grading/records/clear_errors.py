@@ -36,6 +36,8 @@ def clear_errors(path: Path) -> Iterator[None]:
 # By SQLite's own words: neither SQLAlchemy's classes nor InvalidEntry tell these errors apart.
 def _what_to_do(message: str, path: Path) -> str:
     """Return what is wrong with the file, and what to do about it."""
+    if "no such column" in message or "has no column" in message:
+        return f"is of an earlier nbgrader ({message}): run `nbgrader db upgrade`, {_SAFE}"
     if "locked" in message:
         return f"is in use by another program: close it (formgrader, another grading), {_SAFE}"
     if "full" in message or _no_room(path.parent):
