@@ -55,6 +55,9 @@ def test_each_note_is_its_slides_own(slides):
     decks = [slides.deck(COURSE, lesson, outputs) for lesson in LESSONS]
     notes = [slide.note for deck in decks for slide in deck]
     assert len(set(notes)) == len(notes) > 100
+    for deck in decks:  # the lecturer asks about a slip once
+        slips = re.findall(r"this slip in .*?\*.+?\*", " ".join(slide.note for slide in deck))
+        assert len(set(slips)) == len(slips)
 
 
 def test_a_note_says_what_to_collect_what_came_out_and_which_slip_to_ask_about(slides):
