@@ -72,8 +72,8 @@ def at_goals(course: Course, lesson: str) -> str:
 
 def at_predict(section: str, hints: Iterable[str], answers: Iterable[str]) -> str:
     """Return what to collect before one turns, and what came out; hints: how to answer."""
-    wanted = " and ".join(dict.fromkeys(hint.split(";")[0] for hint in hints if hint))
-    written = f"the answer (*{wanted}*)" if wanted else "an answer"
+    wanted = "* and *".join(dict.fromkeys(hint.split(";")[0] for hint in hints if hint))
+    written = f"the answer{'s' * ('* and *' in wanted)} (*{wanted}*)" if wanted else "an answer"
     asks = f"Section *{section}*. Everybody writes down {written}; ask two for their reasons."
     told = " ".join(f"{answer.rstrip('.')}." for answer in answers)
     return f"{asks} Then turn: {told}" if told else asks

@@ -22,8 +22,8 @@ def print_table(rows: Sequence[tuple[str, ...]]) -> None:
         print(first.ljust(widths[0]) + "".join(cells).rstrip())
 
 
-def shortened(text: str, most: int) -> str:
-    """Return a text of at most so many characters, the last one "…" where it was longer."""
+def shortened(text: str, most: int = 100) -> str:
+    """Return a text of at most so many characters, "…" at its end; kernels' names have hundreds."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 

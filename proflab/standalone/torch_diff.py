@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from proflab.lesson.cuda.timeline import DEVICE
-from proflab.standalone.tables import print_table
+from proflab.standalone.tables import many, print_table, shortened
 from proflab.standalone.torch_files import Trace, read_trace
 
 NEEDED_TO_DIFF = {"ops_table": "11_gpu_training", "gate": "08_benchmarking"}
@@ -38,13 +38,13 @@ def report_diff(names: dict[str, Any], before: Path, after: Path) -> None:
         verdict = _verdict(names, first, second, len(both)) if name in both else "–"
         counts = (f"{len(times):,}" for times in (first, second))
         times = (f"{sum(times) / 1e3:,.3f}" for times in (first, second))
-        rows.append((name, *counts, *times, verdict))
+        rows.append((shortened(name), *counts, *times, verdict))
     where = "on the card" if on_card else "on the host"
     totals = [sum(map(sum, times.values())) / 1e3 for times in (old, new)]
     print(f"{before}: {totals[0]:,.2f} ms {where}; {after}: {totals[1]:,.2f} ms")
     print_table([("op", "calls", "then", "itself, ms", "then", "verdict"), *rows])
-    many = f"{_TOLERANCE:.0%} are too small to matter, {len(both)} ops share the false alarms"
-    print(f"\ncall by call; {many}; what ran once in each says nothing of a busy machine")
+    print(f"\ncall by call; {_TOLERANCE:.0%} are too small to matter, false alarms", end=" ")
+    print(f"are shared by {many(len(both), 'op')}; what ran once says nothing of a busy machine")
     for path, trace in zip((before, after), traces, strict=True):
         for note in trace.notes:
             print(f"note: {path}: {note}")

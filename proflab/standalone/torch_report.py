@@ -122,10 +122,10 @@ def _report_waits(names: dict[str, Any], events: list[dict]) -> None:
                 causes[cause] = causes.get(cause, 0) + us
         busy, idle = found["busy"] / 1e3, found["idle"] / 1e3
         share = f"{idle / (busy + idle):.0%}"
-        print(f"the card{card} worked {busy:,.2f} ms and waited {idle:,.2f} ms ({share})")
+        print(f"{card} worked {busy:,.2f} ms and waited {idle:,.2f} ms ({share})")
     kinds = dict.fromkeys(cause for column in columns.values() for cause in column)
     rows = [(k, *(f"{column.get(k, 0) / 1e3:,.2f}" for column in columns.values())) for k in kinds]
-    heads = [f"card{card}, ms" if card else "ms" for card in columns]
+    heads = [f"{card}, ms" if len(columns) > 1 else "ms" for card in columns]
     print_table([("what it waited for", *heads), *rows])
 
 
@@ -133,7 +133,7 @@ def _by_card(events: list[dict]) -> dict[str, list[dict]]:
     """Return card → its work, and all that the processes did which launch there.
 
     Work has its card where the host's events have their process, as Perfetto shows it. One card
-    has all events, and no name.
+    has all events, and no number.
     """
     cards = sorted({event["pid"] for event in events if event["cat"] == "kernel"})
     caller = {e["args"]["correlation"]: e["pid"] for e in events if e["cat"] in CALLS}
@@ -144,8 +144,8 @@ def _by_card(events: list[dict]) -> dict[str, list[dict]]:
         if len(hosts) > 1:
             print(f"processes {', '.join(sorted(hosts))} launch on card {card}: it waits for each")
         host = (e for e in events if e["cat"] not in DEVICE and (e["pid"] in hosts or not hosts))
-        found[f" {card}"] = [*own, *host]
-    return found if len(cards) > 1 else {"": events}
+        found[f"card {card}"] = [*own, *host]
+    return found if len(cards) > 1 else {"the card": events}
 
 
 def _report_ops(names: dict[str, Any], trace: Trace, by_shape: bool) -> None:
@@ -165,7 +165,8 @@ def _report_ops(names: dict[str, Any], trace: Trace, by_shape: bool) -> None:
         more = [f"{flops[name]:,}" if name in flops else "–"] if flops else []
         more += [_shown(shapes.get(name))] if shapes and not by_shape else []
         count = f"{calls[name]:,}" if calls[name] else "–"
-        cells.append((name, count, *(f"{row[key] / 1e3:,.3f}" for key in keys), *more))
+        times = (f"{row[key] / 1e3:,.3f}" for key in keys)
+        cells.append((shortened(name), count, *times, *more))
     print_table([head, *cells])
     if not any("Input Dims" in event["args"] for event in events):
         print("\nno shapes are noted: profile(…, record_shapes=True) notes them, and FLOPs follow")
@@ -219,7 +220,7 @@ def _flops(names: dict[str, Any], events: list[dict]) -> dict[str, int]:
             counted = flops_of(names["op_flops"], products(op, dims, values))
         except (ValueError, TypeError, IndexError, AttributeError, NotImplementedError):
             continue  # arguments of a form that is not known: no number rather than a wrong one
-        if counted:
+        if counted > 0:  # a damaged size may be below 0
             found[event["name"]] = found.get(event["name"], 0) + counted
     return found
 
@@ -233,11 +234,12 @@ def _value(text: str) -> Any:
 
 
 def _report_snapshot(names: dict[str, Any], path: Path) -> None:
-    cards = [card for card in read_snapshot(path) if card["history"] or card["segments"]]
+    every = enumerate(read_snapshot(path))
+    cards = {n: card for n, card in every if card["history"] or card["segments"]}
     if not cards:
         raise ValueError(f"{path} holds no memory of a card: begin with _record_memory_history()")
-    for number, card in enumerate(cards):
-        name = "memory of the card" + (f" {number}" if len(cards) > 1 else "")
+    for number, card in cards.items():
+        name = f"memory of card {number}" if len(cards) > 1 else "memory of the card"
         _report_peak(names, name, card["history"])
         _report_holes(names, card["segments"])
 
@@ -265,7 +267,5 @@ def _report_holes(names: dict[str, Any], segments: list[dict]) -> None:
         found = names["largest_hole"](segments)
     except NotImplementedError:
         return
-    reserved, free, largest = (found[key] / _MB for key in ("reserved", "free", "largest"))
-    print(
-        f"\nof {reserved:,.2f} MB reserved {free:,.2f} are free, the largest piece {largest:,.2f}"
-    )
+    held, free, largest = (found[key] / _MB for key in ("reserved", "free", "largest"))
+    print(f"\nof {held:,.2f} MB reserved {free:,.2f} are free, the largest piece {largest:,.2f}")

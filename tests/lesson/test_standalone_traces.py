@@ -196,6 +196,7 @@ def test_what_cannot_be_used_is_left_out_and_said(names, tmp_path, capsys):
         {"Input Dims": [[1, "x"], [None]], "Concrete Inputs": None},
         {"Input Dims": [[True, 2.5], [[2]]], "stream": {}, "device": []},
         {"Input Dims": "[[1, 2]]", "correlation": {}},
+        {"Input Dims": [[2, -3], [-3, 4]]},
     ],
 )
 @pytest.mark.parametrize("name", ["aten::mm", "aten::convolution", "aten::mkldnn_rnn_layer"])
@@ -213,6 +214,7 @@ def test_arguments_of_another_form_give_no_number(names, tmp_path, capsys, name,
     assert main(names, {}, ["trace", file]) == 0
     said = capsys.readouterr().out
     assert {"a", name} == set(table(said)) and "no block of memory is noted" in said
+    assert "-48" not in said
 
 
 def test_no_own_time_is_negative_however_ops_cross(names, tmp_path):
@@ -298,8 +300,8 @@ def test_each_card_waits_for_the_process_that_launches_there(names, tmp_path, ca
     assert main(names, {}, ["trace", file]) == 0
     said = capsys.readouterr().out
     assert "6 ops, 6 kernels, of 2 processes" in said and "note:" not in said
-    assert "the card 0 worked 0.30 ms and waited 2.12 ms (88%)" in said
-    assert "the card 1 worked 0.30 ms and waited 1.92 ms (86%)" in said
+    assert "\ncard 0 worked 0.30 ms and waited 2.12 ms (88%)" in said
+    assert "\ncard 1 worked 0.30 ms and waited 1.92 ms (86%)" in said
     found = waits(said)
     assert "what it waited for  card 0, ms  card 1, ms" in said
     assert found["launch"] == ["0.96", "0.36"]  # three times the delay and 20 µs
@@ -337,7 +339,7 @@ def test_two_real_traces_in_one_file_are_those_apart(names, tmp_path, capsys, la
             together.append(event | move)
     assert main(names, {}, ["trace", write(tmp_path / "both.json", together)]) == 0
     said = capsys.readouterr().out
-    assert len(apart) == 2 and apart == re.findall(r"the card .+ worked (.+)", said)
+    assert len(apart) == 2 and apart == re.findall(r"^card .+ worked (.+)", said, re.M)
 
 
 # ── two traces ───────────────────────────────────────────────────────────────────────────────
@@ -359,7 +361,21 @@ def test_two_traces_are_compared_in_the_gates_words(names, tmp_path, capsys):
     assert found["relu"][-1] == "same"
     assert found["cat"][:2] == ["40", "20"] and found["cat"][-1] == "unclear"
     assert main(names, {}, ["trace", "--diff", after, before]) == 0
-    assert table(capsys.readouterr().out)["mm"][-1] == "faster"
+    said = capsys.readouterr().out
+    assert table(said)["mm"][-1] == "faster" and "are shared by 3 ops;" in said
+    one = write(tmp_path / "one.json", [op("aten::mm", 0, 2)])
+    assert main(names, {}, ["trace", "--diff", one, one]) == 0
+    assert "are shared by 1 op;" in capsys.readouterr().out
+
+
+def test_a_kernels_long_name_leaves_a_table_narrow(names, tmp_path, capsys):
+    kernel = op("void cutlass::Kernel2<" + "half, " * 80, 0, 2)
+    file = write(tmp_path / "trace.json", [kernel, op("aten::mm", 4, 2)])
+    for words in [file], ["--diff", file, file]:
+        assert main(names, {}, ["trace", *words]) == 0
+        said = capsys.readouterr().out
+        assert "void cutlass::Kernel2<half, half, " in said and "…  " in said
+        assert max(map(len, said.split("\n\n")[1].splitlines())) < 160
 
 
 def test_a_comparison_asks_for_two_traces_and_the_gate(names, tmp_path, capsys):
@@ -417,3 +433,13 @@ def test_a_snapshot_that_began_late_says_what_was_there(tmp_path, names, capsys)
     assert "6.00 MB were there before the recording began" in said
     assert "6.00 MB at the peak, 5.00 MB left at the end" in said
     assert "\nbefore the recording  6.00\n" in said
+
+
+def test_the_memory_of_each_of_two_cards_has_its_number_though_another_is_idle(
+    tmp_path, names, capsys
+):
+    step = {"action": "alloc", "addr": 0, "size": 2**20, "frames": []}
+    both = {"segments": [], "device_traces": [[], [step], [step | {"size": 2**21}]]}
+    assert main(names, {}, ["memory", write(tmp_path / "s.json", both)]) == 0
+    said = capsys.readouterr().out
+    assert "\nmemory of card 1: 1.00 MB at" in said and "\nmemory of card 2: 2.00 MB at" in said

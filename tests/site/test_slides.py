@@ -66,6 +66,13 @@ def test_a_note_says_what_to_collect_what_came_out_and_which_slip_to_ask_about(s
     assert "this slip in `Timer` would change here: *time.time can be set back" in shows.note
 
 
+def test_a_note_asks_for_each_of_two_guesses_by_itself(slides):
+    outputs = [[{"text": f"ratio: {number} (you made no guess)"}] for number in range(40)]
+    notes = [slide.note for slide in slides.deck(COURSE, LESSONS[3], outputs)]
+    asked = "the answers (*MB of parameters, gradients and state* and *images in the batch*);"
+    assert sum(asked in note for note in notes) == 1
+
+
 def test_the_last_note_lists_the_concept_questions_by_what_they_ask(slides):
     *_, last = slides.deck(COURSE, LESSONS[2], [])
     assert re.findall(r"03\.\w", last.note) == ["03.1", "03.2", "03.3", "03.A"]
