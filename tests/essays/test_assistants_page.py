@@ -78,7 +78,7 @@ def mark(course, said):
         fill(course, name, {**ANCHORS, "poor answer": {10} | wrong, **items})
     done = command(course, "proflab", "essays", "01")
     assert done.returncode == 0, done.stderr
-    said["calibration"] = done.stdout
+    said["proflab essays 01"] = done.stdout
     decided = rows_of(course, "decide")
     path = course.root / "essays" / LESSON / "decide.csv"
     for row in decided:
@@ -120,6 +120,13 @@ MEANWHILE = {
 }
 
 
+def test_a_command_inside_a_sentence_is_one_of_those(week):
+    """build/test_printed_commands.py runs these of each other page."""
+    _, said = week
+    inside = re.findall(r"`((?:proflab|nbgrader) \w+ [^`]+)`", PAGE.replace("07", "01"))
+    assert inside and {" ".join(each.split()) for each in inside} <= said.keys()
+
+
 def test_the_class_is_collected_and_graded(week):
     course, said = week
     assert "12 unchanged" in said["proflab collect downloaded/01.zip 01"]
@@ -134,8 +141,9 @@ def test_ten_essays_are_in_both_tables_and_the_anchors_calibrate(week):
     course, said = week
     anna, ben = ({row["hand-in"] for row in rows_of(course, name)[2:]} for name in ("anna", "ben"))
     assert len(anna & ben) == 10 and anna | ben == set(STUDENTS)
-    assert "ben on the poor answer: otherwise than the scheme in item 9" in said["calibration"]
-    assert f"markers differ on {ODD}" in said["calibration"] and "0.00" in said["calibration"]
+    told = said["proflab essays 01"]
+    assert "ben on the poor answer: otherwise than the scheme in item 9" in told
+    assert f"markers differ on {ODD}" in told and "0.00" in told
 
 
 def test_the_decision_counts_and_both_marks_are_kept(week):

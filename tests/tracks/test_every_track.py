@@ -202,8 +202,6 @@ def test_a_viva_asks_all_its_kinds_of_question(taken, capsys):
 def test_a_pool_has_questions_or_is_refused(taken, capsys):
     each, course = taken
     words = ["viva", each.lesson, "--gift", *ALONE]
-    if each.track not in ("evening", "all", "capstone"):
-        pytest.skip("the track with the fewest exercises is enough, and the one with all")
     if each.track == "capstone":
         assert main(words) == 2 and "no question could be made" in capsys.readouterr().err
         return
