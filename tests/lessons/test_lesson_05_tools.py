@@ -294,7 +294,7 @@ def test_recorded_runs_are_of_each_kind(monkeypatch):
     monkeypatch.chdir(ROOT / "modules" / "05_profiler")
     triage, (runs, disk_rate) = solved("lesson_05").scope["triage"], counters.recorded_runs()
     found = {name: triage(run, disk_rate) for name, run in runs.items()}
-    assert list(found.values()) == ["cpu", "waiting", "disk", "waiting", "waiting", "gpu", None]
+    assert list(found.values()) == ["cpu", "waiting", "disk", "cpu", "waiting", "gpu", None]
     assert all(run["source"] and (run["user_s"] or 0) <= run["real_s"] for run in runs.values())
 
 
