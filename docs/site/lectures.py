@@ -54,10 +54,8 @@ def _lesson(course: Course, lesson: Lesson, tracks: Tracks) -> Iterator[str]:
     built = sections(read_notebook(course.release(lesson.name), lesson.name))
     minutes = sum(section.minutes or 0 for section in built)
     yield from (f"## {title}", "", f"{minutes // 60} h {minutes % 60:02} in all.", "")
-    yield from (
-        "```{container} lecture",
-        "",
-    )  # site.css: on a phone its columns stand one below another
+    # site.css: on a phone its columns stand one below another.
+    yield from ("```{container} lecture", "")
     yield "| section | predict | show | ask | lab |"
     yield "|---|---|---|---|---|"
     for section in found:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout, suppress
 from functools import cache, partial
 from pathlib import Path
-from types import FrameType, ModuleType, NoneType
+from types import FrameType, ModuleType
 from typing import Any
 
 import proflab
@@ -202,7 +202,7 @@ def _run(program: Path, words: list[str], on_closed_pipe: Any) -> int:
     try:
         exec(compile(program.read_bytes(), path, "exec", dont_inherit=True), vars(main))
     except SystemExit as stopped:
-        if not isinstance(stopped.code, (int, NoneType)):
+        if not isinstance(stopped.code, int | None):
             print(stopped.code, file=sys.stderr)
         return stopped.code if isinstance(stopped.code, int) else int(bool(stopped.code))
     except BaseException as error:  # Ctrl-C, too: a program that is stopped has lines

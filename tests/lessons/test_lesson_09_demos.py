@@ -433,7 +433,7 @@ def test_each_cure_needs_no_op_in_float32_and_gives_the_loss(demos, scope):
 
 @pytest.mark.parametrize("kept, begun", [(False, 6), (True, 2)])
 def test_worker_processes_begin_anew_or_stay(demos, monkeypatch, kept, begun):
-    """What a reader sees as time is here what takes it: so many processes begin."""
+    """Count the processes that begin: a reader sees them as time."""
     started = []
 
     class Counted(subprocess.Popen):
