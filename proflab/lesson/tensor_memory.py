@@ -1,4 +1,4 @@
-"""Tell the memory that tensors look at, for lesson 05's recorder, and look at every op.
+"""Tell the memory that tensors look at, for lesson 05's recorder and races, and look at every op.
 
 Lesson 04's `Tensor.storage` says the same of one tensor; a profiler is in a hurry.
 """
