@@ -14,7 +14,8 @@ import proflab
 from proflab import Tensor, autograd, dispatch, models, stack
 from proflab.lesson.race import Refused, traced
 from proflab.lesson.race.cost import MACHINES, cost
-from proflab.lesson.race.judge import draw, judge
+from proflab.lesson.race.judge import judge
+from proflab.lesson.race.known import draw
 from proflab.lesson.race.replay import walk
 from proflab.lesson.race.tape import RANDOM, SCHEMA, check, inputs_of
 from proflab.lesson.race.trace import Tracer

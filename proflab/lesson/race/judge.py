@@ -18,21 +18,15 @@ from proflab.lesson.race.cost import MACHINES, cost
 from proflab.lesson.race.hints import hints
 from proflab.lesson.race.known import (
     Content,
-    Draws,
     Example,
     Known,
     Terms,
     counting,
-    draw,
-    examples,
-    floor_of,
     known_of,
     on_meta,
 )
 from proflab.lesson.race.replay import Walk, walk
 from proflab.lesson.race.tape import Refused, check
-
-__all__ = ["Draws", "draw", "examples", "floor_of", "judge", "judged", "known_of", "share_of"]
 
 BELOW_FLOOR = (
     "your program costs less than this machine can; the count is at fault, and your instructor has "
