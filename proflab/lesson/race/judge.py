@@ -16,21 +16,9 @@ from proflab.checks.values import dumps
 from proflab.lesson.blas import on_threads
 from proflab.lesson.race.cost import MACHINES, cost
 from proflab.lesson.race.hints import hints
-from proflab.lesson.race.known import (
-    Draws,
-    Example,
-    Known,
-    counting,
-    draw,
-    examples,
-    floor_of,
-    known_of,
-    on_meta,
-)
+from proflab.lesson.race.known import Draws, Example, Known, counting, known_of, on_meta
 from proflab.lesson.race.replay import Walk, walk
 from proflab.lesson.race.tape import Refused, check
-
-__all__ = ["Draws", "draw", "examples", "floor_of", "judge", "judged", "known_of", "share_of"]
 
 WITHIN = 2e-5  # of the largest result
 BELOW_FLOOR = (
