@@ -246,7 +246,7 @@ def _refused(error: Exception, program: Callable, tape: Tape, names: str) -> Ref
     Of an exception in a student's process the grader gets the message alone
     (grading/judge_case.py), so all is said there. names: of the arguments that the program gets
     """
-    name, code = (getattr(program, key, None) for key in ("__name__", "__code__"))
+    name, code = getattr(program, "__name__", "the program"), getattr(program, "__code__", None)
     own = [step for step in traceback.walk_tb(error.__traceback__) if _is_own(step[0])]
     told = str(error)
     if "has no data" in told:  # as proflab/tensor.py and ops/ say it
@@ -254,9 +254,11 @@ def _refused(error: Exception, program: Callable, tape: Tape, names: str) -> Ref
     elif not isinstance(error, Refused):
         told = f"`{name}` raised {type(error).__name__}: {told}"
         told += ": correct it here" if own else f": its parameters have to be {names}"
-    lines = list(lines_of(own))
-    at = error.at if isinstance(error, Refused) else None
-    if not own and (code or at is not None):
-        place = (code.co_filename, code.co_firstlineno) if at is None else tape.lines[at]
+    lines, place = list(lines_of(own)), None
+    if isinstance(error, Refused) and error.at is not None:
+        place = tape.lines[error.at]
+    elif code is not None:
+        place = code.co_filename, code.co_firstlineno
+    if not own and place is not None:
         lines = [f"    line {place[1]}:  {linecache.getline(*place).strip()}"]
     return Refused("\n".join([told, *lines]))
