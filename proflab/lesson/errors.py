@@ -11,15 +11,15 @@ import linecache
 import re
 import sys
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from types import FrameType
 
 from proflab.checks.expect import RACES
 from proflab.lesson.concepts import is_question
+from proflab.lesson.lines_shown import lines_of
 from proflab.lesson.machine import too_coarse
 from proflab.lesson.outline import Exercise, LessonCell, Outline
 
-_MOST_FRAMES = 4  # of the student's own that are shown
 _USUAL = {"np": "import numpy as np", "plt": "import matplotlib.pyplot as plt"}
 _WRONG_CALL = re.compile(r"([\w.]+)\(\) (?:takes|missing|got) ")  # Python's own words
 
@@ -167,25 +167,6 @@ def _is_given(frame: FrameType, outline: Outline | None) -> bool:
     """Return True for a function of a locked cell."""
     lines = linecache.getlines(frame.f_code.co_filename)
     return bool(outline and lines and outline.cell("".join(lines)))
-
-
-def lines_of(frames: list[tuple[FrameType, int]]) -> Iterator[str]:
-    """Yield a line for each frame; of many, as in a recursion, the last ones.
-
-    A comprehension or a lambda on its function's own line says nothing new.
-    """
-    frames = [
-        (frame, line)
-        for (frame, line), before in zip(frames, [(None, 0), *frames], strict=False)
-        if not (frame.f_code.co_name.startswith("<") and line == before[1])
-    ]
-    if len(frames) > _MOST_FRAMES:
-        yield f"    … {len(frames) - _MOST_FRAMES} calls before"
-    for frame, line in frames[-_MOST_FRAMES:]:
-        code = frame.f_code
-        where = "of this cell" if code.co_name == "<module>" else f"in {code.co_name}"
-        text = linecache.getline(code.co_filename, line).strip()
-        yield f"    line {line} {where}:  {text}"
 
 
 def _needed(exercise: Exercise) -> str:

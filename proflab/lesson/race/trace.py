@@ -20,7 +20,7 @@ import numpy as np
 
 import proflab
 from proflab import Tensor, dispatch, graph
-from proflab.lesson.errors import lines_of
+from proflab.lesson.lines_shown import lines_of
 from proflab.lesson.race.tape import Refused, check, encode
 from proflab.meta import MetaArray, Storage
 from proflab.ops.views import expand
