@@ -247,13 +247,17 @@ def test_numbers_are_drawn_by_a_salt_so_that_no_tape_can_know_them(op_facts):
     known = Tensor(result)
     tape = loads(dumps(traced(lambda x: known * 1 + 0 * x[:, :2], x=(64, 64))))
     assert "off by" in judge(tape, given, op_facts, "DESK")["wrong"]
-    drawn = [next(known_of(given, None, "DESK", salt=s).examples())[0]["x"] for s in ("", "a salt")]
+    drawn = [next(examples(given, salt))[0]["x"] for salt in ("", "a salt")]
     assert not np.array_equal(*drawn)
     once = judge(loads(dumps(traced(from_right, x=(64, 64)))), given, op_facts, "DESK")
     assert all(
         once == judge(loads(dumps(traced(from_right, x=(64, 64)))), given, op_facts, "DESK")
         for _ in range(3)
     )
+
+
+def examples(given, word):
+    return known_of(given, None, "DESK", salt=str(word)).examples()
 
 
 @pytest.mark.parametrize(
@@ -294,8 +298,7 @@ def test_numbers_between_which_rounding_could_choose_are_drawn_again():
         two = np.sort(inputs["x"].astype("float64"), -1)[:, -2:]
         return (two[:, 1] - two[:, 0]).min() / np.abs(inputs["x"]).max()
 
-    known = [known_of(tape, None, "DESK", salt=str(number)) for number in range(5)]
-    drawn = [leads(inputs) for each in known for inputs, _ in each.examples()]
+    drawn = [leads(inputs) for word in range(5) for inputs, _ in examples(tape, word)]
     assert len(drawn) == 15
     assert min(drawn) > 1e-4
     assert any(leads(draw(inputs_of(tape), n, "normal", {})) < 1e-4 for n in range(200))

@@ -227,8 +227,8 @@ def draw(inputs: list, seed: int, kind: str, draws: Draws) -> dict[str, np.ndarr
     return found
 
 
-def _drawn(given: list, draws: Draws, salt: str) -> Iterator[tuple[int, str, list[np.ndarray]]]:
-    """Yield the seed, the kind and the results in float64 of three draws.
+def _drawn(given: list, draws: Draws, salt: str) -> Iterator[Drawn]:
+    """Yield (seed, kind, results in float64) of three draws.
 
     Where the program chooses by argmax, and its results depend on that, inputs are drawn again, at
     most _TRIES times, while the best two are so near that rounding could decide.
