@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -55,8 +56,13 @@ class Refused(ValueError):
 # ── attributes, as plain data and back ───────────────────────────────────────────────────────
 
 
+_ENCODED = (int, float, bool, str, NoneType)  # which nearly all attributes are
+
+
 def encode(value: Any) -> Any:
     """Return an op's attributes as plain data."""
+    if type(value) in _ENCODED:
+        return value
     if isinstance(value, dict):
         return {key: encode(item) for key, item in value.items()}
     if isinstance(value, (tuple, list)):

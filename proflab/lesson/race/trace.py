@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -175,12 +175,16 @@ def _line_of_program() -> tuple[str, int]:
     """
     frame = sys._getframe(2)
     while frame.f_back is not None:
-        name = frame.f_code.co_filename
         borrowed = frame.f_globals.get("__name__") == "built"
-        if not (borrowed or name.startswith(_ENGINE) or name.endswith("contextlib.py")):
+        if not (_is_librarys(frame.f_code.co_filename) or borrowed):
             break
         frame = frame.f_back
     return frame.f_code.co_filename, frame.f_lineno
+
+
+@cache
+def _is_librarys(name: str) -> bool:
+    return name.startswith(_ENGINE) or name.endswith("contextlib.py")
 
 
 def traced(program: Callable, *, model: Callable | None = None, training: bool = False,
