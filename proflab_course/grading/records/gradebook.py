@@ -45,6 +45,7 @@ from proflab_course.grading.records.queries import (
     read_standings,
 )
 from proflab_course.grading.records.register import register
+from proflab_course.grading.records.removed import TRIGGER, follow_removals
 from proflab_course.grading.submissions.read_guesses import Guess
 from proflab_course.grading.submissions.timestamp import UNKNOWN, Handed
 
@@ -401,9 +402,12 @@ def _open_gradebook(path: Path, course_id: str) -> Gradebook:
         table.create(gradebook.engine, checkfirst=True)
     with gradebook.engine.begin() as connection:
         known = connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'trigger'")
-        if len({name for (name,) in known if name.startswith("proflab_replaced_")}) < 2:
+        names = {name for (name,) in known}
+        if len({name for name in names if name.startswith("proflab_replaced_")}) < 2:
             for statement in _KEEP_REPLACED:
                 connection.exec_driver_sql(statement)
+        if TRIGGER not in names:
+            follow_removals(connection, (OUTCOMES, GUESSES, VARIANTS, FORMER))
     return gradebook
 
 
