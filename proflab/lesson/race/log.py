@@ -129,11 +129,6 @@ class WorkLog:
         head = f"{'step':<16} {'guess':>8} {'ms':>8} {'measured':>22}  kept  change"
         return "\n".join([head, *map(_line, self._rows.values())])
 
-    @property
-    def given(self) -> Tape:
-        """Return the given program's tape."""
-        return self._given.tape
-
     @cached_property
     def _given(self) -> _Traced:
         return self._traced(self.slow)
@@ -144,7 +139,7 @@ class WorkLog:
     @property
     def floor(self) -> float:
         """Return the ms that no program goes below, as the race has it."""
-        return self._floor or floor_of(self.given, MACHINES[self.machine])
+        return self._floor or floor_of(self._given.tape, MACHINES[self.machine])
 
     def _look_over(self, name: str, change: Any, guess_ms: Any, because: Any, *others: Any) -> None:
         """Raise Refused for what no row may hold."""
@@ -217,7 +212,7 @@ class WorkLog:
 
 @dataclass(frozen=True)
 class _Traced:
-    """A program and its tape, with what a log needs of it several times."""
+    """Hold a program and its tape, with what a log needs of it several times."""
 
     program: Callable
     tape: Tape
@@ -229,7 +224,7 @@ class _Traced:
 
     @cached_property
     def lines(self) -> dict[str, Any]:
-        """The lines that made the tape's instructions, as numbers, and their texts."""
+        """Return the lines that made the tape's instructions, as numbers, and their texts."""
         texts: dict[str, int] = {}
         known = range(len(self.tape.lines))
         whole = (show.whole_line_of(self.tape, at)[:MOST_TEXT] for at in known)
@@ -239,7 +234,7 @@ class _Traced:
 
     @cached_property
     def largest(self) -> dict[str, Any]:
-        """The op and the line on which the program spends most, each with its share."""
+        """Return the op and the line on which the program spends most, each with its share."""
         if not self.paid.ms:
             return {"op": "nothing", "line": "", "share": 0.0, "line_share": 0.0}
         rows = [row_of(row) for row in self.paid.rows]

@@ -56,12 +56,9 @@ class Refused(ValueError):
 # ── attributes, as plain data and back ───────────────────────────────────────────────────────
 
 
-_ENCODED = (int, float, bool, str, NoneType)  # which nearly all attributes are
-
-
 def encode(value: Any) -> Any:
     """Return an op's attributes as plain data."""
-    if type(value) in _ENCODED:
+    if type(value) in (int, float, bool, str, NoneType):  # as nearly all are
         return value
     if isinstance(value, dict):
         return {key: encode(item) for key, item in value.items()}
