@@ -22,6 +22,7 @@ from nbformat import NotebookNode
 from proflab.lesson.statements import parsed
 from proflab_course.course import passages
 from proflab_course.course.answer_cells import is_answer_cell
+from proflab_course.course.exercises import exercise_of
 from proflab_course.course.layout import CourseError
 from proflab_course.course.prose import join_sentences
 
@@ -164,6 +165,15 @@ class Lesson:
     def named(self, *roles: Role) -> list[Cell]:
         """Return the cells of these roles, in order."""
         return [cell for cell in self.cells if cell.role in roles]
+
+    @property
+    def tests(self) -> dict[str, list[Cell]]:
+        """The test cells of each exercise, all in order."""
+        found: dict[str, list[Cell]] = {cell.name: [] for cell in self.named("exercise")}
+        for cell in self.named("test"):
+            if (exercise := exercise_of(cell.name, found)) in found:
+                found[exercise].append(cell)
+        return found
 
 
 def _cell_title(node: NotebookNode, number: int) -> str:
