@@ -26,15 +26,12 @@ from proflab_course.course.notebook import (
     SOLUTION,
     Cell,
     Lesson,
+    replace_regions,
 )
 from proflab_course.course.sections import prose_words
 
 ERRORS_APART_FROM, ERRORS_EARN = 8, (0.5, 2)  # points of an exercise, and of its cell for errors
 _HELPERS = "proflab.lesson"
-_SOLUTION = re.compile(
-    rf"^([ \t]*){re.escape(SOLUTION[0])}.*?^[ \t]*{re.escape(SOLUTION[1])}[^\n]*",
-    re.DOTALL | re.MULTILINE,
-)
 _EXAMPLE = re.compile(r"^[ \t]*>>>.*?(?=^[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 
 
@@ -225,7 +222,7 @@ def _statements(text: str) -> tuple[ast.stmt, ...]:
 
 def _visible(cell: Cell) -> str:
     """Return the Python of a cell of code that a student meets; a solution is `pass`."""
-    return _SOLUTION.sub(r"\1pass", hidden_source_removed(cell.code))
+    return replace_regions(hidden_source_removed(cell.code), SOLUTION, ("pass",))
 
 
 def _imports(cell: Cell) -> bool:

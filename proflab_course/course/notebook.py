@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import indent
 from typing import Any, Literal
 
 import nbformat
@@ -295,8 +296,13 @@ def _wanted_id(cell: NotebookNode) -> str:
 
 def regions(source: str, delimiters: tuple[str, str]) -> list[list[str]]:
     """Return the lines of each region between two delimiters; ValueError if unbalanced."""
+    return [list(lines.values()) for lines in numbered_regions(source, delimiters)]
+
+
+def numbered_regions(source: str, delimiters: tuple[str, str]) -> list[dict[int, str]]:
+    """Return the lines of each region by their numbers, from 1; ValueError if unbalanced."""
     begin, end = delimiters
-    found: list[list[str]] = []
+    found: list[dict[int, str]] = []
     inside = False
     for number, line in enumerate(source.splitlines(), start=1):
         marks = [mark for mark in delimiters if mark.strip("#= ") in line]
@@ -305,22 +311,27 @@ def regions(source: str, delimiters: tuple[str, str]) -> list[list[str]]:
         if line.strip() == begin:
             if inside:
                 raise ValueError(f"line {number}: {begin} inside another")
-            found.append([])
+            found.append({})
             inside = True
         elif line.strip() == end:
             if not inside:
                 raise ValueError(f"line {number}: {end} without {begin}")
             inside = False
         elif inside:
-            found[-1].append(line)
+            found[-1][number] = line
     if inside:
         raise ValueError(f"{begin} without {end}")
     return found
 
 
-def replace_regions(source: str, delimiters: tuple[str, str], instead: tuple[str, ...]) -> str:
-    """Return the source with each region between two delimiters replaced by these lines."""
+def replace_regions(source: str, delimiters: tuple[str, str], instead: Iterable[str]) -> str:
+    """Return the source with each region between two delimiters replaced by these lines.
+
+    They are indented as the region is, whose delimiters go with it.
+    """
     begin, end = map(re.escape, delimiters)
-    region = rf"^[ \t]*{begin}.*?^[ \t]*{end}[^\n]*\n?"
-    lines = "".join(f"{line}\n" for line in instead)
-    return re.sub(region, lambda _: lines, source, flags=re.DOTALL | re.MULTILINE)
+    region = rf"^([ \t]*){begin}.*?^[ \t]*{end}[^\n]*\n?"
+    text = "".join(f"{line}\n" for line in instead)
+    return re.sub(
+        region, lambda found: indent(text, found[1]), source, flags=re.DOTALL | re.MULTILINE
+    )
