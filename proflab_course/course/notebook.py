@@ -234,6 +234,17 @@ def read_notebook(path: Path, lesson: str, place: str = "") -> Lesson:
     return Lesson(lesson, place, notebook)
 
 
+def read_source(path: Path) -> NotebookNode:
+    """Return an instructor's notebook of source/; CourseError if it cannot be used."""
+    try:
+        # As nbformat.read does, without compiling its schema: it only logs what it finds.
+        return nbformat.convert(nbformat.reader.reads(path.read_text("utf-8")), 4)
+    except FileNotFoundError:
+        raise CourseError(f"{path} does not exist: run `proflab build` first") from None
+    except Exception as error:  # nbformat has no one error for what is no notebook
+        raise CourseError(f"{path} is not a notebook ({error}): run `proflab build`") from None
+
+
 def _is_cell(cell: NotebookNode) -> bool:
     """Return True if the fields of a cell that are read have the types that Jupyter writes."""
     metadata, outputs = cell.get("metadata"), cell.get("outputs", [])
