@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import numpy as np
-
 from proflab import Tensor, dispatch
-from proflab.meta import MetaArray
+from proflab.meta import owner
 
 # Ops that pick from a table: the table's place among their inputs.
 TABLES = {"embedding": 1, "index": 0, "gather": 0}
@@ -24,7 +22,7 @@ def present(result: Tensor | Iterable[Tensor | None]) -> list[Tensor]:
 
 def memory_of(tensor: Tensor) -> int:
     """Return a number for the memory that a tensor looks at; the same for all that share it."""
-    return id(_owner(tensor.array))
+    return id(owner(tensor.array))
 
 
 def bytes_by_memory(tensors: Iterable[Tensor]) -> dict[int, int]:
@@ -43,16 +41,9 @@ def bytes_by_memory(tensors: Iterable[Tensor]) -> dict[int, int]:
             views[id(array)] = array
     if views:
         for array in views.values():
-            owner = _owner(array)
-            found[id(owner)] = min(found.get(id(owner), 0) + array.nbytes, owner.nbytes)
+            root = owner(array)
+            found[id(root)] = min(found.get(id(root), 0) + array.nbytes, root.nbytes)
     return found
-
-
-def _owner(array: Any) -> Any:
-    """Return the array whose memory an array looks at: itself, or what it is a view of."""
-    while isinstance(array.base, (np.ndarray, MetaArray)):
-        array = array.base
-    return array
 
 
 def each_op(look: Callable[[Any, Any], Any], function: Callable[[], Any]) -> list:

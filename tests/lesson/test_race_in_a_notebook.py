@@ -94,7 +94,7 @@ def test_a_notebook_runs_nothing_that_the_cost_has_decided(op_facts, capsys, mon
 
 def test_a_further_try_runs_its_own_program_alone(op_facts, monkeypatch):
     """The given program runs once for each draw that a notebook has come to, and never again."""
-    monkeypatch.setattr(judging, "_known", {})
+    judging._kept_known.cache_clear()
     monkeypatch.setattr(show, "counting", {"op_facts": op_facts})
     runs = {}
     for module, whose in ((knowing, "given"), (judging, "yours")):

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from proflab.checks.values import dumps
 from proflab.lesson.blas import on_threads
 from proflab.lesson.race.cost import MACHINES, cost
 from proflab.lesson.race.hints import hints
 from proflab.lesson.race.known import (
+    Content,
     Draws,
     Example,
     Known,
@@ -40,7 +41,6 @@ BELOW_FLOOR = (
 # What is run may take so many times the given program's work, and so many seconds besides.
 _TIMES, _SECONDS = 10.0, 1.0
 _MOST_KNOWN = 12  # races; of each, three draws of at most a million numbers
-_known: dict[bytes, tuple[Callable | None, Known]] = {}
 
 
 class Budget:
@@ -80,24 +80,19 @@ def judge(tape: Any, given: list, op_facts: Callable | None, machine: str, *,
     announce: called with the seconds that running takes.
     """
     options: dict[str, Any] = {"state": state, "fast": fast, "memory": memory}
-    known = _known_again(given, op_facts, machine, within=within, floor=floor, draws=draws,
-                         salt=salt, **options)  # fmt: skip
+    asked = {"within": within, "floor": floor, "draws": draws, "salt": salt, **options}
+    known = _kept_known(Content([[*given], machine, asked]), op_facts)
     return judged(tape, known, op_facts, machine, within=within, announce=announce, **options)
 
 
-def _known_again(given: list, op_facts: Callable | None, machine: str, **options: Any) -> Known:
+@lru_cache(_MOST_KNOWN)
+def _kept_known(asked: Content, op_facts: Callable | None) -> Known:
     """Return what is known of a race, which is kept from try to try.
 
     So a try runs its own program alone, and the given one is run once for all of a notebook's.
     """
-    asked = dumps([given, machine, sorted(options.items())])
-    kept = _known.pop(asked, None)
-    if kept is None or kept[0] is not op_facts:
-        kept = op_facts, known_of(given, op_facts, machine, **options)
-    _known[asked] = kept  # behind all others
-    for old in list(_known)[:-_MOST_KNOWN]:
-        del _known[old]
-    return kept[1]
+    given, machine, options = asked.data
+    return known_of(given, op_facts, machine, **options)
 
 
 def judged(tape: Any, known: Known, op_facts: Callable | None, machine: str, *,

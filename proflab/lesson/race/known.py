@@ -114,9 +114,22 @@ def known_of(given: list, op_facts: Callable | None, machine: str, *,
                  digest_of(given), drawn)  # fmt: skip
 
 
-def digest_of(tape: list) -> str:
-    """Return a digest by which the same program is known again."""
-    return hashlib.sha256(dumps(tape)).hexdigest()
+def digest_of(data: Any) -> str:
+    """Return a digest by which a tape, or other plain data, is known again."""
+    return hashlib.sha256(dumps(data)).hexdigest()
+
+
+class Content:
+    """Hold plain data as `functools.lru_cache` needs it: equal to all that has the same content."""
+
+    def __init__(self, data: Any) -> None:
+        self.data, self._digest = data, digest_of(data)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Content) and self._digest == other._digest
+
+    def __hash__(self) -> int:
+        return hash(self._digest)
 
 
 def row_of(row: Mapping[str, Any]) -> Row:

@@ -14,7 +14,6 @@ two programs has changed. `check_log.py` says whether a log is consistent.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -27,7 +26,7 @@ from proflab.lesson.mine import place
 from proflab.lesson.race import show
 from proflab.lesson.race.check_log import TOLERANCE, methods_of
 from proflab.lesson.race.cost import MACHINES
-from proflab.lesson.race.known import Draws, floor_of, row_of
+from proflab.lesson.race.known import Draws, digest_of, floor_of, row_of
 from proflab.lesson.race.pairs import Pairs, calling, speedup_of, timed_pairs
 from proflab.lesson.race.steps import LARGEST, MOST_STEPS, MOST_TEXT, PAIRS, groups_of
 from proflab.lesson.race.trace import Tape, traced
@@ -186,7 +185,7 @@ class WorkLog:
                methods: Mapping[str, Callable]) -> Pairs:  # fmt: skip
         """Return twelve pairs of times, those of an earlier run of the same two programs."""
         # Kept times are found by it: should tapes be written otherwise, all are measured again.
-        digest = hashlib.sha256(dumps([list(old_tape), list(tape)])).hexdigest()
+        digest = digest_of([old_tape, tape])
         if digest not in self._times:
             self._times |= dict(_kept())
         if digest not in self._times:

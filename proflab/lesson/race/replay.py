@@ -13,7 +13,7 @@ import numpy as np
 
 from proflab import dispatch, graph
 from proflab.lesson.race.tape import Refused, decode
-from proflab.meta import Array, MetaArray
+from proflab.meta import Array, MetaArray, owner
 from proflab.tensor import Tensor, wrap
 
 _KINDS = ("in", "const", "fill", "op", "vjp", "write")  # of instructions that may make values
@@ -34,10 +34,8 @@ class Reading:
     def __init__(self, tape: list) -> None:
         self.attributes = [decode(line[3]) if line[0] == "op" else {} for line in tape]
         self.done: list[list[int]] = [[] for _ in tape]
-        for number, at in {
-            number: at for at, line in enumerate(tape) for number in used(line)
-        }.items():
-            self.done[at].append(number)
+        for number, places in users_of(tape).items():
+            self.done[places[-1]].append(number)
         self.backward = {line[1]: at for at, line in enumerate(tape) if line[0] == "vjp"}
 
 
@@ -69,10 +67,10 @@ def used(line: list) -> list[int]:
     return []
 
 
-def users_of(tape: list, places: Iterable[int]) -> dict[int, list[int]]:
-    """Return by a value's number which of these instructions use it."""
+def users_of(tape: list, places: Iterable[int] | None = None) -> dict[int, list[int]]:
+    """Return by a value's number which of these instructions, or of all, use it."""
     found: dict[int, list[int]] = {}
-    for at in places:
+    for at in range(len(tape)) if places is None else places:
         for number in used(tape[at]):
             found.setdefault(number, []).append(at)
     return found
@@ -91,13 +89,6 @@ def reaching(tape: list, made: list[range]) -> set[int]:
             found.add(at)
             needed.update(used(line), made[line[1]] if line[0] == "vjp" else ())
     return found
-
-
-def owner(array: Any) -> Any:
-    """Return the array whose memory an array looks at: itself, or what it is a view of."""
-    while isinstance(array.base, (np.ndarray, MetaArray)):
-        array = array.base
-    return array
 
 
 def walk(

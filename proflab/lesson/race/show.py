@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import linecache
 import math
-import pickle
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -13,6 +12,7 @@ from typing import Any
 
 from proflab.lesson.race.cost import MACHINES, Cost, Machine, cost
 from proflab.lesson.race.hints import wall_of
+from proflab.lesson.race.known import Content
 from proflab.lesson.race.tape import Refused, check
 from proflab.lesson.race.trace import Tape, traced
 
@@ -66,15 +66,15 @@ def counted(tape: Tape, machine: str, fast: int | None = None, memory: int | Non
     about = MACHINES[machine], counting["op_facts"]
     room: dict[str, Any] = {"fast": fast, "memory": memory}
     check(tape)
-    if not isinstance(tape, Tape) or len(tape) > _SHORT:
+    if len(tape) > _SHORT:
         return cost(tape, *about, **room)
-    kept = _kept_cost(pickle.dumps([*tape]), *about, **room)
+    kept = _kept_cost(Content([*tape]), *about, **room)
     return replace(kept, rows=[row.copy() for row in kept.rows])  # a notebook may change its own
 
 
 @lru_cache(_KEPT)
-def _kept_cost(data: bytes, *about: Any, **room: Any) -> Cost:
-    return cost(pickle.loads(data), *about, **room)
+def _kept_cost(tape: Content, *about: Any, **room: Any) -> Cost:
+    return cost(tape.data, *about, **room)
 
 
 def _price(paid: Cost, machine: str) -> str:

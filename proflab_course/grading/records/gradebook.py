@@ -55,6 +55,7 @@ from proflab_course.grading.records.queries import (
     submissions,
 )
 from proflab_course.grading.records.register import register
+from proflab_course.grading.records.removed import TRIGGER, follow_removals
 from proflab_course.grading.submissions.read_guesses import Guess
 from proflab_course.grading.submissions.timestamp import UNKNOWN, Handed
 
@@ -387,9 +388,12 @@ def _open_gradebook(path: Path, course_id: str) -> Gradebook:
         table.create(gradebook.engine, checkfirst=True)
     with gradebook.engine.begin() as connection:
         known = connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'trigger'")
-        if len({name for (name,) in known if name.startswith("proflab_replaced_")}) < 2:
+        names = {name for (name,) in known}
+        if len({name for name in names if name.startswith("proflab_replaced_")}) < 2:
             for statement in _KEEP_REPLACED:
                 connection.exec_driver_sql(statement)
+        if TRIGGER not in names:
+            follow_removals(connection, (OUTCOMES, GUESSES, VARIANTS, FORMER))
     return gradebook
 
 
