@@ -22,16 +22,11 @@ from proflab.lesson.race.known import (
     Example,
     Known,
     counting,
-    draw,
-    examples,
-    floor_of,
     known_of,
     on_meta,
 )
 from proflab.lesson.race.replay import Walk, walk
 from proflab.lesson.race.tape import Refused, check
-
-__all__ = ["Draws", "draw", "examples", "floor_of", "judge", "judged", "known_of", "share_of"]
 
 WITHIN = 2e-5  # of the largest result
 BELOW_FLOOR = (

@@ -108,7 +108,7 @@ def known_of(given: list, op_facts: Callable | None, machine: str, *,
         floor = floor_by_bytes(inputs, results, chosen, fast)
     drawn = (
         (seed, kind, [_kept(each, within) for each in results])
-        for seed, kind, _, results in _drawn(given, draws or {}, salt)
+        for seed, kind, results in _drawn(given, draws or {}, salt)
     )
     return Known(inputs, results, ms, floor, work, draws or {}, [], each_op, len(given),
                  digest_of(given), drawn)  # fmt: skip
@@ -203,22 +203,13 @@ def draw(inputs: list, seed: int, kind: str, draws: Draws) -> dict[str, np.ndarr
     return found
 
 
-def examples(given: list, draws: Draws, *words: Any) -> Iterator[Example]:
-    """Yield three draws of inputs, each with the given program's results in float64.
-
-    words: plain data that decides which numbers are drawn.
-    """
-    for _, _, inputs, results in _drawn(given, draws, *words):
-        yield inputs, results
-
-
-def _drawn(given: list, draws: Draws, *words: Any) -> Iterator[tuple]:
-    """Yield (seed, kind, inputs, results in float64) of three draws.
+def _drawn(given: list, draws: Draws, salt: str) -> Iterator[Drawn]:
+    """Yield (seed, kind, results in float64) of three draws.
 
     Where the program chooses by argmax, and its results depend on that, inputs are drawn again, at
     most _TRIES times, while the best two are so near that rounding could decide.
     """
-    digest = hashlib.sha256(dumps([*words, given])).digest()
+    digest = hashlib.sha256(dumps([salt, given])).digest()
     choices, reading = _choices(given), Reading(given)
     for number, kind in enumerate(_DRAWS):
         # The digest's 32 bytes hold the seed of one more draw, and of no further one.
@@ -234,7 +225,7 @@ def _drawn(given: list, draws: Draws, *words: Any) -> Iterator[tuple]:
             results = walk(given, wide, note, wide=True, reading=reading).results
             if min(leads, default=1.0) > _LEAD:
                 break
-        yield seed, kind, inputs, [np.array(each) for each in results]
+        yield seed, kind, [np.array(each) for each in results]
 
 
 def _choices(tape: list) -> set[int]:
