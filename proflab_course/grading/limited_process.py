@@ -124,6 +124,7 @@ class LimitedProcesses:
         with self._lock:
             if self._idle:
                 return self._idle.pop()
+            assert self._template is not None, "start() comes first"
             ours, theirs = socket.socketpair()
             with theirs:
                 try:
