@@ -48,7 +48,7 @@ class Unreadable(Exception):
 
     @property
     def reason(self) -> str:
-        """Why there is none."""
+        """Return why there is no answer."""
         return str(self)
 
 
