@@ -158,9 +158,8 @@ def _name_strangers(course: Course) -> int:
     with Book(course.gradebook) as book:
         strangers = unknown_students(course, dates, book.people())
     for line in strangers:
-        print(
-            f"proflab grade: {line} is no student of this course: correct the name", file=sys.stderr
-        )
+        what = "is no student of this course: correct the name, or remove the extension"
+        print(f"proflab grade: {line} {what}", file=sys.stderr)
     return 1 if strangers else 0
 
 
