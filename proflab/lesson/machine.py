@@ -105,10 +105,6 @@ class _Process:
     def __init__(self, pid: int | None = None) -> None:
         self.pid = os.getpid() if pid is None else pid
 
-    @property
-    def _proc(self) -> _Process:
-        return self
-
     def memory_info(self) -> Any:
         """Return rss and vms in bytes. Raises NotHere where the system tells neither."""
         try:
