@@ -16,6 +16,7 @@ import runpy
 import textwrap
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from proflab.checks.values import dumps, loads
@@ -134,12 +135,21 @@ def _mutant(entry: KnownSolution, helpers: str) -> Mutant:
 
 def _needed_helpers(code: str, helpers: str) -> list[str]:
     """Return the helpers that a solution needs: others may name what the class's track has not."""
-    nodes, needed = ast.parse(helpers).body, used_names(ast.parse(code).body)
-    kept: list[ast.stmt] = []
-    while more := [n for n in nodes if n not in kept and bound_names([n]) & needed]:
-        kept += more
-        needed |= used_names(more)
-    return [ast.get_source_segment(helpers, node) or "" for node in nodes if node in kept]
+    statements, needed = _statements(helpers), used_names(ast.parse(code).body)
+    kept: set[str] = set()
+    while more := [each for each in statements if each[0] not in kept and each[1] & needed]:
+        kept.update(text for text, _, _ in more)
+        needed = needed.union(*(used for _, _, used in more))
+    return [text for text, _, _ in statements if text in kept]
+
+
+@lru_cache(maxsize=4)  # all mutants of a lesson share them
+def _statements(helpers: str) -> list[tuple[str, set[str], set[str]]]:
+    """Return the text of each statement, the names that it binds, and those that it uses."""
+    return [
+        (ast.get_source_segment(helpers, node) or "", bound_names([node]), used_names([node]))
+        for node in ast.parse(helpers).body
+    ]
 
 
 def _runs_with(code: str, names: Set[str]) -> bool:
