@@ -1,4 +1,4 @@
-"""Tell the memory that tensors look at, for lesson 05's recorder, and look at every op.
+"""Tell the memory that tensors look at, for lesson 05's recorder and races, and look at every op.
 
 Lesson 04's `Tensor.storage` says the same of one tensor; a profiler is in a hurry.
 """
@@ -24,7 +24,7 @@ def present(result: Tensor | Iterable[Tensor | None]) -> list[Tensor]:
 
 def memory_of(tensor: Tensor) -> int:
     """Return a number for the memory that a tensor looks at; the same for all that share it."""
-    return id(_owner(tensor.array))
+    return id(owner(tensor.array))
 
 
 def bytes_by_memory(tensors: Iterable[Tensor]) -> dict[int, int]:
@@ -43,12 +43,12 @@ def bytes_by_memory(tensors: Iterable[Tensor]) -> dict[int, int]:
             views[id(array)] = array
     if views:
         for array in views.values():
-            owner = _owner(array)
-            found[id(owner)] = min(found.get(id(owner), 0) + array.nbytes, owner.nbytes)
+            root = owner(array)
+            found[id(root)] = min(found.get(id(root), 0) + array.nbytes, root.nbytes)
     return found
 
 
-def _owner(array: Any) -> Any:
+def owner(array: Any) -> Any:
     """Return the array whose memory an array looks at: itself, or what it is a view of."""
     while isinstance(array.base, (np.ndarray, MetaArray)):
         array = array.base

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from proflab.nn import functional as F
 from proflab.nn.module import Module
 from proflab.tensor import Tensor
@@ -38,24 +40,28 @@ class Identity(Module):
         return input
 
 
-class ReLU(Module):
+class _InPlace(Module):
+    """Common base of activations that have no setting but whether the input stands for it."""
+
+    function: Callable[[Tensor, bool], Tensor]
+
+    def __init__(self, inplace: bool = False):
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return self.function(input, self.inplace)
+
+
+class ReLU(_InPlace):
     """max(x, 0)"""
 
-    def __init__(self, inplace: bool = False):
-        self.inplace = inplace
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.relu(input, self.inplace)
+    function = staticmethod(F.relu)
 
 
-class ReLU6(Module):
+class ReLU6(_InPlace):
     """min(max(x, 0), 6)"""
 
-    def __init__(self, inplace: bool = False):
-        self.inplace = inplace
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.relu6(input, self.inplace)
+    function = staticmethod(F.relu6)
 
 
 class LeakyReLU(Module):
@@ -91,34 +97,22 @@ class GELU(Module):
         return f"approximate={self.approximate!r}"
 
 
-class SiLU(Module):
+class SiLU(_InPlace):
     """x · sigmoid(x)"""
 
-    def __init__(self, inplace: bool = False):
-        self.inplace = inplace
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.silu(input, self.inplace)
+    function = staticmethod(F.silu)
 
 
-class Hardswish(Module):
+class Hardswish(_InPlace):
     """x · min(max(x + 3, 0), 6) / 6"""
 
-    def __init__(self, inplace: bool = False):
-        self.inplace = inplace
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.hardswish(input, self.inplace)
+    function = staticmethod(F.hardswish)
 
 
-class Hardsigmoid(Module):
+class Hardsigmoid(_InPlace):
     """min(max(x / 6 + 1/2, 0), 1)"""
 
-    def __init__(self, inplace: bool = False):
-        self.inplace = inplace
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.hardsigmoid(input, self.inplace)
+    function = staticmethod(F.hardsigmoid)
 
 
 class Softplus(Module):
@@ -141,14 +135,10 @@ class Hardtanh(Module):
         return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
 
 
-class Mish(Module):
+class Mish(_InPlace):
     """x · tanh(softplus(x))"""
 
-    def __init__(self, inplace: bool = False):
-        self.inplace = inplace
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.mish(input, self.inplace)
+    function = staticmethod(F.mish)
 
 
 class GLU(Module):

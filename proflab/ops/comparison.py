@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any, Protocol
+
 import numpy as np
 
 from proflab.creation import as_tensor
 from proflab.dispatch import Op, apply, register
 from proflab.meta import MetaArray
 from proflab.ops.convert import as_number, common_dtype
+from proflab.ops.pointwise import OfTensor
 from proflab.shapes import broadcast
 from proflab.tensor import Tensor, bool_
 from proflab.tensor_methods import method, operator
@@ -18,8 +21,14 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _comparison(op_name: str, ufunc) -> Op:
-    """Return the op that compares two tensors, or a tensor and a number, by a numpy function."""
+class OfTwo(Protocol):
+    """A function of a tensor and a tensor or number."""
+
+    def __call__(self, input: Tensor, other: Any) -> Tensor: ...
+
+
+def _comparison(op_name: str, doc: str, ufunc) -> OfTwo:
+    """Return an op, numpy's function of two arrays, as the function of two tensors, or a number."""
 
     class Comparison(Op):
         name = op_name
@@ -31,11 +40,21 @@ def _comparison(op_name: str, ufunc) -> Op:
         def forward(self, input, other):
             return ufunc(input, other)
 
-    return register(Comparison)
+    op = register(Comparison)
+
+    def compare(input: Tensor, other) -> Tensor:
+        scalar = as_number(other)
+        if scalar is not None:
+            return apply(op, (input,), other=scalar)
+        return apply(op, common_dtype(input, as_tensor(other)))
+
+    compare.__name__ = compare.__qualname__ = op_name
+    compare.__doc__ = doc
+    return method(compare)
 
 
-def _test(op_name: str, ufunc) -> Op:
-    """Return the op that tests each element of a tensor by a numpy function."""
+def _test(op_name: str, doc: str, ufunc) -> OfTensor:
+    """Return an op, numpy's test of each element of an array, as the function of a tensor."""
 
     class Test(Op):
         name = op_name
@@ -46,116 +65,44 @@ def _test(op_name: str, ufunc) -> Op:
         def forward(self, input):
             return ufunc(input)
 
-    return register(Test)
+    op = register(Test)
+
+    def test(input: Tensor) -> Tensor:
+        return apply(op, (input,))
+
+    test.__name__ = test.__qualname__ = op_name
+    test.__doc__ = doc
+    return method(test)
 
 
-def _compare(op: Op, input: Tensor, other) -> Tensor:
-    scalar = as_number(other)
-    if scalar is not None:
-        return apply(op, (input,), other=scalar)
-    return apply(op, common_dtype(input, as_tensor(other)))
+def _ordered(op_name: str, sign: str, ufunc) -> OfTwo:
+    doc = f"Return input {sign} other, element by element, as booleans."
+    return operator(f"__{op_name}__")(_comparison(op_name, doc, ufunc))
 
 
-_EQ, _NE = _comparison("eq", np.equal), _comparison("ne", np.not_equal)
-_LT, _LE = _comparison("lt", np.less), _comparison("le", np.less_equal)
-_GT, _GE = _comparison("gt", np.greater), _comparison("ge", np.greater_equal)
-_AND, _OR = _comparison("logical_and", np.logical_and), _comparison("logical_or", np.logical_or)
-_XOR, _NOT = _comparison("logical_xor", np.logical_xor), _test("logical_not", np.logical_not)
-_ISNAN, _ISINF = _test("isnan", np.isnan), _test("isinf", np.isinf)
-_ISFINITE = _test("isfinite", np.isfinite)
+eq, ne = _ordered("eq", "==", np.equal), _ordered("ne", "!=", np.not_equal)
+lt, le = _ordered("lt", "<", np.less), _ordered("le", "<=", np.less_equal)
+gt, ge = _ordered("gt", ">", np.greater), _ordered("ge", ">=", np.greater_equal)
+logical_and = _comparison(
+    "logical_and", "Return True where both are true (not zero).", np.logical_and
+)
+logical_or = _comparison(
+    "logical_or", "Return True where one or both are true (not zero).", np.logical_or
+)
+logical_xor = _comparison(
+    "logical_xor", "Return True where exactly one is true (not zero).", np.logical_xor
+)
+logical_not = _test("logical_not", "Return True where the element is false (zero).", np.logical_not)
+isnan = _test("isnan", "Return True where the element is not a number.", np.isnan)
+isinf = _test("isinf", "Return True where the element is infinite, of either sign.", np.isinf)
+isfinite = _test(
+    "isfinite", "Return True where the element is neither infinite nor nan.", np.isfinite
+)
 
-
-@operator("__eq__")
-@method
-def eq(input: Tensor, other) -> Tensor:
-    """Return input == other, element by element, as booleans."""
-    return _compare(_EQ, input, other)
-
-
-@operator("__ne__")
-@method
-def ne(input: Tensor, other) -> Tensor:
-    """Return input != other, element by element, as booleans."""
-    return _compare(_NE, input, other)
-
-
-@operator("__lt__")
-@method
-def lt(input: Tensor, other) -> Tensor:
-    """Return input < other, element by element, as booleans."""
-    return _compare(_LT, input, other)
-
-
-@operator("__le__")
-@method
-def le(input: Tensor, other) -> Tensor:
-    """Return input <= other, element by element, as booleans."""
-    return _compare(_LE, input, other)
-
-
-@operator("__gt__")
-@method
-def gt(input: Tensor, other) -> Tensor:
-    """Return input > other, element by element, as booleans."""
-    return _compare(_GT, input, other)
-
-
-@operator("__ge__")
-@method
-def ge(input: Tensor, other) -> Tensor:
-    """Return input >= other, element by element, as booleans."""
-    return _compare(_GE, input, other)
-
-
-@operator("__and__")
-@method
-def logical_and(input: Tensor, other) -> Tensor:
-    """Return True where both are true (not zero)."""
-    return _compare(_AND, input, other)
-
-
-@operator("__or__")
-@method
-def logical_or(input: Tensor, other) -> Tensor:
-    """Return True where one or both are true (not zero)."""
-    return _compare(_OR, input, other)
-
-
-@operator("__xor__")
-@method
-def logical_xor(input: Tensor, other) -> Tensor:
-    """Return True where exactly one is true (not zero)."""
-    return _compare(_XOR, input, other)
-
-
-@operator("__invert__")
-@method
-def logical_not(input: Tensor) -> Tensor:
-    """Return True where the element is false (zero)."""
-    return apply(_NOT, (input,))
-
-
-method(logical_and, "bitwise_and")
-method(logical_or, "bitwise_or")
-method(logical_not, "bitwise_not")
-
-
-@method
-def isnan(input: Tensor) -> Tensor:
-    """Return True where the element is not a number."""
-    return apply(_ISNAN, (input,))
-
-
-@method
-def isinf(input: Tensor) -> Tensor:
-    """Return True where the element is infinite, of either sign."""
-    return apply(_ISINF, (input,))
-
-
-@method
-def isfinite(input: Tensor) -> Tensor:
-    """Return True where the element is neither infinite nor nan."""
-    return apply(_ISFINITE, (input,))
+operator("__and__")(method(logical_and, "bitwise_and"))
+operator("__or__")(method(logical_or, "bitwise_or"))
+operator("__xor__")(logical_xor)
+operator("__invert__")(method(logical_not, "bitwise_not"))
 
 
 @method

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 
@@ -38,20 +39,6 @@ class Pointwise(Op):
     def backward(self, node, grad):
         # grad: (…) · input or result: (…) → (…)
         return (grad * self.slope(*node.saved),)
-
-
-def _pointwise(op_name: str, function, slope_of, kept: str = "input") -> Op:
-    """Return the op of two numpy expressions: the function, and its slope from what is kept."""
-
-    class Element(Pointwise):
-        name = op_name
-        keeps = kept
-        slope = staticmethod(slope_of)
-
-        def forward(self, input):
-            return function(input)
-
-    return register(Element)
 
 
 def sigmoid_array(x: np.ndarray) -> np.ndarray:
@@ -120,203 +107,110 @@ def in_blocks(function, *arrays: np.ndarray, block: int = 1 << 14) -> np.ndarray
     return out.reshape(first.shape)
 
 
+class OfTensor(Protocol):
+    """A function of one tensor."""
+
+    def __call__(self, input: Tensor) -> Tensor: ...
+
+
 def _zero():
     return 0
 
 
 _LN2, _LN10 = math.log(2), math.log(10)
-_NEG = _pointwise("neg", np.negative, lambda: -1, "")
-_EXP = _pointwise("exp", np.exp, lambda y: y, "result")
-_EXP2 = _pointwise("exp2", np.exp2, lambda y: y * _LN2, "result")
-_LOG = _pointwise("log", np.log, lambda x: 1 / x)
-_LOG2 = _pointwise("log2", np.log2, lambda x: 1 / (x * _LN2))
-_LOG10 = _pointwise("log10", np.log10, lambda x: 1 / (x * _LN10))
-_LOG1P = _pointwise("log1p", np.log1p, lambda x: 1 / (1 + x))
-_EXPM1 = _pointwise("expm1", np.expm1, lambda y: y + 1, "result")
-_SQRT = _pointwise("sqrt", np.sqrt, lambda y: 0.5 / y, "result")
-_RSQRT = _pointwise("rsqrt", lambda x: 1 / np.sqrt(x), lambda y: -0.5 * y * y * y, "result")
-_RECIPROCAL = _pointwise("reciprocal", lambda x: 1 / x, lambda y: -y * y, "result")
-_SQUARE = _pointwise("square", np.square, lambda x: 2 * x)
-_ABS = _pointwise("abs", np.abs, np.sign)
-_SIGN = _pointwise("sign", np.sign, _zero, "")
-_FLOOR = _pointwise("floor", np.floor, _zero, "")
-_CEIL = _pointwise("ceil", np.ceil, _zero, "")
-_ROUND = _pointwise("round", np.round, _zero, "")
-_TRUNC = _pointwise("trunc", np.trunc, _zero, "")
-_SIN = _pointwise("sin", np.sin, np.cos)
-_COS = _pointwise("cos", np.cos, lambda x: -np.sin(x))
-_TAN = _pointwise("tan", np.tan, lambda y: 1 + y * y, "result")
-_ATAN = _pointwise("atan", np.arctan, lambda x: 1 / (1 + x * x))
-_TANH = _pointwise("tanh", np.tanh, lambda y: 1 - y * y, "result")
-_SIGMOID = _pointwise("sigmoid", sigmoid_array, lambda y: y * (1 - y), "result")
-_ERF = _pointwise("erf", erf_array, lambda x: 2 / math.sqrt(math.pi) * np.exp(-x * x))
-
-# The functions. Where no integer can come out, an integer tensor is converted to float32 first.
 
 
-@operator("__neg__")
-@in_place
-@method
-def neg(input: Tensor) -> Tensor:
-    """Return -input."""
-    return apply(_NEG, (input,))
+def _pointwise(
+    op_name: str, doc: str, function, slope_of, kept: str = "input", *, integers: bool = False
+) -> OfTensor:
+    """Return an op as the function of a tensor, which is a method, too.
+
+    function: of an array. slope_of: of what is kept, as `Pointwise.keeps` says it.
+    integers: can they come out? Where not, an integer tensor is converted to float32 first.
+    """
+
+    class Elementwise(Pointwise):
+        name = op_name
+        keeps = kept
+        slope = staticmethod(slope_of)
+
+        def forward(self, input):
+            return function(input)
+
+    op = register(Elementwise)
+
+    def of_tensor(input: Tensor) -> Tensor:
+        return apply(op, (input if integers else to_float(input),))
+
+    of_tensor.__name__ = of_tensor.__qualname__ = op_name
+    of_tensor.__doc__ = doc
+    return method(of_tensor)
 
 
-@operator("__abs__")
-@in_place
-@method
-def abs(input: Tensor) -> Tensor:
-    """Return |input|."""
-    return apply(_ABS, (input,))
+# An op a row: its name, its docstring, numpy's function, the slope, and what that is a function of.
+neg = _pointwise("neg", "Return -input.", np.negative, lambda: -1, "", integers=True)
+abs = _pointwise("abs", "Return |input|.", np.abs, np.sign, integers=True)
+sign = _pointwise(
+    "sign", "Return -1, 0 or 1, the sign of each element.", np.sign, _zero, "", integers=True
+)
+square = _pointwise("square", "Return input².", np.square, lambda x: 2 * x, integers=True)
+exp = _pointwise("exp", "Return e ** input.", np.exp, lambda y: y, "result")
+exp2 = _pointwise("exp2", "Return 2 ** input.", np.exp2, lambda y: y * _LN2, "result")
+log = _pointwise("log", "Return the natural logarithm; nan below 0.", np.log, lambda x: 1 / x)
+log2 = _pointwise("log2", "Return the logarithm to base 2.", np.log2, lambda x: 1 / (x * _LN2))
+log10 = _pointwise("log10", "Return the logarithm to base 10.", np.log10, lambda x: 1 / (x * _LN10))
+log1p = _pointwise("log1p", "Return log(1 + input), exact near 0.", np.log1p, lambda x: 1 / (1 + x))
+expm1 = _pointwise(
+    "expm1", "Return exp(input) - 1, exact near 0.", np.expm1, lambda y: y + 1, "result"
+)
+sqrt = _pointwise(
+    "sqrt", "Return the square root; nan below 0.", np.sqrt, lambda y: 0.5 / y, "result"
+)
+rsqrt = _pointwise(
+    "rsqrt",
+    "Return 1 / sqrt(input).",
+    lambda x: 1 / np.sqrt(x),
+    lambda y: -0.5 * y * y * y,
+    "result",
+)
+reciprocal = _pointwise(
+    "reciprocal", "Return 1 / input.", lambda x: 1 / x, lambda y: -y * y, "result"
+)
+floor = _pointwise("floor", "Return the next integer below, as a float.", np.floor, _zero, "")
+ceil = _pointwise("ceil", "Return the next integer above, as a float.", np.ceil, _zero, "")
+round = _pointwise(
+    "round",
+    "Return the nearest integer, as a float; halves go to the even one.",
+    np.round,
+    _zero,
+    "",
+)
+trunc = _pointwise("trunc", "Return the integer part, as a float.", np.trunc, _zero, "")
+sin = _pointwise("sin", "Return the sine; input in radians.", np.sin, np.cos)
+cos = _pointwise("cos", "Return the cosine; input in radians.", np.cos, lambda x: -np.sin(x))
+tan = _pointwise(
+    "tan", "Return the tangent; input in radians.", np.tan, lambda y: 1 + y * y, "result"
+)
+atan = _pointwise(
+    "atan", "Return the inverse tangent, in radians.", np.arctan, lambda x: 1 / (1 + x * x)
+)
+tanh = _pointwise("tanh", "Return the hyperbolic tangent.", np.tanh, lambda y: 1 - y * y, "result")
+sigmoid = _pointwise(
+    "sigmoid", "Return 1 / (1 + exp(-input)).", sigmoid_array, lambda y: y * (1 - y), "result"
+)
+erf = _pointwise(
+    "erf",
+    "Return the error function, 2/√π · ∫ exp(-t²) dt from 0 to input.",
+    erf_array,
+    lambda x: 2 / math.sqrt(math.pi) * np.exp(-x * x),
+)
 
-
-@method
-def sign(input: Tensor) -> Tensor:
-    """Return -1, 0 or 1, the sign of each element."""
-    return apply(_SIGN, (input,))
-
-
-@method
-def square(input: Tensor) -> Tensor:
-    """Return input²."""
-    return apply(_SQUARE, (input,))
-
-
-@in_place
-@method
-def exp(input: Tensor) -> Tensor:
-    """Return e ** input."""
-    return apply(_EXP, (to_float(input),))
-
-
-@method
-def exp2(input: Tensor) -> Tensor:
-    """Return 2 ** input."""
-    return apply(_EXP2, (to_float(input),))
-
-
-@in_place
-@method
-def log(input: Tensor) -> Tensor:
-    """Return the natural logarithm; nan below 0."""
-    return apply(_LOG, (to_float(input),))
-
-
-@method
-def log2(input: Tensor) -> Tensor:
-    """Return the logarithm to base 2."""
-    return apply(_LOG2, (to_float(input),))
-
-
-@method
-def log10(input: Tensor) -> Tensor:
-    """Return the logarithm to base 10."""
-    return apply(_LOG10, (to_float(input),))
-
-
-@method
-def log1p(input: Tensor) -> Tensor:
-    """Return log(1 + input), exact near 0."""
-    return apply(_LOG1P, (to_float(input),))
-
-
-@method
-def expm1(input: Tensor) -> Tensor:
-    """Return exp(input) - 1, exact near 0."""
-    return apply(_EXPM1, (to_float(input),))
-
-
-@in_place
-@method
-def sqrt(input: Tensor) -> Tensor:
-    """Return the square root; nan below 0."""
-    return apply(_SQRT, (to_float(input),))
-
-
-@in_place
-@method
-def rsqrt(input: Tensor) -> Tensor:
-    """Return 1 / sqrt(input)."""
-    return apply(_RSQRT, (to_float(input),))
-
-
-@in_place
-@method
-def reciprocal(input: Tensor) -> Tensor:
-    """Return 1 / input."""
-    return apply(_RECIPROCAL, (to_float(input),))
-
-
-@in_place
-@method
-def floor(input: Tensor) -> Tensor:
-    """Return the next integer below, as a float."""
-    return apply(_FLOOR, (to_float(input),))
-
-
-@in_place
-@method
-def ceil(input: Tensor) -> Tensor:
-    """Return the next integer above, as a float."""
-    return apply(_CEIL, (to_float(input),))
-
-
-@in_place
-@method
-def round(input: Tensor) -> Tensor:
-    """Return the nearest integer, as a float; halves go to the even one."""
-    return apply(_ROUND, (to_float(input),))
-
-
-@method
-def trunc(input: Tensor) -> Tensor:
-    """Return the integer part, as a float."""
-    return apply(_TRUNC, (to_float(input),))
-
-
-@method
-def sin(input: Tensor) -> Tensor:
-    """Return the sine; input in radians."""
-    return apply(_SIN, (to_float(input),))
-
-
-@method
-def cos(input: Tensor) -> Tensor:
-    """Return the cosine; input in radians."""
-    return apply(_COS, (to_float(input),))
-
-
-@method
-def tan(input: Tensor) -> Tensor:
-    """Return the tangent; input in radians."""
-    return apply(_TAN, (to_float(input),))
-
-
-@method
-def atan(input: Tensor) -> Tensor:
-    """Return the inverse tangent, in radians."""
-    return apply(_ATAN, (to_float(input),))
-
-
-@in_place
-@method
-def tanh(input: Tensor) -> Tensor:
-    """Return the hyperbolic tangent."""
-    return apply(_TANH, (to_float(input),))
-
-
-@in_place
-@method
-def sigmoid(input: Tensor) -> Tensor:
-    """Return 1 / (1 + exp(-input))."""
-    return apply(_SIGMOID, (to_float(input),))
-
-
-@method
-def erf(input: Tensor) -> Tensor:
-    """Return the error function, 2/√π · ∫ exp(-t²) dt from 0 to input."""
-    return apply(_ERF, (to_float(input),))
-
-
+# What can be written into its tensor, by `x.neg_()`, and what is an operator or has a second name.
+operator("__neg__")(neg)
+operator("__abs__")(abs)
+for _function in (
+    neg, abs, exp, log, sqrt, rsqrt, reciprocal, floor, ceil, round, tanh, sigmoid,
+):  # fmt: skip
+    in_place(_function)
 negative, absolute = method(neg, "negative"), method(abs, "absolute")
 arctan = method(atan, "arctan")

@@ -25,6 +25,13 @@ from proflab.standalone.torch_table import NEEDED_FOR_TORCH, torch_table
 from proflab.standalone.zoo import CHOICES, OWN, Choice, own_model
 
 _SHOWN = 10
+# What takes no model: the function that is called, and the exercises that it calls.
+_COMMANDS: dict[str, tuple[Callable[..., int], dict[str, str]]] = {
+    **dict.fromkeys(COMMANDS, (compare, NEEDED_TO_COMPARE)),
+    **dict.fromkeys(FILES, (read_file, NEEDED_TO_READ)),
+    "lines": (profile_lines, NEEDED_FOR_LINES),
+    "table": (torch_table, NEEDED_FOR_TORCH),
+}
 
 
 def main(
@@ -32,7 +39,7 @@ def main(
     unwritten: dict[str, str],
     arguments: Sequence[str] | None = None,
 ) -> int:
-    """Profile the model that the command line names; return 0 if the report was written, else 2.
+    """Do what the command line asks for; return the exit status, 2 where that cannot be done.
 
     names: all that the student's file defines. unwritten: its exercises that are still to be
     written, each with its lesson. Without any words it shows an example.
@@ -43,20 +50,30 @@ def main(
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` ends it, as it ends other tools
     if words[:1] != ["lines"]:  # there it is the program's own until the report
         tolerate(sys.stdout)
-    if words and words[0] in COMMANDS:
-        return _run(compare, NEEDED_TO_COMPARE, names, unwritten, file, words)
-    if words and words[0] in FILES:
-        needed = NEEDED_TO_READ | (NEEDED_TO_DIFF if "--diff" in words else {})
-        return _run(read_file, needed, names, unwritten, file, words)
-    if words and words[0] == "lines":
-        return _run(profile_lines, NEEDED_FOR_LINES, names, unwritten, file, words)
-    if words and words[0] == "table":
-        return _run(torch_table, NEEDED_FOR_TORCH, names, unwritten, file, words)
     if not words:
         begun = begin_anew(words, 1)
         return show_example(names, unwritten, file) if begun is None else begun
+    if words[0] not in _COMMANDS:
+        return _profile(names, unwritten, file, words)
+    command, needed = _COMMANDS[words[0]]
+    if words[0] in FILES and "--diff" in words:
+        needed = needed | NEEDED_TO_DIFF
+    return _run(command, needed, names, unwritten, file, words)
+
+
+def _called(names: dict[str, Any]) -> str:
+    """Return the file's name, without its ending where pip has made a command of it."""
+    path = Path(names.get("__file__", "my_profiler.py"))
+    installed = names.get("__name__") == path.stem == Path(sys.argv[0]).stem
+    return path.stem if installed else path.name
+
+
+def _profile(
+    names: dict[str, Any], unwritten: dict[str, str], file: str, words: Sequence[str]
+) -> int:
+    """Profile the model that the words name; return 0 if the report was written, else 2."""
     parser = _parser(file)
-    given = parser.parse_args(arguments)
+    given = parser.parse_args(words)
     begun = begin_anew(words, given.threads)
     if begun is not None:
         return begun
@@ -69,21 +86,16 @@ def main(
     lacking = _lacking(needed, names, unwritten)
     if lacking:
         return _refuse(file, lacking)
-    request = _request(given, parser)
+    request, refused = _request(given, parser), "--at cannot be as asked"
     try:
         planned = plan_sizes(names, request)
-    except ValueError as error:
-        print(f"{file}: --at cannot be as asked: {error}", file=sys.stderr)
-        return 2
-    except NotImplementedError as error:
-        return _not_written(file, unwritten, error)
-    try:
+        refused = f"{request.title} cannot be run"
         report = measure(names, request, lambda line: print(f"· {line} …", flush=True))
         report.predictions = predict(names, request, planned, report)
     except NotImplementedError as error:
         return _not_written(file, unwritten, error)
     except ValueError as error:  # such as one value a channel, of which batch_norm has no variance
-        print(f"{file}: {request.title} cannot be run: {error}", file=sys.stderr)
+        print(f"{file}: {refused}: {error}", file=sys.stderr)
         return 2
     except MemoryError:
         print(f"{file}: {request.title} does not fit into this machine's memory", file=sys.stderr)
@@ -93,13 +105,6 @@ def main(
     given.output.write_text(page(report, when), encoding="utf-8")
     print(f"\nwritten: {given.output}")
     return 0
-
-
-def _called(names: dict[str, Any]) -> str:
-    """Return the file's name, without its ending where pip has made a command of it."""
-    path = Path(names.get("__file__", "my_profiler.py"))
-    installed = names.get("__name__") == path.stem == Path(sys.argv[0]).stem
-    return path.stem if installed else path.name
 
 
 def _parser(file: str) -> argparse.ArgumentParser:

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from proflab.lesson.cuda.timeline import DEVICE, host_spans, with_host
+from proflab.lesson.words import many, shortened
 from proflab.standalone.aten import flops_of, products
-from proflab.standalone.tables import many, print_table, shortened
+from proflab.standalone.tables import print_table
 from proflab.standalone.torch_diff import report_diff
 from proflab.standalone.torch_files import BEFORE, CALLS, Trace, read_trace
 from proflab.standalone.torch_memory import read_snapshot
@@ -114,7 +115,10 @@ def _without_kernels(trace: Trace) -> str:
 def _report_waits(names: dict[str, Any], events: list[dict]) -> None:
     """Print how long each card worked, and what the host did meanwhile where it did not."""
     columns: dict[str, dict[str, float]] = {}
-    for card, own in _by_card(events).items():
+    work, notes = _by_card(events)
+    for note in notes:
+        print(note)
+    for card, own in work.items():
         found = names["gpu_busy"](own)
         causes = columns[card] = {}
         for gap, host in with_host(found["gaps"], host_spans({"traceEvents": own})):
@@ -129,23 +133,24 @@ def _report_waits(names: dict[str, Any], events: list[dict]) -> None:
     print_table([("what it waited for", *heads), *rows])
 
 
-def _by_card(events: list[dict]) -> dict[str, list[dict]]:
-    """Return card → its work, and all that the processes did which launch there.
+def _by_card(events: list[dict]) -> tuple[dict[str, list[dict]], list[str]]:
+    """Return card → its work, and all that the processes did which launch there; and notes.
 
     Work has its card where the host's events have their process, as Perfetto shows it. One card
-    has all events, and no number.
+    has all events, and no number. A note names the processes where several launch on one card.
     """
     cards = sorted({event["pid"] for event in events if event["cat"] == "kernel"})
     caller = {e["args"]["correlation"]: e["pid"] for e in events if e["cat"] in CALLS}
-    found = {}
+    found, notes = {}, []
     for card in cards:
         own = [e for e in events if e["cat"] in DEVICE and e["pid"] == card]
         hosts = {caller.get(e["args"]["correlation"], "") for e in own} - {""}
         if len(hosts) > 1:
-            print(f"processes {', '.join(sorted(hosts))} launch on card {card}: it waits for each")
+            names = ", ".join(sorted(hosts))
+            notes.append(f"processes {names} launch on card {card}: it waits for each")
         host = (e for e in events if e["cat"] not in DEVICE and (e["pid"] in hosts or not hosts))
         found[f"card {card}"] = [*own, *host]
-    return found if len(cards) > 1 else {"the card": events}
+    return (found if len(cards) > 1 else {"the card": events}), notes
 
 
 def _report_ops(names: dict[str, Any], trace: Trace, by_shape: bool) -> None:

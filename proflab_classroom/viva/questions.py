@@ -5,8 +5,8 @@ value    What does your f return for this input? The options are what wrong solu
 tell     Here is another f. For which of these inputs does yours return something else?
 change   One line of yours was changed, and f returns this now. Which change was it?
 
-Every key is what the student's code does. `check` says what has to be run again before a question
-is asked, and whether exactly one option is right then.
+Every key is what the student's code does. A question says what has to be run again before it is
+asked, and claims of the outcomes by which exactly one option is right then.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from proflab_classroom.viva.execute import Run
 from proflab_classroom.viva.inputs import Input
 from proflab_classroom.viva.known_wrong import Known
 from proflab_classroom.viva.seen import Outcome, agree, differ, is_readable, shown
-from proflab_course.course.secret import draw, shuffled
+from proflab_course.course.secret import shuffled
 
 Kind = Literal["value", "tell", "change", "race", "row"]
 _OPTIONS, _LEAST_OPTIONS = 4, 3
@@ -30,21 +30,41 @@ _MOST_OF_A_KIND = 8  # of an exercise, since some may fail when they are run aga
 SAME_RESULT = "8 and 8.0 count as the same result"
 
 
+@dataclass(frozen=True)
+class Claim:
+    """Claim that a run's outcome agrees with another one; unless `same`, that the two differ.
+
+    run: a run's place; other: another run's place, or an outcome that was seen before.
+    """
+
+    same: bool
+    run: int
+    other: int | Outcome
+
+    def holds(self, outcomes: Sequence[Outcome]) -> bool:
+        """Return True if it is so of these outcomes."""
+        other = outcomes[self.other] if isinstance(self.other, int) else self.other
+        return (agree if self.same else differ)(outcomes[self.run], other)
+
+
 @dataclass(frozen=True, kw_only=True)
 class SheetQuestion(Question):
     """One question of a sheet; its options are code, but in a question of kind race or row.
 
-    error: True if the key is an error; inputs: the inputs that it shows; runs, holds: what is
-    executed again at last, and the verdict on that.
+    error: True if the key is an error; inputs: the inputs that it shows; runs, claims: what is
+    executed again at last, and what has to be so of the outcomes.
     """
 
     kind: Kind
     error: bool = False
     inputs: frozenset[str] = frozenset()
     runs: tuple[Run, ...] = ()
-    holds: Callable[[Sequence[Outcome | None]], bool] = field(
-        default=lambda outcomes: True, compare=False, repr=False
-    )
+    claims: tuple[Claim, ...] = field(default=(), compare=False, repr=False)
+
+    def holds(self, outcomes: Sequence[Outcome | None]) -> bool:
+        """Return True if each run has an outcome, and all claims hold of these."""
+        found = [outcome for outcome in outcomes if outcome is not None]
+        return len(found) == len(outcomes) and all(claim.holds(found) for claim in self.claims)
 
     @property
     def new_lines(self) -> int:
@@ -71,10 +91,6 @@ class Draws:
     def mixed(self, items: Sequence, *words: str) -> list:
         """Return the items in a drawn order."""
         return shuffled(self.secret, *self.words, *words, items=items)
-
-    def number(self, high: int, *words: str) -> int:
-        """Return a drawn number from 0 to `high`."""
-        return draw(self.secret, *self.words, *words, low=0, high=high)
 
 
 def _placed(key: object, others: Sequence, draws: Draws, *words: str) -> tuple[list, int]:
@@ -151,7 +167,7 @@ def value_questions(
             inputs=frozenset([one.text]),
             runs=(Run(one),),
             kind="value",
-            holds=_value_holds(tuple(outcome for outcome, _ in options), key),
+            claims=tuple(Claim(n == key, 0, each) for n, (each, _) in enumerate(options)),
         )
 
 
@@ -166,17 +182,6 @@ def _apart(
         if all(differ(outcome, each) for each in (mine, *(seen for seen, _ in found))):
             found.append((outcome, told))
     return found
-
-
-def _value_holds(options: tuple[Outcome, ...], key: int) -> Callable[..., bool]:
-    def holds(outcomes: Sequence[Outcome | None]) -> bool:
-        (mine,) = outcomes
-        return mine is not None and all(
-            agree(mine, option) if place == key else differ(mine, option)
-            for place, option in enumerate(options)
-        )
-
-    return holds
 
 
 # ── tell ─────────────────────────────────────────────────────────────────────────────────────
@@ -236,7 +241,7 @@ def tell_questions(
             inputs=frozenset(one.text for one in inputs),
             runs=tuple(runs),
             kind="tell",
-            holds=_tell_holds(tuple(both[p] for p in places), key),
+            claims=tuple(_tell_claims([both[p] for p in places], key)),
         )
 
 
@@ -254,19 +259,12 @@ def _brief(outcome: Outcome) -> str:
     return text if len(text) <= 80 else f"{text[:78]} …"
 
 
-def _tell_holds(expected: tuple[tuple[Outcome, Outcome], ...], key: int) -> Callable[..., bool]:
-    def holds(outcomes: Sequence[Outcome | None]) -> bool:
-        pairs = list(zip(outcomes[::2], outcomes[1::2], strict=True))
-        for place, ((mine, theirs), before) in enumerate(zip(pairs, expected, strict=True)):
-            if mine is None or theirs is None:
-                return False
-            if not (agree(mine, before[0]) and agree(theirs, before[1])):
-                return False
-            if not (differ if place == key else agree)(mine, theirs):
-                return False
-        return True
-
-    return holds
+def _tell_claims(seen: Iterable[tuple[Outcome, Outcome]], key: int) -> Iterator[Claim]:
+    """Yield, of own and other function at each input: both as before, and different at the key."""
+    for place, (mine, theirs) in enumerate(seen):
+        own, other = 2 * place, 2 * place + 1
+        yield from (Claim(True, own, mine), Claim(True, other, theirs))
+        yield Claim(place != key, own, other)
 
 
 # ── change ───────────────────────────────────────────────────────────────────────────────────
@@ -319,7 +317,10 @@ def change_questions(
                 inputs=frozenset([one.text]),
                 runs=(Run(one), *(Run(one, c.code) for c, _ in options)),
                 kind="change",
-                holds=_change_holds(mine, tuple(outcome for _, outcome in options), key),
+                claims=(
+                    Claim(True, 0, mine),
+                    *(Claim(n == key, n + 1, after) for n in range(len(options))),
+                ),
             )
             made += 1
             break
@@ -339,19 +340,6 @@ def _other_changes(
         if change is not key and change.after not in looks:
             found.append((change, outcome))
     return found[: _OPTIONS - 1]
-
-
-def _change_holds(mine: Outcome, expected: tuple[Outcome, ...], key: int) -> Callable[..., bool]:
-    def holds(outcomes: Sequence[Outcome | None]) -> bool:
-        first, *after = outcomes
-        if first is None or not agree(first, mine):
-            return False
-        return all(
-            outcome is not None and (agree if place == key else differ)(outcome, expected[key])
-            for place, outcome in enumerate(after)
-        )
-
-    return holds
 
 
 def are_alike(options: Sequence[str]) -> bool:

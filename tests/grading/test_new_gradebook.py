@@ -13,7 +13,7 @@ from proflab_course.grading.records.new_gradebook import newest_version
 
 OURS = {
     *("proflab_outcome", "proflab_guesses", "proflab_former_marks", "proflab_variants"),
-    *("proflab_replaced", "proflab_replaced_mark", "proflab_replaced_comment"),
+    *("proflab_replaced", "proflab_replaced_mark", "proflab_replaced_comment", "proflab_removed"),
 }
 MIGRATION = 'revision = {}\ndown_revision = {}\n\n\ndef upgrade():\n    op.add("revision = 7")\n'
 

@@ -16,9 +16,10 @@ import numpy as np
 
 from proflab import dispatch
 from proflab.lesson.race.charges import beside, charge
-from proflab.lesson.race.replay import Walk, owner, used, walk
+from proflab.lesson.race.replay import Walk, used, users_of, walk
 from proflab.lesson.race.tape import Refused, inputs_of
 from proflab.lesson.race.work import NUMBER, STEP, work_of
+from proflab.lesson.tensor_memory import owner
 from proflab.meta import MetaArray
 
 # Kinds of op (files of proflab/ops) that may write their result where an operand lies.
@@ -60,9 +61,9 @@ class Cost:
 
     rows: as op_facts makes them, with at, the instruction; flops and moved, the bytes; and ms.
     peak_at: the instruction at which they are. alive: those bytes by the instruction that has made
-    them. made: the number of the value that each op has made,
-    if it is one. two_memories: rows are loads and stores between them, and bytes stand in the place
-    of ms. work: about how many seconds running it here takes. walk: the walk that was counted.
+    them. made: the number of the value that each op has made, if it is one. two_memories: rows are
+    loads and stores between them, and bytes stand in the place of ms. work: about how many seconds
+    running it here takes. walk: the walk that was counted.
     """
 
     ms: float
@@ -181,10 +182,7 @@ def _writes(tape: list, left: Walk, rows: list, slow: dict, state: tuple) -> set
     A write is free, and its op allocates nothing, where the instruction before, views apart, made
     the source for it alone and is a fill, or an op that is elementwise or does not read the target.
     """
-    users: dict[int, list[int]] = {}
-    for at, line in enumerate(tape):
-        for number in used(line):
-            users.setdefault(number, []).append(at)
+    users = users_of(tape)
     merged: set[int] = set()
     made_by = {row["at"]: row for row in rows}
     kept = {id(owner(array)) for _, array in _saved(tape, left)}
@@ -194,7 +192,7 @@ def _writes(tape: list, left: Walk, rows: list, slow: dict, state: tuple) -> set
         target, source = left.values[line[1]], left.values[line[2]]
         name = slow.get(id(owner(target)))
         if name is not None and name not in state:
-            raise Refused(f"the input {name} may not be written to")
+            raise Refused(f"the input {name} may not be written to: write to a clone of it", at)
         before = at - 1
         while _is_view(tape[before]):  # `x[i] = y` looks for its place when y is there already
             before -= 1
@@ -244,23 +242,24 @@ def _live(tape: list, left: Walk, found: Cost, merged: set, slow: dict, outside:
         birth.setdefault(id(root), tape[at][1])  # made by the op for its backward alone
         size.setdefault(id(root), root.nbytes)
         death[id(root)] = max(death.get(id(root), at), at)
+    # Of each storage in this memory, the first and the last instruction at which it is alive.
+    spans = {
+        place: (0, len(tape) - 1) if place in slow else (birth[place], death[place])
+        for place in size
+        if place not in merged and place not in outside
+    }
     change = [0] * (len(tape) + 1)
-    for root, count in size.items():
-        if root in merged or root in outside:
-            continue
-        throughout = root in slow
-        change[0 if throughout else birth[root]] += count
-        if not throughout:
-            change[death[root] + 1] -= count
+    for place, (first, end) in spans.items():
+        change[first] += size[place]
+        change[end + 1] -= size[place]
     live = 0
     for at, step in enumerate(change):
         live += step
         if live > found.peak_bytes:
             found.peak_bytes, found.peak_at = live, at
-    for root, count in size.items():
-        if root not in merged and root not in outside:
-            if root in slow or birth[root] <= found.peak_at <= death[root]:
-                found.alive[birth[root]] = found.alive.get(birth[root], 0) + count
+    for place, (first, end) in spans.items():
+        if first <= found.peak_at <= end:
+            found.alive[birth[place]] = found.alive.get(birth[place], 0) + size[place]
 
 
 def _saved(tape: list, left: Walk) -> Iterator[tuple[int, Any]]:

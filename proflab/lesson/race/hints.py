@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from proflab.lesson.race.cost import Cost, Machine
-from proflab.lesson.race.replay import Walk, owner, used, users_of
+from proflab.lesson.race.replay import Walk, used, users_of
 from proflab.lesson.race.tape import inputs_of
+from proflab.lesson.tensor_memory import owner
 
 WORTH = 0.1  # of the cost: what is less is not worth a word
 _UNSEEN = 0.01  # of the cost: what is computed in vain and cheaper is no mistake to speak of
@@ -287,7 +288,7 @@ def _twice(tape: list, paid: Cost) -> Hint | None:
 def _unseen(tape: list, paid: Cost) -> Hint | None:
     """Return which product's results are used by slices alone that take at most half, or none."""
     sizes = {row["at"]: math.prod(row["output_shape"]) for row in paid.rows}
-    users = users_of(tape, range(len(tape)))
+    users = users_of(tape)
     wasteful: dict[str, list[dict]] = {}
     for row in paid.rows:
         by = users.get(paid.made.get(row["at"], -1), [])

@@ -14,7 +14,6 @@ two programs has changed. `check_log.py` says whether a log is consistent.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -27,9 +26,10 @@ from proflab.lesson.mine import place
 from proflab.lesson.race import show
 from proflab.lesson.race.check_log import TOLERANCE, methods_of
 from proflab.lesson.race.cost import MACHINES
-from proflab.lesson.race.known import Draws, floor_of, row_of
+from proflab.lesson.race.known import Draws, digest_of, floor_of, row_of
 from proflab.lesson.race.pairs import Pairs, calling, speedup_of, timed_pairs
 from proflab.lesson.race.steps import LARGEST, MOST_STEPS, MOST_TEXT, PAIRS, groups_of
+from proflab.lesson.race.tape import Refused
 from proflab.lesson.race.trace import Tape, traced
 
 MIME = "application/vnd.proflab.step+json"  # grading/submissions/read_steps.py reads it
@@ -68,8 +68,8 @@ class WorkLog:
         because: the diagnosis; it names the largest cost before, by its op or by a part of its line
         between backquotes. instead: why this step is about another cost. rejected: why the step is
         not kept; empty for one that is.
-        Raises ValueError for a guess that is out of range and for texts that are missing, and
-        Refused for a program that cannot be traced.
+        Raises Refused, a ValueError, for a guess that is out of range, for texts that are missing
+        and for a program that cannot be traced.
         """
         name = getattr(program, "__name__", "")
         self._look_over(name, change, guess_ms, because, instead, rejected)
@@ -93,10 +93,10 @@ class WorkLog:
         """Note why no further step would pay: which cost is the largest now, and the gap.
 
         text: names one of the two largest costs that are left, as `because` does, and the gap to
-        the floor, in ms or as cost / floor, to 1 %. Raises ValueError for an empty text.
+        the floor, in ms or as cost / floor, to 1 %. Raises Refused for an empty text.
         """
         if not isinstance(text, str) or not text.strip() or len(text) > MOST_TEXT:
-            raise ValueError(f"the stop is a text of at most {MOST_TEXT:,} characters")
+            raise Refused(f"the stop is a text of at most {MOST_TEXT:,} characters")
         self._stop = text
         _, _, tape = self._before("")
         ms, floor = show.counted(tape, self.machine).ms, self.floor
@@ -141,23 +141,23 @@ class WorkLog:
         return self._floor or floor_of(self.given, MACHINES[self.machine])
 
     def _look_over(self, name: str, change: Any, guess_ms: Any, because: Any, *others: Any) -> None:
-        """Raise ValueError for what no row may hold."""
+        """Raise Refused for what no row may hold."""
         if guess_ms is None:
-            raise ValueError("guess before you look: guess_ms is the ms that you expect")
+            raise Refused("guess before you look: guess_ms is the ms that you expect")
         is_number = isinstance(guess_ms, (int, float)) and not isinstance(guess_ms, bool)
         if not (is_number and 0 < guess_ms < LARGEST):
             what = f"guess_ms is a number of ms above 0 and below {LARGEST:,.0f}"
-            raise ValueError(f"{what}, not {guess_ms!r}")
+            raise Refused(f"{what}, not {guess_ms!r}")
         if name in ("", "<lambda>"):
-            raise ValueError("each step has a function of its own, with a name")
+            raise Refused("each step has a function of its own, with a name")
         for what, text in (("change", change), ("because", because)):
             if not isinstance(text, str) or not text.strip():
-                raise ValueError(f"{what} is a sentence")
+                raise Refused(f"{what} is a sentence")
         for text in (change, because, *others):
             if not isinstance(text, str) or len(text) > MOST_TEXT:
-                raise ValueError(f"a text of a step has at most {MOST_TEXT:,} characters")
+                raise Refused(f"a text of a step has at most {MOST_TEXT:,} characters")
         if name not in self._rows and len(self._rows) >= MOST_STEPS:
-            raise ValueError(f"a work log has at most {MOST_STEPS} steps")
+            raise Refused(f"a work log has at most {MOST_STEPS} steps")
 
     def _before(self, name: str) -> tuple[str, Callable, Tape]:
         """Return the last program that was kept before a step: its name, itself and its tape."""
@@ -186,7 +186,7 @@ class WorkLog:
                methods: Mapping[str, Callable]) -> Pairs:  # fmt: skip
         """Return twelve pairs of times, those of an earlier run of the same two programs."""
         # Kept times are found by it: should tapes be written otherwise, all are measured again.
-        digest = hashlib.sha256(dumps([list(old_tape), list(tape)])).hexdigest()
+        digest = digest_of([old_tape, tape])
         if digest not in self._times:
             self._times |= dict(_kept())
         if digest not in self._times:

@@ -13,6 +13,7 @@ import numpy as np
 
 from proflab import dispatch, graph
 from proflab.lesson.race.tape import Refused, decode
+from proflab.lesson.tensor_memory import owner
 from proflab.meta import Array, MetaArray
 from proflab.tensor import Tensor, wrap
 
@@ -34,10 +35,8 @@ class Reading:
     def __init__(self, tape: list) -> None:
         self.attributes = [decode(line[3]) if line[0] == "op" else {} for line in tape]
         self.done: list[list[int]] = [[] for _ in tape]
-        for number, at in {
-            number: at for at, line in enumerate(tape) for number in used(line)
-        }.items():
-            self.done[at].append(number)
+        for number, places in users_of(tape).items():
+            self.done[places[-1]].append(number)
         self.backward = {line[1]: at for at, line in enumerate(tape) if line[0] == "vjp"}
 
 
@@ -69,10 +68,10 @@ def used(line: list) -> list[int]:
     return []
 
 
-def users_of(tape: list, places: Iterable[int]) -> dict[int, list[int]]:
-    """Return by a value's number which of these instructions use it."""
+def users_of(tape: list, places: Iterable[int] | None = None) -> dict[int, list[int]]:
+    """Return by a value's number which of these instructions, or of all, use it."""
     found: dict[int, list[int]] = {}
-    for at in places:
+    for at in range(len(tape)) if places is None else places:
         for number in used(tape[at]):
             found.setdefault(number, []).append(at)
     return found
@@ -93,13 +92,6 @@ def reaching(tape: list, made: list[range]) -> set[int]:
     return found
 
 
-def owner(array: Any) -> Any:
-    """Return the array whose memory an array looks at: itself, or what it is a view of."""
-    while isinstance(array.base, (np.ndarray, MetaArray)):
-        array = array.base
-    return array
-
-
 def walk(
     tape: list,
     inputs: Mapping[str, Any],
@@ -118,17 +110,19 @@ def walk(
     meta = any(type(array) is MetaArray for array in inputs.values())
     reading = counted.reading if counted else reading or Reading(tape)
     run = _Run(tape, inputs, meta, look, wide, counted, reading)
+    at = 0
     try:
         with np.errstate(all="ignore"):
             for at, line in enumerate(tape):
                 run.instruction(at, line)
-    except Refused:
+    except Refused as refused:
+        refused.at = at if refused.at is None else refused.at
         raise
     except NotImplementedError as error:
-        raise Refused(str(error)) from None
+        raise Refused(f"{error}: use another op", at) from None
     except _FAILS as error:
         told = " ".join(str(error).split())[:300] or type(error).__name__
-        raise Refused(f"this program cannot be run: {told}") from None
+        raise Refused(f"this program cannot be run: {told}", at) from None
     return run.left
 
 

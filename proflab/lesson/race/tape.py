@@ -334,7 +334,11 @@ def check(tape: Any, inputs: list | None = None) -> None:
     _want(len(tape) <= MAX_INSTRUCTIONS, too_long)
     state = _Check()
     for at, line in enumerate(tape):
-        state.instruction(at, line)
+        try:
+            state.instruction(at, line)
+        except Refused as refused:
+            refused.at = at
+            raise
         _want((line[0] == "out") == (at == len(tape) - 1), "a program without a result")
     if inputs is not None:
         fits = sorted(state.inputs) == sorted((n, tuple(s), d) for n, s, d in inputs)
