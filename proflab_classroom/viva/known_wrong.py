@@ -42,6 +42,7 @@ MOST_LINES = 18  # of a mutant that is printed
 CACHE = ".cache/viva"
 # Raise it when the same code can have other outcomes than before, as under other limits.
 _VERSION = "2"
+_parsed = lru_cache(maxsize=4)(ast.parse)  # all mutants of a lesson have the same helpers
 
 
 @dataclass(frozen=True)
@@ -83,8 +84,7 @@ def read_mutants(
     found: dict[str, list[Mutant]] = {}
     for exercise in solutions:
         # What else is wrong with form says nothing about what the function computes.
-        of = [each for each in known.wrong(exercise) if each.kind in SUBSTANCE]
-        made = [_mutant(each, known.helpers) for each in of]
+        made = (_mutant(e, known.helpers) for e in known.wrong(exercise) if e.kind in SUBSTANCE)
         fit = [each for each in made if _runs_with(each.code, names)]
         found[exercise] = sorted(fit, key=lambda v: (not v.is_readable, v.wraps))[:MOST]
     return {exercise: mutants for exercise, mutants in found.items() if known.of.get(exercise)}
@@ -135,21 +135,12 @@ def _mutant(entry: KnownSolution, helpers: str) -> Mutant:
 
 def _needed_helpers(code: str, helpers: str) -> list[str]:
     """Return the helpers that a solution needs: others may name what the class's track has not."""
-    statements, needed = _statements(helpers), used_names(ast.parse(code).body)
-    kept: set[str] = set()
-    while more := [each for each in statements if each[0] not in kept and each[1] & needed]:
-        kept.update(text for text, _, _ in more)
-        needed = needed.union(*(used for _, _, used in more))
-    return [text for text, _, _ in statements if text in kept]
-
-
-@lru_cache(maxsize=4)  # all mutants of a lesson share them
-def _statements(helpers: str) -> list[tuple[str, set[str], set[str]]]:
-    """Return the text of each statement, the names that it binds, and those that it uses."""
-    return [
-        (ast.get_source_segment(helpers, node) or "", bound_names([node]), used_names([node]))
-        for node in ast.parse(helpers).body
-    ]
+    nodes, needed = _parsed(helpers).body, used_names(ast.parse(code).body)
+    kept: list[ast.stmt] = []
+    while more := [n for n in nodes if n not in kept and bound_names([n]) & needed]:
+        kept += more
+        needed |= used_names(more)
+    return [ast.get_source_segment(helpers, node) or "" for node in nodes if node in kept]
 
 
 def _runs_with(code: str, names: Set[str]) -> bool:
