@@ -150,7 +150,7 @@ def _deal(
 def _replaced(marking: Marking, essays: dict[str, EssayMark]) -> set[str]:
     """Return the students whose essay is another one than tables show, and is not marked yet.
 
-    Once somebody has marked it, a decision is about this essay, whoever has not marked it anew.
+    Once one of the markers has marked it, a decision is about this essay.
     """
     return {
         student
