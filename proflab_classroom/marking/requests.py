@@ -25,6 +25,7 @@ from proflab_course.course.hand_table import HandTable
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import read_notebook
 from proflab_course.grading.pages.inert import readable
+from proflab_course.grading.records.opened import opened_book
 
 COLUMNS = ("student", "lesson", "exercise", "question")
 WHOLE = "the lesson"  # in place of an exercise
@@ -172,11 +173,8 @@ class Requests:
         if self._known is None:
             folder = self.course.root / "submitted"
             self._known = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
-            if self.course.gradebook.exists():
-                from proflab_course.grading.records.gradebook import Book
-
-                with Book(self.course.gradebook) as book:
-                    self._known |= set(book.people())
+            with opened_book(self.course) as book:
+                self._known |= set(book.people() if book else ())
         return self._known
 
 

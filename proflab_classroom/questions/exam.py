@@ -8,11 +8,11 @@ the class's track leaves out. A page with the keys goes to those who mark.
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from proflab.checks.diagnose import is_number
 from proflab_classroom.questions.asked import Asked
 from proflab_classroom.questions.concepts_file import read_concepts
 from proflab_classroom.questions.pages import Files, page_title, render_page
@@ -158,7 +158,7 @@ def _calls(
     for cell in lesson.named("test"):
         name = exercise_of(cell.name, exercises)
         for code, value in _plain_calls(cell, name, hidden=True):
-            if _is_number(value) and code not in before[cell.name] and name not in written:
+            if is_number(value) and code not in before[cell.name] and name not in written:
                 found.setdefault(name, []).append((code, value))
     chosen = shuffled(key, "calls", lesson.name, items=sorted(found))[:MOST_CALLS]
     for name in (each for each in found if each in chosen):
@@ -191,10 +191,6 @@ def _is_plain(code: str, name: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _shown(value: float) -> str:

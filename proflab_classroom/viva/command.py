@@ -48,6 +48,7 @@ from proflab_course.grading.match_cells import Aligned
 from proflab_course.grading.plan import Submission
 from proflab_course.grading.races import NotTraced
 from proflab_course.grading.reader import Reader
+from proflab_course.grading.records.opened import opened_book
 from proflab_course.grading.run.student_files import beside_support
 from proflab_course.grading.submissions.find import find_work
 
@@ -123,12 +124,8 @@ def _read_marks(course: Course, lesson: str, path: Path) -> int:
 
 
 def _people(course: Course) -> dict[str, str]:
-    from proflab_course.grading.records.gradebook import Book
-
-    if not course.gradebook.exists():
-        return {}
-    with Book(course.gradebook) as book:
-        return book.people()
+    with opened_book(course) as book:
+        return book.people() if book else {}
 
 
 @dataclass
@@ -286,21 +283,18 @@ def fill(
 
 def _lost_points(course: Course, key: Key) -> dict[str, dict[str, float]]:
     """Return for each graded student the points lost in each exercise that lost some."""
-    from proflab_course.grading.records.gradebook import Book
-
-    if not course.gradebook.exists():
-        return {}
     names = exercises(key)
     found: dict[str, dict[str, float]] = {}
-    with Book(course.gradebook) as book:
-        for student, outcome in book.outcomes(key.name).items():
-            failed = {case.cell for case in outcome.cases if not case.passed}
-            lost = found.setdefault(student, {})
-            for cell in key.cells:
-                if cell.kind == "test" and cell.grade_id in failed:
-                    name = exercise_of(cell.grade_id, names)
-                    if name in names:
-                        lost[name] = lost.get(name, 0.0) + cell.points
+    with opened_book(course) as book:
+        outcomes = book.outcomes(key.name) if book else {}
+    for student, outcome in outcomes.items():
+        failed = {case.cell for case in outcome.cases if not case.passed}
+        lost = found.setdefault(student, {})
+        for cell in key.cells:
+            if cell.kind == "test" and cell.grade_id in failed:
+                name = exercise_of(cell.grade_id, names)
+                if name in names:
+                    lost[name] = lost.get(name, 0.0) + cell.points
     return found
 
 

@@ -16,6 +16,7 @@ from proflab_course.course.words import few
 from proflab_course.export.columns import TERM, Wanted, parts
 from proflab_course.export.platform_files import Points, fill
 from proflab_course.export.student_code import write_code
+from proflab_course.grading.records.opened import opened_book
 
 if TYPE_CHECKING:
     from proflab_course.grading.records.gradebook import Book
@@ -201,13 +202,9 @@ def _lesson_grades(course: Course, lesson: str, essay: bool, percent: bool) -> d
 
 def _grades_of_part(course: Course, lesson: str, part: Column, percent: bool) -> dict[str, Points]:
     """Return what a feature exports of a lesson."""
-    from proflab_course.grading.records.gradebook import Book
-
     points = part.points(course, lesson, percent)
-    names: dict[str, tuple[str, ...]] = {}
-    if course.gradebook.exists():
-        with Book(course.gradebook) as book:
-            names = _other_names(book)
+    with opened_book(course) as book:
+        names = _other_names(book) if book else {}
     return {student: Points(each, names.get(student, ())) for student, each in points.items()}
 
 

@@ -19,7 +19,8 @@ from proflab.lesson.race.charges import beside, charge
 from proflab.lesson.race.replay import Walk, used, users_of, walk
 from proflab.lesson.race.tape import Refused, inputs_of
 from proflab.lesson.race.work import NUMBER, STEP, work_of
-from proflab.meta import MetaArray, owner
+from proflab.lesson.tensor_memory import owner
+from proflab.meta import MetaArray
 
 # Kinds of op (files of proflab/ops) that may write their result where an operand lies.
 _ELEMENTWISE = ("pointwise", "arithmetic", "activation", "where", "convert", "comparison")

@@ -13,7 +13,8 @@ import numpy as np
 
 from proflab import dispatch, graph
 from proflab.lesson.race.tape import Refused, decode
-from proflab.meta import Array, MetaArray, owner
+from proflab.lesson.tensor_memory import owner
+from proflab.meta import Array, MetaArray
 from proflab.tensor import Tensor, wrap
 
 _KINDS = ("in", "const", "fill", "op", "vjp", "write")  # of instructions that may make values

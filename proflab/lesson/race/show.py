@@ -15,6 +15,7 @@ from proflab.lesson.race.hints import wall_of
 from proflab.lesson.race.known import Content
 from proflab.lesson.race.tape import Refused, check
 from proflab.lesson.race.trace import Tape, traced
+from proflab.lesson.words import many, shortened
 
 counting: dict[str, Callable] = {}  # op_facts, once the notebook has said `count_with`
 _MOST_LINES = 8
@@ -90,7 +91,7 @@ def number(cost: float) -> str:
 
 def _ops(paid: Cost) -> str:
     count, what = sum(row["ms"] > 0 for row in paid.rows), "move" if paid.two_memories else "op"
-    return f"1 {what}" if count == 1 else f"{count:,} {what}s"
+    return many(count, what)
 
 
 def _lines(tape: Tape, paid: Cost, machine: Machine) -> list[str]:
@@ -142,4 +143,4 @@ def refusal(tape: Tape, found: Mapping[str, Any]) -> str:
 
 def cut(text: str) -> str:
     """Return a line of a program, or its beginning where all of it does not fit into a row."""
-    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"
+    return shortened(text, _WIDTH)
