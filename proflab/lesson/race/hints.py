@@ -24,6 +24,7 @@ WORTH = 0.1  # of the cost: what is less is not worth a word
 _UNSEEN = 0.01  # of the cost: what is computed in vain and cheaper is no mistake to speak of
 _NOTHING = "nothing is left that is worth a tenth of the cost: the rest is inputs to {}"
 _SCATTERED = "can still fall: {:.0f} % of the cost, but no line and no kind of op by a tenth of it"
+_TURNS = 8  # products one after the other, fewer of which may as well be one
 _FAR_MORE = 2  # times what a line can fall by: a kind of op that is worth a word beside it
 _REST = {False: "read, results to write and products", True: "load once and results to store"}
 Hint = dict[str, Any]  # "told", a sentence; "at", an instruction of the line that it is about
@@ -42,9 +43,9 @@ def hints(tape: list, paid: Cost, machine: Machine, floor: float | None) -> list
     if again := _again(tape, paid):
         return [again, betrayed] if betrayed else [again]
     needed, lines = _needed(tape, paid), _groups(tape, paid)
-    over = [_over(rows, needed, paid, machine) for rows in lines]
+    over = [_over(tape, rows, needed, paid, machine) for rows in lines]
     most = _left(tape, lines, over, paid, machine, floor)
-    second = betrayed or _together(needed, max(over), paid, machine)
+    second = betrayed or _together(tape, needed, max(over), paid, machine)
     return [each for each in (most, second) if each is not None] or [_rest(over, paid)]
 
 
@@ -92,7 +93,7 @@ def _falling(rows: list[dict], over: float, paid: Cost, machine: Machine) -> str
 
 
 def _together(
-    needed: Mapping[int, float], line: float, paid: Cost, machine: Machine
+    tape: list, needed: Mapping[int, float], line: float, paid: Cost, machine: Machine
 ) -> Hint | None:
     """Return the kind of op that is farthest above its floor, on all lines together, or None.
 
@@ -102,7 +103,7 @@ def _together(
     kinds: dict[str, list[dict]] = {}
     for row in filter(lambda row: row["ms"], paid.rows):
         kinds.setdefault(row["op"], []).append(row)
-    over = {op: _over(rows, needed, paid, machine) for op, rows in kinds.items()}
+    over = {op: _over(tape, rows, needed, paid, machine) for op, rows in kinds.items()}
     op = max(over, key=lambda op: over[op])
     if over[op] < WORTH * paid.ms or (line >= WORTH * paid.ms and over[op] < _FAR_MORE * line):
         return None
@@ -187,15 +188,40 @@ def _places(tape: list, kind: str) -> Iterator[int]:
     return (at for at, line in enumerate(tape) if line[0] == kind)
 
 
-def _over(rows: list[dict], needed: Mapping[int, float], paid: Cost, machine: Machine) -> float:
+def _over(
+    tape: list, rows: list[dict], needed: Mapping[int, float], paid: Cost, machine: Machine
+) -> float:
     """Return by how much a line costs more than its floor."""
     ms = math.fsum(row["ms"] for row in rows)
     if paid.two_memories:
         return ms - math.fsum(min(row["ms"], needed.get(row["at"], 0.0)) for row in rows)
+    products = [row for row in rows if row["matmul_flops"]]
+    if _in_turn(tape, products, paid.walk):  # no two of them can be one, nor share what they read
+        rows = [row for row in rows if not row["matmul_flops"]]
+        least = math.fsum(_bytes_ms(row, needed, machine) + machine.op_us / 1e3 for row in rows)
+        return math.fsum(row["ms"] for row in rows) - least
     least = math.fsum(
         max(_product_ms(row, machine), _bytes_ms(row, needed, machine)) for row in rows
     )
     return ms - least - machine.op_us / 1e3
+
+
+def _in_turn(tape: list, products: list[dict], walked: Walk) -> bool:
+    """Return True for many products of which each waits for the one before, as tokens do."""
+    if len(products) < _TURNS:
+        return False
+    places = {row["at"] for row in products}
+    waiting: set[int] = set()  # storages that hold what follows from the product before
+    for at in range(min(places), max(places) + 1):
+        made = {_root_of(walked, number) for number in walked.made[at]}
+        if tape[at][0] == "write":
+            made = {_root_of(walked, tape[at][1])}
+        follows = not waiting.isdisjoint(_root_of(walked, number) for number in used(tape[at]))
+        if at in places and waiting and not follows:
+            return False
+        if at in places or follows:
+            waiting = made if at in places else waiting | made
+    return True
 
 
 def _products(rows: list[dict], machine: Machine) -> float:

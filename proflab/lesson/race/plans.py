@@ -249,16 +249,17 @@ def _buckets(plan: Any, layers: Sequence, alpha_ms: float, ms_per_byte: float) -
         raise Refused(f"the gradients are 0 to {count - 1}; there is no {show(wrong[0])}")
     if count - 1 not in cuts:
         raise Refused(f"the last gradient, {count - 1}, is never sent: its index ends a bucket")
-    now = free = waiting = 0.0
+    now = free = waiting = idle = 0.0
     for at, (ms, size) in enumerate(layers):
         now, waiting = now + ms, waiting + size
         if at in cuts:
+            idle += max(0.0, now - free)
             free, waiting = max(now, free) + alpha_ms + waiting * ms_per_byte, 0.0
     total = max(now, free)
     fixed, moved = alpha_ms * len(cuts), ms_per_byte * sum(size for _, size in layers)
     largest = (
         f"{total - now:.4g} ms after the end of backward; the all-reduces, {len(cuts)}, take "
-        f"{fixed:.4g} ms to start and {moved:.4g} ms for their bytes"
+        f"{fixed:.4g} ms to start and {moved:.4g} ms for their bytes; none runs for {idle:.4g} ms"
     )
     alone = "nothing overlaps: the only bucket is full when backward has ended"
     return Simulated(total, largest, alone if len(cuts) == 1 and count > 1 else "")
