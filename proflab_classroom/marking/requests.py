@@ -16,7 +16,7 @@ from pathlib import Path
 
 from proflab_classroom.marking.request_log import Request, request_id
 from proflab_course.collect.attempts import Attempt
-from proflab_course.collect.entries import Entry, Source, UnreadableFile
+from proflab_course.collect.entries import Entry, Source
 from proflab_course.collect.platforms import sort_entries
 from proflab_course.collect.roster import Roster, is_student_id, student_without_roster
 from proflab_course.course.csv_table import read_csv
@@ -24,6 +24,7 @@ from proflab_course.course.exercises import exercise_of
 from proflab_course.course.hand_table import HandTable
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import read_notebook
+from proflab_course.grading.limited_process import Unreadable
 from proflab_course.grading.pages.inert import readable
 from proflab_course.grading.records.opened import opened_book
 
@@ -104,8 +105,8 @@ class Requests:
         """Read a file of an archive."""
         try:
             data = entry.read(_MOST_OWN) if entry.size <= _MOST_OWN else b""
-        except UnreadableFile as error:
-            self.found.refused[where] = f"cannot be read ({error})"
+        except Unreadable as error:
+            self.found.refused[where] = f"cannot be read ({error.reason})"
             return
         if not 0 < len(data) <= _MOST_OWN:
             self.found.refused[where] = "is empty" if not entry.size else "is too large for a table"

@@ -210,12 +210,12 @@ def _signature(cell: Cell, name: str) -> str:
 
 def _tasks(lesson: Lesson, names: Iterable[str], tracks: Tracks | None) -> Iterator[Task]:
     """Yield a task for each of these exercises, in the order of the lesson."""
-    names, exercises = set(names), [cell.name for cell in lesson.named("exercise")]
+    names, tests_of = set(names), lesson.tests
     minutes = tracks.times[lesson.name].minutes if tracks else {}
     for cell in lesson.named("exercise"):
         if cell.name not in names:
             continue
-        tests = [t for t in lesson.named("test") if exercise_of(t.name, exercises) == cell.name]
+        tests = tests_of[cell.name]
         shown = [line for test in tests for line in _shown_cases(test, cell.name)]
         yield Task(
             cell.name,

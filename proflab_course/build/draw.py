@@ -17,7 +17,6 @@ from __future__ import annotations
 import ast
 import re
 import runpy
-import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from proflab_course.build.trial import execute, solved_run
 from proflab_course.course.layout import CourseError
-from proflab_course.course.notebook import Cell, Lesson
+from proflab_course.course.notebook import SOLUTION, Cell, Lesson, replace_regions
 from proflab_course.course.secret import draw, shuffled
 from proflab_course.grading.own_numbers.cases import count_varying, vary_cases
 
@@ -37,9 +36,6 @@ FILE = "draw.py"
 BESIDE = "draw_*.py"  # what draw.py runs, and students see no more than that file
 # Full marks, by the cost of the class's solution; a student's may cost 1.035 times it.
 _ABOVE = 1.045
-_SOLUTION = re.compile(
-    r"(?<=### BEGIN SOLUTION\n).*?(?=^ *### END SOLUTION)", re.DOTALL | re.MULTILINE
-)
 # Is about the class's numbers; for a student's own nobody knows the best cost.
 _BEST = re.compile(r"best=[\d._]+,\s*")
 
@@ -106,8 +102,9 @@ def put_solutions(lesson: Lesson, found: Drawn) -> None:
     """Put the drawn bodies in the place of the lesson's own solutions."""
     for cell in lesson.named("exercise"):
         if body := found.solutions.get(cell.name):
-            inner = textwrap.indent(body.rstrip("\n") + "\n", "    ")
-            cell.node.source = _SOLUTION.sub(lambda _: inner, cell.source, count=1)  # noqa: B023
+            begin, end = SOLUTION
+            lines = (begin, *body.rstrip("\n").split("\n"), end)
+            cell.node.source = replace_regions(cell.source, SOLUTION, lines)
 
 
 def set_full_marks(lesson: Lesson, folder: Path) -> None:

@@ -230,7 +230,7 @@ def test_a_class_gets_the_same_points_with_one_job_and_with_two(tmp_path):
     assert found[0] == found[1]
     assert found[0]["ada"] == ("graded", 100) and found[0]["cem"] == ("graded", 50)
     with Book(course.gradebook) as book:
-        assert book.auto_scores(LESSON)["ben"] == found[0]["ben"][1]
+        assert book.scores(LESSON)["ben"]["auto"] == found[0]["ben"][1]
         outcome = book.outcome(LESSON, "ben")
     assert 0 < next(case.share for case in outcome.cases if case.label == "9 rows") < 1
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,8 @@ class Refused(ValueError):
 
 def encode(value: Any) -> Any:
     """Return an op's attributes as plain data."""
+    if type(value) in (int, float, bool, str, NoneType):  # as nearly all are
+        return value
     if isinstance(value, dict):
         return {key: encode(item) for key, item in value.items()}
     if isinstance(value, (tuple, list)):

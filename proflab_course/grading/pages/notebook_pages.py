@@ -25,7 +25,7 @@ from traitlets.config import Config
 
 from proflab_course.grading.pages.inert import note, plain_math, readable
 from proflab_course.grading.pages.markup import Piece
-from proflab_course.grading.pages.render import CannotRender, Inert, shared_renderer
+from proflab_course.grading.pages.render import Inert, shared_renderer
 from proflab_course.grading.run.replies import as_list
 from proflab_course.grading.submissions.read_notebook import MAX_CELLS
 
@@ -68,7 +68,7 @@ class FeedbackPage(HTMLExporter):
         resources = self._init_resources(resources)
         try:
             page, resources = super().from_filename(filename, resources=resources, **options)
-        except (SQLAlchemyError, MissingEntry, CannotRender):
+        except (SQLAlchemyError, MissingEntry):
             raise
         except Exception as error:
             self.log.exception("The page of %s only says that it could not be made", filename)

@@ -23,11 +23,20 @@ from nbgrader.api import (
     BaseCell,
     Grade,
     Gradebook,
-    GradeCell,
     SubmittedAssignment,
     SubmittedNotebook,
 )
-from sqlalchemy import Column, Integer, MetaData, String, Table, Text, bindparam, func, select
+from sqlalchemy import (
+    Column,
+    Connection,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    bindparam,
+    select,
+)
 from traitlets.config import Config
 
 from proflab_course.course.dates import Extension
@@ -43,6 +52,7 @@ from proflab_course.grading.records.queries import (
     read_essays,
     read_scores,
     read_standings,
+    submissions,
 )
 from proflab_course.grading.records.register import register
 from proflab_course.grading.records.removed import TRIGGER, follow_removals
@@ -175,6 +185,12 @@ class Book:
                 del session.commit
                 session.remove()  # the next submission starts with an empty session
 
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Yield a connection for queries; raise CourseError if the gradebook cannot be read."""
+        with clear_errors(self.path), self.gradebook.engine.connect() as connection:
+            yield connection
+
     def register(self, key: Key) -> str:
         """Enter the lesson's assignment and cells, as `nbgrader generate_assignment` does.
 
@@ -188,7 +204,7 @@ class Book:
         query = select(OUTCOMES).where(OUTCOMES.c.assignment == assignment)
         if student is not None:
             query = query.where(OUTCOMES.c.student == student)
-        with clear_errors(self.path), self.gradebook.engine.connect() as connection:
+        with self.reading() as connection:
             rows = connection.execute(query).mappings().all()
             guesses = dict(
                 connection.execute(
@@ -203,7 +219,7 @@ class Book:
     def variants(self, assignment: str) -> dict[str, str]:
         """Return the digests of each student's variant, of those who have one."""
         query = select(VARIANTS.c.student, VARIANTS.c.digest)
-        with clear_errors(self.path), self.gradebook.engine.connect() as connection:
+        with self.reading() as connection:
             rows = connection.execute(query.where(VARIANTS.c.assignment == assignment))
             return dict(rows.all())
 
@@ -213,7 +229,7 @@ class Book:
 
     def standings(self, assignment: str) -> dict[str, Standing]:
         """Return the standing of each graded hand-in: its outcome without its cases."""
-        with clear_errors(self.path), self.gradebook.engine.connect() as connection:
+        with self.reading() as connection:
             return read_standings(connection, OUTCOMES, assignment)
 
     def write(
@@ -313,18 +329,13 @@ class Book:
         """Return the students who have a penalty or may get one."""
         timed = Assignment.duedate.is_not(None) & SubmittedAssignment.timestamp.is_not(None)
         penalised = SubmittedNotebook.late_submission_penalty.is_not(None)
-        rows = (
-            select(SubmittedAssignment.student_id)
-            .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
-            .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
-            .where(Assignment.name == assignment, timed | penalised)
-        )
-        with clear_errors(self.path), self.gradebook.engine.connect() as connection:
+        rows = submissions(assignment, SubmittedAssignment.student_id).where(timed | penalised)
+        with self.reading() as connection:
             return set(connection.execute(rows).scalars())
 
     def essays(self, assignment: str, cell: str) -> dict[str, EssayMark]:
         """Return the mark by hand and the comment of each hand-in with an answer in a cell."""
-        with clear_errors(self.path), self.gradebook.engine.connect() as connection:
+        with self.reading() as connection:
             return read_essays(connection, assignment, cell)
 
     def mark_essay(self, assignment: str, cell: str, student: str, mark: float, text: str) -> None:
@@ -337,35 +348,20 @@ class Book:
 
     def replaced(self, assignment: str, cell: str) -> dict[str, list[tuple[str, str]]]:
         """Return the marks by hand that were replaced, with their times, by student."""
+        columns = SubmittedAssignment.student_id, REPLACED.c.value, REPLACED.c.at
         rows = (
-            select(SubmittedAssignment.student_id, REPLACED.c.value, REPLACED.c.at)
-            .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
-            .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+            submissions(assignment, *columns)
             .join(Grade, Grade.notebook_id == SubmittedNotebook.id)
             .join(BaseCell, BaseCell.id == Grade.cell_id)
             .join(REPLACED, REPLACED.c.row == Grade.id)
-            .where(Assignment.name == assignment, BaseCell.name == cell, REPLACED.c.what == "mark")
+            .where(BaseCell.name == cell, REPLACED.c.what == "mark")
             .order_by(REPLACED.c.id)
         )
         found: dict[str, list[tuple[str, str]]] = {}
-        with clear_errors(self.path), self.gradebook.engine.connect() as connection:
+        with self.reading() as connection:
             for student, value, at in connection.execute(rows):
                 found.setdefault(student, []).append((f"{float(value):g}", at))
         return found
-
-    def late_penalties(self, assignment: str) -> dict[str, float]:
-        """Return the points taken off for lateness, for each student who loses any."""
-        rows = (
-            select(
-                SubmittedAssignment.student_id, func.sum(SubmittedNotebook.late_submission_penalty)
-            )
-            .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
-            .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
-            .where(Assignment.name == assignment)
-            .group_by(SubmittedAssignment.student_id)
-        )
-        with clear_errors(self.path), self.gradebook.engine.connect() as connection:
-            return {student: float(off) for student, off in connection.execute(rows) if off}
 
     def people(self) -> dict[str, str]:
         """Return the name of each student in the gradebook by id, "" if it has none."""
@@ -375,23 +371,13 @@ class Book:
                 for student in self.gradebook.students
             }
 
-    def auto_scores(self, assignment: str) -> dict[str, float]:
-        """Return each student's points for code, in one query, however large the class."""
-        rows = (
-            select(SubmittedAssignment.student_id, func.sum(Grade.score))
-            .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
-            .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
-            .join(Grade, Grade.notebook_id == SubmittedNotebook.id)
-            .join(GradeCell, GradeCell.id == Grade.cell_id)
-            .where(Assignment.name == assignment, GradeCell.cell_type == "code")
-            .group_by(SubmittedAssignment.student_id)
-        )
-        with clear_errors(self.path), self.gradebook.engine.connect() as connection:
-            return {student: float(score) for student, score in connection.execute(rows)}
-
     def scores(self, assignment: str) -> dict[str, dict[str, Any]]:
-        """Return each student's points; needs_manual: wants a person; unread: has no mark yet."""
-        with clear_errors(self.path), self.gradebook.engine.connect() as connection:
+        """Return each student's points, and what lateness takes off.
+
+        auto, manual: for code and by hand; penalty; score: the first two together. needs_manual:
+        wants a person; unread: has no mark yet.
+        """
+        with self.reading() as connection:
             return read_scores(connection, assignment)
 
 

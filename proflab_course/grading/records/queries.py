@@ -113,16 +113,14 @@ def read_essays(connection: Connection, assignment: str, cell: str) -> dict[str,
     """Return the essay of each student who wrote one: an empty one is marked by machine."""
     comments = dict(
         connection.execute(
-            _of(assignment, SubmittedAssignment.student_id, Comment.manual_comment)
-            .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+            submissions(assignment, SubmittedAssignment.student_id, Comment.manual_comment)
             .join(Comment, Comment.notebook_id == SubmittedNotebook.id)
             .join(BaseCell, BaseCell.id == Comment.cell_id)
             .where(BaseCell.name == cell)
         ).all()
     )
     rows = (
-        _of(assignment, SubmittedAssignment.student_id, Grade.manual_score)
-        .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+        submissions(assignment, SubmittedAssignment.student_id, Grade.manual_score)
         .join(Grade, Grade.notebook_id == SubmittedNotebook.id)
         .join(BaseCell, BaseCell.id == Grade.cell_id)
         .where(BaseCell.name == cell, Grade.auto_score.is_(None))
@@ -168,11 +166,14 @@ def _grades(assignment: str) -> Any:
     """
     columns = Grade.cell_type, Grade.score, Grade.needs_manual_grade
     marks = Grade.manual_score, Grade.auto_score
-    return (
-        _of(assignment, SubmittedAssignment.student_id, *columns, *marks)
-        .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
-        .join(Grade, Grade.notebook_id == SubmittedNotebook.id)
-    )
+    found = submissions(assignment, SubmittedAssignment.student_id, *columns, *marks)
+    return found.join(Grade, Grade.notebook_id == SubmittedNotebook.id)
+
+
+def submissions(assignment: str, *columns: Any) -> Any:
+    """Return a query of columns of this assignment's submissions and of their notebooks."""
+    here = SubmittedNotebook.assignment_id == SubmittedAssignment.id
+    return _of(assignment, *columns).join(SubmittedNotebook, here)
 
 
 def _of(assignment: str, *columns: Any) -> Any:
