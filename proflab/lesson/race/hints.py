@@ -43,9 +43,10 @@ def hints(tape: list, paid: Cost, machine: Machine, floor: float | None) -> list
     if again := _again(tape, paid):
         return [again, betrayed] if betrayed else [again]
     needed, lines = _needed(tape, paid), _groups(tape, paid)
-    over = [_over(tape, rows, needed, paid, machine) for rows in lines]
+    about = needed, _depths(tape, paid), paid, machine
+    over = [_over(rows, *about) for rows in lines]
     most = _left(tape, lines, over, paid, machine, floor)
-    second = betrayed or _together(tape, needed, max(over), paid, machine)
+    second = betrayed or _together(max(over), *about)
     return [each for each in (most, second) if each is not None] or [_rest(over, paid)]
 
 
@@ -93,8 +94,9 @@ def _falling(rows: list[dict], over: float, paid: Cost, machine: Machine) -> str
 
 
 def _together(
-    tape: list, needed: Mapping[int, float], line: float, paid: Cost, machine: Machine
-) -> Hint | None:
+    line: float, needed: Mapping[int, float], depths: Mapping[int, int], paid: Cost,
+    machine: Machine,
+) -> Hint | None:  # fmt: skip
     """Return the kind of op that is farthest above its floor, on all lines together, or None.
 
     It is worth a word where no single line is, or where it is worth far more than any line.
@@ -103,7 +105,7 @@ def _together(
     kinds: dict[str, list[dict]] = {}
     for row in filter(lambda row: row["ms"], paid.rows):
         kinds.setdefault(row["op"], []).append(row)
-    over = {op: _over(tape, rows, needed, paid, machine) for op, rows in kinds.items()}
+    over = {op: _over(rows, needed, depths, paid, machine) for op, rows in kinds.items()}
     op = max(over, key=lambda op: over[op])
     if over[op] < WORTH * paid.ms or (line >= WORTH * paid.ms and over[op] < _FAR_MORE * line):
         return None
@@ -189,39 +191,35 @@ def _places(tape: list, kind: str) -> Iterator[int]:
 
 
 def _over(
-    tape: list, rows: list[dict], needed: Mapping[int, float], paid: Cost, machine: Machine
-) -> float:
+    rows: list[dict], needed: Mapping[int, float], depths: Mapping[int, int], paid: Cost,
+    machine: Machine,
+) -> float:  # fmt: skip
     """Return by how much a line costs more than its floor."""
-    ms = math.fsum(row["ms"] for row in rows)
     if paid.two_memories:
-        return ms - math.fsum(min(row["ms"], needed.get(row["at"], 0.0)) for row in rows)
-    products = [row for row in rows if row["matmul_flops"]]
-    if _in_turn(tape, products, paid.walk):  # no two of them can be one, nor share what they read
+        return math.fsum(row["ms"] - min(row["ms"], needed.get(row["at"], 0.0)) for row in rows)
+    turns, ops = [depths[row["at"]] for row in rows if row["matmul_flops"]], 1
+    if len(turns) == len({*turns}) >= _TURNS:  # no two can be one, nor share what they read
         rows = [row for row in rows if not row["matmul_flops"]]
-        least = math.fsum(_bytes_ms(row, needed, machine) + machine.op_us / 1e3 for row in rows)
-        return math.fsum(row["ms"] for row in rows) - least
+        ops = len(rows)
+    ms = math.fsum(row["ms"] for row in rows)
     least = math.fsum(
         max(_product_ms(row, machine), _bytes_ms(row, needed, machine)) for row in rows
     )
-    return ms - least - machine.op_us / 1e3
+    return ms - least - ops * machine.op_us / 1e3
 
 
-def _in_turn(tape: list, products: list[dict], walked: Walk) -> bool:
-    """Return True for many products of which each waits for the one before, as tokens do."""
-    if len(products) < _TURNS:
-        return False
-    places = {row["at"] for row in products}
-    waiting: set[int] = set()  # storages that hold what follows from the product before
-    for at in range(min(places), max(places) + 1):
-        made = {_root_of(walked, number) for number in walked.made[at]}
-        if tape[at][0] == "write":
-            made = {_root_of(walked, tape[at][1])}
-        follows = not waiting.isdisjoint(_root_of(walked, number) for number in used(tape[at]))
-        if at in places and waiting and not follows:
-            return False
-        if at in places or follows:
-            waiting = made if at in places else waiting | made
-    return True
+def _depths(tape: list, paid: Cost) -> dict[int, int]:
+    """Return, by instruction, how many products follow from each other up to it."""
+    products = {row["at"] for row in paid.rows if row["matmul_flops"]}
+    found: dict[int, int] = {}
+    deep: dict[int, int] = {}  # by storage
+    for at, line in enumerate(tape):
+        before = (deep.get(_root_of(paid.walk, number), 0) for number in used(line))
+        found[at] = max(before, default=0) + (at in products)
+        for number in line[1:2] if line[0] == "write" else paid.walk.made[at]:
+            root = _root_of(paid.walk, number)
+            deep[root] = max(deep.get(root, 0), found[at])
+    return found
 
 
 def _products(rows: list[dict], machine: Machine) -> float:

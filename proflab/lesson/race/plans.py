@@ -159,10 +159,6 @@ def _length(plan: Any) -> int:
 # ── the order of a product's multiply-adds, against a cache ──────────────────────────────────
 
 
-def _given_order(n: int, lines: int, line: int) -> np.ndarray:
-    return np.indices((n, n, n)).reshape(3, -1).T
-
-
 def _cache(plan: Any, n: int, lines: int, line: int) -> Simulated:
     """Count the misses of a product of n × n matrices, its multiply-adds in a plan's order.
 
@@ -229,10 +225,6 @@ def _inside(rows: list[list[int]], n: int) -> None:
 # ── buckets of gradients ─────────────────────────────────────────────────────────────────────
 
 
-def _given_buckets(layers: Sequence, alpha_ms: float, ms_per_byte: float) -> list[int]:
-    return list(range(len(layers)))
-
-
 def _buckets(plan: Any, layers: Sequence, alpha_ms: float, ms_per_byte: float) -> Simulated:
     """Count the ms until backward and the last all-reduce have ended.
 
@@ -268,10 +260,6 @@ def _buckets(plan: Any, layers: Sequence, alpha_ms: float, ms_per_byte: float) -
 # ── batches for workers ──────────────────────────────────────────────────────────────────────
 
 
-def _given_owners(load_ms: Sequence, workers: int, room: int, step_ms: float) -> list[int]:
-    return [batch % workers for batch in range(len(load_ms))]
-
-
 def _loader(plan: Any, load_ms: Sequence, workers: int, room: int, step_ms: float) -> Simulated:
     """Count the ms until the last step has ended.
 
@@ -304,11 +292,19 @@ def _loader(plan: Any, load_ms: Sequence, workers: int, room: int, step_ms: floa
 
 
 RULES: dict[str, Rule] = {
-    "cache": Rule(("n", "lines", "line"), _cache, _given_order, "misses"),
+    "cache": Rule(
+        ("n", "lines", "line"), _cache,
+        lambda n, lines, line: np.indices((n, n, n)).reshape(3, -1).T,
+        "misses",
+    ),
     "buckets": Rule(
-        ("layers", "alpha_ms", "ms_per_byte"), _buckets, _given_buckets, "ms of a step"
+        ("layers", "alpha_ms", "ms_per_byte"), _buckets,
+        lambda layers, alpha_ms, ms_per_byte: list(range(len(layers))),
+        "ms of a step",
     ),
     "loader": Rule(
-        ("load_ms", "workers", "room", "step_ms"), _loader, _given_owners, "ms of an epoch"
+        ("load_ms", "workers", "room", "step_ms"), _loader,
+        lambda load_ms, workers, room, step_ms: [at % workers for at in range(len(load_ms))],
+        "ms of an epoch",
     ),
-}
+}  # fmt: skip
