@@ -210,7 +210,7 @@ def _over(
 
 def _depths(tape: list, paid: Cost) -> dict[int, int]:
     """Return, by instruction, how many products follow from each other up to it."""
-    products = {row["at"] for row in paid.rows if row["matmul_flops"]}
+    products = {row["at"] for row in paid.rows if row.get("matmul_flops")}
     found: dict[int, int] = {}
     deep: dict[int, int] = {}  # by storage
     for at, line in enumerate(tape):
