@@ -160,7 +160,9 @@ class Requests:
         if len(theirs) >= _MOST_OF_ONE:
             self.found.refused[where] = f"{student} asks more than {_MOST_OF_ONE} questions"
             return
-        self.found.requests.append(Request(name, student, lesson, exercise, question))
+        given = cells.get("exercise", "") if exercise == WHOLE else ""
+        request = Request(name, student, lesson, exercise, question, given=given)
+        self.found.requests.append(request)
 
     def _exercise(self, lesson: str, given: str) -> str:
         """Return the exercise that is meant; `WHOLE` if none is."""

@@ -113,6 +113,7 @@ def exam_pages(course: Course, lesson: str, seed: int, wanted: Sequence[str] = (
 
 def make_exam(course: Course, name: str, seed: int, wanted: Sequence[str] = ()) -> Exam:
     """Return an examination on a lesson; the same seed and secret give the same one."""
+    name = course.lesson(name)  # source/ has halves of the inventory, too
     key = seeded_key(course.root, "exam", seed)
     lesson = read_module(course.module(name), name)
     apply_overlay(lesson, overlay_path(course.root, name))

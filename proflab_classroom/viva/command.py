@@ -22,7 +22,7 @@ from proflab_classroom.items.quizzes import as_gift, as_qti
 from proflab_classroom.viva.execute import Notebook, Sandbox, handed_in, solved_notebook
 from proflab_classroom.viva.inputs import exercises, find_inputs, with_draws
 from proflab_classroom.viva.known_wrong import Known, known_outcomes, read_mutants
-from proflab_classroom.viva.marks import keep_marks, read_marks, told
+from proflab_classroom.viva.marks import keep_marks, kept_marks, read_marks, told
 from proflab_classroom.viva.pages import as_csv, render
 from proflab_classroom.viva.questions import Draws, SheetQuestion
 from proflab_classroom.viva.race_rows import race_rows
@@ -116,7 +116,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _read_marks(course: Course, lesson: str, path: Path) -> int:
     known = {folder.name for folder in (course.root / "submitted").glob("*/")}
-    marks = read_marks(path, known | set(_people(course)))
+    known |= {
+        *_people(course),
+        *kept_marks(course, lesson),
+    }  # marked before, and perhaps left since
+    marks = read_marks(path, known)
     together = keep_marks(course, lesson, marks)
     print(f"{lesson}: marks of {len(marks)} students read, {together} are kept")
     print(told(marks))

@@ -178,19 +178,23 @@ def _text(cell: Cell, node: ast.AST) -> str:
 
 
 def draw_cases(lesson: Lesson, facts: Facts) -> Lesson:
-    """Draw the lesson's hidden cases that may vary, where a seed or an instructor asks for it."""
-    vary_cases(lesson, facts.key, facts.source(lesson.name))
+    """Draw the lesson's hidden cases that may vary for the class, where a seed asks for it.
+
+    Those of each student are drawn from the cases as they are written, when hand-ins are graded.
+    """
+    vary_cases(lesson, None if facts.own_numbers else facts.key, facts.source(lesson.name))
     return lesson
 
 
 def count_drawn(lesson: Lesson, facts: Facts) -> Iterator[str]:
     """Yield how many of the lesson's hidden cases may vary, or have been drawn, where any do."""
     vary, values, others = count_varying(lesson)
-    if not (facts.varies and values):
+    by_seed = facts.key is not None and not facts.own_numbers
+    if not ((by_seed or facts.own_numbers) and values):
         return
-    how = "vary" if facts.key is None else "drawn"
+    how = "drawn" if by_seed else "vary"
     told = f"{lesson.name}: {vary} of {values} hidden cases {how}"
     told += f", and {others} of errors, bounds or races stay" if others else ""
-    if facts.key is not None and not vary:
+    if by_seed and not vary:
         told += f": write cases of your own into private/{lesson.name}.py"
     yield told

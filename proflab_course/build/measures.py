@@ -170,7 +170,7 @@ def _helpers(lesson: Lesson, folder: Path) -> tuple[set[str], set[str]]:
     place = Path(helpers.__path__[0])
     names: set[str] = set()
     modules: set[str] = set()
-    for node in (node for cell in lesson.cells for node in _nodes(cell)):
+    for node in (node for cell in lesson.cells for node in _nodes(_visible(cell))):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(_HELPERS):
             names |= {alias.name for alias in node.names}
             inside = place.joinpath(*(node.module or "").split(".")[2:])
@@ -190,32 +190,31 @@ def _behind_a_dot(lesson: Lesson, modules: set[str]) -> set[str]:
         ast.unparse(node)
         for cell in lesson.cells
         if cell.role != "demo" and GIVEN_TAG not in cell.tags
-        for node in _nodes(cell)
+        for node in _nodes(_visible(cell))
         if isinstance(node, ast.Attribute)
         and isinstance(node.value, ast.Name)
         and node.value.id in modules
     }
 
 
-def _nodes(cell: Cell) -> Iterator[ast.AST]:
-    for statement in _statements(_visible(cell)):
-        yield from ast.walk(statement)
+@lru_cache(maxsize=2048)
+def _nodes(text: str) -> tuple[ast.AST, ...]:
+    return tuple(node for statement in _statements(text) for node in ast.walk(statement))
 
 
 def docstrings(cell: Cell) -> Iterator[str]:
     """Yield the docstrings of a cell that students see; none if its stub is not valid Python."""
     kinds = ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef
     try:
-        statements = _statements(_visible(cell))
+        nodes = _nodes(_visible(cell))
     except SyntaxError:  # which the audit of the release says
         return
-    for statement in statements:
-        for node in ast.walk(statement):
-            if isinstance(node, kinds):
-                yield ast.get_docstring(node) or ""
+    for node in nodes:
+        if isinstance(node, kinds):
+            yield ast.get_docstring(node) or ""
 
 
-@lru_cache(maxsize=256)  # more than a lesson has cells; each rule asks for the same again
+@lru_cache(maxsize=2048)  # the cells of a course; each rule asks for the same again
 def _statements(text: str) -> tuple[ast.stmt, ...]:
     return tuple(parsed(text))
 

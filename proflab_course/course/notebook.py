@@ -71,6 +71,7 @@ _statements = functools.lru_cache(maxsize=2048)(parsed)
 class Cell:
     """One cell of a lesson. `where` names it in messages: file and cell; `place` is the file."""
 
+    # A build asks a hundred thousand times; NotebookNode's attributes take longer than its items.
     node: NotebookNode
     where: str
     place: str = ""
@@ -78,12 +79,12 @@ class Cell:
     @property
     def source(self) -> str:
         """The cell's text."""
-        return self.node.source
+        return self.node["source"]
 
     @property
     def nbgrader(self) -> dict:
         """nbgrader's metadata; empty where there is none."""
-        return self.node.metadata.get("nbgrader", {})
+        return self.node["metadata"].get("nbgrader", {})
 
     @property
     def name(self) -> str:
@@ -93,7 +94,7 @@ class Cell:
     @property
     def tags(self) -> list[str]:
         """The cell's tags."""
-        return list(self.node.metadata.get("tags", []))
+        return list(self.node["metadata"].get("tags", []))
 
     @property
     def points(self) -> float:
@@ -111,15 +112,15 @@ class Cell:
         "answer" and "answer test" belong to a concept question, which is no exercise.
         """
         marks = self.nbgrader
-        flags = {key for key in ("grade", "solution", "task") if marks.get(key)}
-        if flags >= {"grade", "solution"} or "task" in flags:
+        grade, solution = marks.get("grade"), marks.get("solution")
+        if (grade and solution) or marks.get("task"):
             return "manual"
-        if self.node.cell_type != "code":
+        if self.node["cell_type"] != "code":
             return "text"
-        if flags and is_answer_cell(self.name):
-            return "answer test" if "grade" in flags else "answer"
-        if flags:
-            return "test" if "grade" in flags else "exercise"
+        if grade or solution:
+            if is_answer_cell(self.name):
+                return "answer test" if grade else "answer"
+            return "test" if grade else "exercise"
         tags = self.tags
         for tag in ("demo", "setup", "milestone"):
             if tag in tags:
@@ -129,7 +130,7 @@ class Cell:
     @property
     def code(self) -> str:
         """A code cell's Python, with IPython's magics turned into calls; empty for text."""
-        if self.node.cell_type != "code":
+        if self.node["cell_type"] != "code":
             return ""
         # IPython takes long to import, and few cells have magics.
         if re.search(r"^[ \t]*+[%!?]|\?[ \t]*+$|=[ \t]*+[%!]", self.source, re.MULTILINE):
@@ -178,10 +179,10 @@ class Lesson:
 
 
 def _cell_title(node: NotebookNode, number: int) -> str:
-    name = node.metadata.get("nbgrader", {}).get("grade_id")
+    name = node["metadata"].get("nbgrader", {}).get("grade_id")
     if name:
         return f"cell {name}"
-    first = next((line.strip() for line in node.source.splitlines() if line.strip()), "empty")
+    first = (node["source"].strip()[:99].splitlines() or ["empty"])[0].strip()
     return f"cell {number} ({first[:40]!r})"
 
 

@@ -139,6 +139,9 @@ def _export_grades(
     if filled.unmarked:
         print("left blank because the essay has no mark yet (--without-essay leaves it out):")
         print("".join(f"  {student}\n" for student in filled.unmarked), end="")
+    if again := [student for student, points in grades.items() if points.again]:
+        print("whose mark was given before they handed in another essay, or none:")
+        print("".join(f"  {student}\n" for student in again), end="")
     if filled.absent:
         print(f"graded, but without a line in {path.name} (have they left the course?):")
         print("".join(f"  {student}\n" for student in filled.absent), end="")
@@ -196,7 +199,7 @@ def _lesson_grades(course: Course, lesson: str, essay: bool, percent: bool) -> d
     for student, score in scores.items():
         unread = score["unread"] and essay
         grade = None if unread else round(part * total_points(score, essay=essay), 2)
-        grades[student] = Points(grade, names.get(student, ()))
+        grades[student] = Points(grade, names.get(student, ()), essay and score["again"])
     return grades
 
 

@@ -131,6 +131,11 @@ class Key:
         """Points that a person gives; 0 in a lesson without an essay."""
         return sum(c.points for c in self.cells if c.kind == "manual")
 
+    @property
+    def by_hand(self) -> set[str]:
+        """The names of the cells that a person marks."""
+        return {cell.grade_id for cell in self.cells if cell.kind == "manual"}
+
 
 def read_key(path: Path) -> Key:
     """Return the key of the source notebook at `path`; raise CourseError if it cannot be used."""

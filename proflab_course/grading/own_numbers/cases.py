@@ -197,7 +197,9 @@ def chosen_variants(course: Course, key: Key) -> Variants | None:
                 if found := varying(cell.master.source, cell.grade_id):
                     cells[cell.grade_id] = found
             except VaryError as error:
-                raise CourseError(f"{key.name}, cell {cell.grade_id}, {error}") from None
+                again = "build the lesson again, with the class's --seed if it has one"
+                where = f"source/{key.name}, cell {cell.grade_id}"
+                raise CourseError(f"{where}, {error}: {again}") from None
     return Variants(key, course_secret(course.root), cells) if cells else None
 
 

@@ -41,6 +41,7 @@ from traitlets.config import Config
 
 from proflab_course.course.dates import Extension
 from proflab_course.grading.answer_key import Key
+from proflab_course.grading.answers import ESSAY
 from proflab_course.grading.grade_notebook import CaseResult, Graded
 from proflab_course.grading.records.changed_cells import FORMER
 from proflab_course.grading.records.clear_errors import clear_errors
@@ -112,11 +113,15 @@ _KEEP_REPLACED = [
 _REPLACE_OUTCOME, _REPLACE_GUESSES, _REPLACE_VARIANT = (
     table.insert().prefix_with("OR REPLACE") for table in (OUTCOMES, GUESSES, VARIANTS)
 )
-_DELETE_GUESSES, _DELETE_VARIANT = (
-    table.delete().where(
+_DELETE_GUESSES, _DELETE_VARIANT, _READ_GUESSES = (
+    statement.where(
         (table.c.student == bindparam("student")) & (table.c.assignment == bindparam("assignment"))
     )
-    for table in (GUESSES, VARIANTS)
+    for table, statement in (
+        (GUESSES, GUESSES.delete()),
+        (VARIANTS, VARIANTS.delete()),
+        (GUESSES, select(GUESSES.c.guesses)),
+    )
 )
 
 
@@ -246,7 +251,7 @@ class Book:
             late = {"timestamp": handed.at} if handed.at or handed.problem else {}
             submission = book.update_or_create_submission(key.name, outcome.student, **late)
             notebook = next(n for n in submission.notebooks if n.name == key.name)
-            self._write_grades(notebook, key, graded)
+            self._write_grades(notebook, key, graded, self._same_essays(book, outcome))
             self._write_penalty(book, submission, notebook)
             self._write_outcome(book, outcome)
 
@@ -273,16 +278,27 @@ class Book:
         else:
             book.db.execute(_DELETE_GUESSES, place)
 
-    def _write_grades(self, notebook: Any, key: Key, graded: Graded | None) -> None:
+    def _same_essays(self, book: Gradebook, outcome: Outcome) -> set[str]:
+        """Return the cells whose essay is the one that was graded before."""
+        place = {"student": outcome.student, "assignment": outcome.assignment}
+        earlier = json.loads(book.db.scalar(_READ_GUESSES, place) or "[]")
+        known = {(each.get("name"), each["answer"]) for each in earlier if each["what"] == ESSAY}
+        mine = ((each.name, each.answer) for each in outcome.guesses if each.what == ESSAY)
+        return {str(name) for name, digest in mine if (name, digest) in known}
+
+    def _write_grades(self, notebook: Any, key: Key, graded: Graded | None, same: set[str]) -> None:
         names, scores = self._cell_names(notebook), graded.scores if graded else {}
-        manual = {cell.grade_id for cell in key.cells if cell.kind == "manual"}
+        manual = key.by_hand
         unanswered = set(graded.unanswered) if graded else manual
         by_hand = (manual - unanswered) | (set(graded.below_floor) if graded else set())
         for grade in notebook.grades:
             name = names[grade.cell_id]
             grade.auto_score = None if name in by_hand else scores.get(name, 0.0)
-            # As in nbgrader: keep a mark given by hand, and ask the instructor to check it.
-            grade.needs_manual_grade = grade.manual_score is not None or grade.auto_score is None
+            # As in nbgrader: keep a mark given by hand, and ask the instructor to check it; but not
+            # where it is the mark of this very essay.
+            given = grade.manual_score is not None
+            if not (given and name in same):
+                grade.needs_manual_grade = given or grade.auto_score is None
         for comment in notebook.comments:
             name = names[comment.cell_id]
             comment.auto_comment = "No response." if name in manual & unanswered else None
@@ -375,7 +391,7 @@ class Book:
         """Return each student's points, and what lateness takes off.
 
         auto, manual: for code and by hand; penalty; score: the first two together. needs_manual:
-        wants a person; unread: has no mark yet.
+        wants a person; unread: has no mark yet; again: has that of an earlier essay.
         """
         with self.reading() as connection:
             return read_scores(connection, assignment)
