@@ -294,13 +294,11 @@ def _loader(plan: Any, load_ms: Sequence, workers: int, room: int, step_ms: floa
 RULES: dict[str, Rule] = {
     "cache": Rule(
         ("n", "lines", "line"), _cache,
-        lambda n, lines, line: np.indices((n, n, n)).reshape(3, -1).T,
-        "misses",
+        lambda n, lines, line: np.indices((n, n, n)).reshape(3, -1).T, "misses",
     ),
     "buckets": Rule(
         ("layers", "alpha_ms", "ms_per_byte"), _buckets,
-        lambda layers, alpha_ms, ms_per_byte: list(range(len(layers))),
-        "ms of a step",
+        lambda layers, alpha_ms, ms_per_byte: list(range(len(layers))), "ms of a step",
     ),
     "loader": Rule(
         ("load_ms", "workers", "room", "step_ms"), _loader,
