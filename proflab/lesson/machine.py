@@ -116,8 +116,6 @@ class _Process:
             ) from None
         return _MemoryInfo(int(pages[1]) * size, int(pages[0]) * size)
 
-    memory_full_info = memory_info
-
 
 def __getattr__(name: str) -> Any:
     """Return `psutil`, which takes time to import; where there is none, a stand-in."""
