@@ -230,10 +230,11 @@ def _told(top: Mapping[str, Any]) -> str:
 def _lines_of(tape: Tape) -> dict[str, Any]:
     """Return the lines that made a tape's instructions, as numbers, and their texts."""
     texts: dict[str, int] = {}
-    known = range(len(tape.lines))
-    whole = (show.whole_line_of(tape, at)[:MOST_TEXT] for at in known)
-    numbers = [texts.setdefault(text, len(texts)) for text in whole]
-    numbers += [0] * (len(tape) - len(known))  # of the results, which no line makes
+    # A line makes many instructions, and one that is in no file is looked for in many places.
+    made = {line: at for at, line in enumerate(tape.lines)}
+    whole = {line: show.whole_line_of(tape, at)[:MOST_TEXT] for line, at in made.items()}
+    numbers = [texts.setdefault(whole[line], len(texts)) for line in tape.lines]
+    numbers += [0] * (len(tape) - len(numbers))  # of the results, which no line makes
     return {"lines": numbers, "texts": list(texts)}
 
 
