@@ -66,7 +66,7 @@ def grade(course: Course, lesson: str, notebook: Path, place: Path) -> float:
     command = [sys.executable, "-m", "proflab_course.cli", "grade", lesson]
     subprocess.run(command, cwd=place, check=True, stdout=subprocess.DEVNULL)
     with Book(Course(place).gradebook) as book:
-        return book.auto_scores(lesson)["assistant"]
+        return book.scores(lesson)["assistant"]["auto"]
 
 
 def add_row(table: Path, row: dict[str, object]) -> None:

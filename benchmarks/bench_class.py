@@ -98,7 +98,7 @@ def grade_once(count: int, body: str) -> tuple[account.Run, float]:
             put_loop(course, body)
         took = run(["grade", LESSON, "--jobs", "2"], course.root)
         with Book(course.gradebook) as book:
-            return took, book.auto_scores(LESSON)[VICTIM]
+            return took, book.scores(LESSON)[VICTIM]["auto"]
 
 
 def show_loops(count: int, names: list[str]) -> None:

@@ -61,21 +61,15 @@ class MetaArray:
 Array = np.ndarray | MetaArray
 
 
-def owner(array: Array) -> Array:
-    """Return the array whose memory an array looks at: itself, or what it is a view of."""
-    while isinstance(array.base, (np.ndarray, MetaArray)):
-        array = array.base
-    return array
-
-
 class Storage:
     """A token for the memory behind a tensor: equal for all views of it. `nbytes` is its size."""
 
     __slots__ = ("root",)
 
     def __init__(self, array: Array):
-        # Kept, so that the identity is not given to another array meanwhile.
-        self.root = owner(array)
+        while isinstance(array.base, (np.ndarray, MetaArray)):
+            array = array.base
+        self.root = array  # kept, so that the identity is not given to another array meanwhile
 
     @property
     def nbytes(self) -> int:

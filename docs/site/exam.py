@@ -9,7 +9,6 @@ from taken import read_lessons
 from proflab_classroom.questions.concepts_file import read_concepts
 from proflab_course.build.map_cell import purpose_of
 from proflab_course.cases.reader import split
-from proflab_course.course.exercises import exercise_of
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import Lesson
 from proflab_course.grading.own_numbers.cases import varying_cells
@@ -51,9 +50,9 @@ def _section(course: Course, lesson: Lesson, tracks: Tracks) -> Iterator[str]:
     yield "| function | what for | min | points | hidden cases | drawn | written from |"
     yield "|---|---|--:|--:|--:|--:|---|"
     times, drawn = tracks.times[lesson.name], varying_cells(lesson)
-    names = [cell.name for cell in lesson.named("exercise")]
+    tests_of = lesson.tests
     for cell in lesson.named("exercise"):
-        tests = [t for t in lesson.named("test") if exercise_of(t.name, names) == cell.name]
+        tests = tests_of[cell.name]
         hidden = sum(is_hidden for t in tests for is_hidden, _ in split(t.source, t.name).answers)
         vary = sum(len(drawn[t.name][1].expected) for t in tests if t.name in drawn)
         public = tracks.tracks.values()

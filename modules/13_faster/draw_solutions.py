@@ -135,29 +135,25 @@ def by_op(each):
         found[row["op"]] = found.get(row["op"], 0) + row["ms"]
     return found
 
-def lowered(before, after):
-    old, new = by_op(before), by_op(after)
-    largest = sorted(old, key=old.get, reverse=True)[:5]
-    return " and ".join(op for op in largest if new.get(op, 0) < 0.9 * old[op])
-
 def by_halves(model, tokens):
     return proflab.cat([faster(model, tokens[:4]), faster(model, tokens[4:])])
 
-{parts}kept = slow
+{parts}before = by_op(slow)
 for step in (
 {steps}    faster,
 ):
-    costs = lowered(kept, step)
+    after = by_op(step)
+    largest = sorted(before, key=before.get, reverse=True)[:5]
+    costs = " and ".join(op for op in largest if after.get(op, 0) < 0.9 * before[op])
     log.step(
         program=step,
         change=f"a cheaper {costs}",
-        guess_ms=counting.counted_ms(kept, make_model) / 2,
+        guess_ms=sum(before.values()) / 2,
         because=f"{costs}: among the five largest costs of the table",
         instead="" if costs else "what it lowers is small, and nothing larger can fall",
     )
-    kept = step
-left = by_op(faster)
-largest = max(left, key=left.get)
+    before = after
+largest = max(before, key=before.get)
 log.step(
     program=by_halves,
     change="half of the texts at a time",
@@ -165,6 +161,6 @@ log.step(
     because=f"smaller operands of {largest} might stay in a cache",
     rejected="DESK has no cache, and twice as many ops cost twice the overhead",
 )
-times = counting.counted_ms(faster, make_model) / log.floor
+times = sum(before.values()) / log.floor
 log.stop(f"{largest} is the largest; the cost is {times:.2f} times the floor")
 """

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
+from numbers import Real
+from typing import Any, TypeGuard
 
 _UNITS = (
     (1024**2 / 10**6, "", "10⁶ bytes, where a MB here is 1024² bytes?"),
@@ -114,6 +115,11 @@ def _diagnose_bias(actual: float, expected: float) -> tuple[str, str]:
 def is_real(value: Any) -> bool:
     """Return True if `value` is an int or a float, and no truth value."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Return True for a finite number, also one of numpy's, and no truth value."""
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _is_finite(value: float) -> bool:

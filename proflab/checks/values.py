@@ -10,7 +10,6 @@ without pickle, so that reading a stranger's reply runs none of the stranger's c
 from __future__ import annotations
 
 import base64
-import gc
 import json
 import math
 import re
@@ -29,6 +28,7 @@ _MAX_DIMENSIONS = 32
 _ARRAY_KINDS = "biufc"  # numpy's letters of booleans and numbers
 _ARRAY_DTYPE = re.compile(r"[<|][biufc]\d{1,2}")
 _encode, _decode = json.JSONEncoder(separators=(",", ":")).encode, json.JSONDecoder().decode
+_quoted = json.encoder.encode_basestring_ascii
 # What taking apart a malformed reply may raise.
 _MALFORMED = (ValueError, TypeError, LookupError, ArithmeticError, RecursionError, MemoryError)
 
@@ -111,13 +111,7 @@ def _plain_array(array: np.ndarray, budget: list[int]) -> Any:
 
 def dumps(value: Any) -> bytes:
     """Return plain data in the reply format; raise NotPlainData for anything else."""
-    collects = gc.isenabled()
-    gc.disable()  # a tape is a hundred thousand lists without a cycle: half of the time
-    try:
-        return _encode(_tag(value, 0, [MAX_BYTES])).encode()
-    finally:
-        if collects:
-            gc.enable()
+    return _written(value, 0, [MAX_BYTES]).encode()
 
 
 def loads(data: bytes) -> Any:
@@ -134,30 +128,33 @@ def loads(data: bytes) -> Any:
         ) from None
 
 
-def _tag(value: Any, depth: int, budget: list[int]) -> Any:
-    """Return a value as plain data with tags; what tapes are made of is walked through once."""
+def _written(value: Any, depth: int, budget: list[int]) -> str:
+    """Return a value in the reply format; what tapes are made of is walked through once."""
     kind = type(value)
-    if value is None or kind is bool:
-        _spend(budget, 8)
-        return value
-    if kind is str:
-        _spend(budget, 8 + 4 * len(value))
-        return value
     if kind is int:
         _spend(budget, 8 + value.bit_length() // 8)
-        return ["i", hex(value)]
+        return f'["i","{value:#x}"]'
+    if kind is str:
+        _spend(budget, 8 + 4 * len(value))
+        return _quoted(value)
+    if value is None or kind is bool:
+        _spend(budget, 8)
+        return "null" if value is None else "true" if value else "false"
     if issubclass(kind, (list, tuple)):
         _not_too_deep(depth)
         base = list if issubclass(kind, list) else tuple
         _spend(budget, 8 + ITEM_BYTES * base.__len__(value))  # before it is walked through
-        items = [_tag(item, depth + 1, budget) for item in base.__iter__(value)]
-        return ["l" if base is list else "t", items]
+        items = ",".join([_written(item, depth + 1, budget) for item in base.__iter__(value)])
+        return f'["l",[{items}]]' if base is list else f'["t",[{items}]]'
     if kind is dict and all(type(key) is str for key in value):
         _not_too_deep(depth)
         _spend(budget, 8 + ITEM_BYTES * len(value))
-        pairs = value.items()
-        return ["d", [[_tag(k, depth, budget), _tag(v, depth + 1, budget)] for k, v in pairs]]
-    return _tag_plain(_plain(value, depth, budget))
+        pairs = [
+            f"[{_written(key, depth, budget)},{_written(item, depth + 1, budget)}]"
+            for key, item in value.items()
+        ]
+        return f'["d",[{",".join(pairs)}]]'
+    return _encode(_tag_plain(_plain(value, depth, budget)))
 
 
 def _not_too_deep(depth: int) -> None:

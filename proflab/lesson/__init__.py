@@ -28,8 +28,10 @@ run_all:       let Run All go to a notebook's end
 imports:       say which modules the grader has
 kernel_record: note what a notebook's cells did
 errors:        explain a cell's error in a sentence
+lines_shown:   show the student's lines below such a sentence
 progress:      show where a student is in a lesson
 mine:          keep a student's functions for later lessons
+words:         put names and counts into sentences
 outline:       read what lesson.json holds of a lesson
 names:         list the names that code binds and uses
 statements:    list the statements that a file is made of

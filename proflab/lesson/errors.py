@@ -11,15 +11,15 @@ import linecache
 import re
 import sys
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from types import FrameType
 
 from proflab.checks.expect import RACES
 from proflab.lesson.concepts import is_question
+from proflab.lesson.lines_shown import lines_of
 from proflab.lesson.machine import too_coarse
 from proflab.lesson.outline import Exercise, LessonCell, Outline
 
-_MOST_FRAMES = 4  # of the student's own that are shown
 _USUAL = {"np": "import numpy as np", "plt": "import matplotlib.pyplot as plt"}
 _WRONG_CALL = re.compile(r"([\w.]+)\(\) (?:takes|missing|got) ")  # Python's own words
 
@@ -82,8 +82,10 @@ def tell(
         return None
     what = "".join(traceback.format_exception_only(type(error), error)).strip()
     own = [(frame, line) for frame, line in frames.functions if not _is_given(frame, outline)]
-    if _is_refused(error):
-        return [str(error), *_lines(own)]
+    if type(error).__name__ == "Refused":  # of lesson/race/tape.py, which imports this file
+        cause, others = error.__cause__, (outline, cell, failing, own_earlier, skipped)
+        named = tell(cause, names, *others) if isinstance(cause, NameError) else None
+        return named or [*str(error).splitlines(), *lines_of(own)]
     exercise = _innermost_exercise(own, outline)
     failing = list(failing)
     of_clock = isinstance(error, (ZeroDivisionError, ValueError)) and not failing
@@ -103,13 +105,13 @@ def tell(
         return [f"{what}: run the cells above first (Run › Run All Above Selected Cell)"]
     if exercise is not None and (imported := _absent_import(error)):
         what = f"`{exercise.name}`{_in_section(exercise)} uses `{error.name}`"
-        return [f"{what}, which nothing imports: write `{imported}` into its cell", *_lines(own)]
+        return [f"{what}, which nothing imports: write `{imported}` into its cell", *lines_of(own)]
     if exercise is not None:
         sentence = [f"`{exercise.name}`{_in_section(exercise)} raised {what}"]
-        return [*sentence, *_lines(own)]
+        return [*sentence, *lines_of(own)]
     sentence = [what, *(f"This cell needs {_needed(each)}." for each in failing)]
     sentence += [own_earlier] if own_earlier else []
-    return [*sentence, *_lines(frames.all[:1] + own)]
+    return [*sentence, *lines_of(frames.all[:1] + own)]
 
 
 def label_of_race(error: BaseException, names: dict, text: str) -> str:
@@ -125,12 +127,6 @@ def label_of_race(error: BaseException, names: dict, text: str) -> str:
             if node.lineno <= line <= (node.end_lineno or 0) and isinstance(label, ast.Constant):
                 return str(label.value)
     return ""
-
-
-def _is_refused(error: BaseException) -> bool:
-    from proflab.lesson.race.tape import Refused
-
-    return isinstance(error, Refused)
 
 
 def _wrong_call(error: TypeError, names: dict, outline: Outline) -> str:
@@ -171,25 +167,6 @@ def _is_given(frame: FrameType, outline: Outline | None) -> bool:
     """Return True for a function of a locked cell."""
     lines = linecache.getlines(frame.f_code.co_filename)
     return bool(outline and lines and outline.cell("".join(lines)))
-
-
-def _lines(frames: list[tuple[FrameType, int]]) -> Iterator[str]:
-    """Yield a line for each frame; of many, as in a recursion, the last ones.
-
-    A comprehension or a lambda on its function's own line says nothing new.
-    """
-    frames = [
-        (frame, line)
-        for (frame, line), before in zip(frames, [(None, 0), *frames], strict=False)
-        if not (frame.f_code.co_name.startswith("<") and line == before[1])
-    ]
-    if len(frames) > _MOST_FRAMES:
-        yield f"    … {len(frames) - _MOST_FRAMES} calls before"
-    for frame, line in frames[-_MOST_FRAMES:]:
-        code = frame.f_code
-        where = "of this cell" if code.co_name == "<module>" else f"in {code.co_name}"
-        text = linecache.getline(code.co_filename, line).strip()
-        yield f"    line {line} {where}:  {text}"
 
 
 def _needed(exercise: Exercise) -> str:

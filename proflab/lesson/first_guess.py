@@ -22,10 +22,9 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from numbers import Real
 from pathlib import Path
-from typing import TypeGuard
 
+from proflab.checks.diagnose import is_number
 from proflab.lesson.kernel_record import (
     KernelRecord,
     current_record,
@@ -76,14 +75,14 @@ def lock(name: str, guess: object, unit: str = "") -> Kept | None:
     value = as_meant(guess, unit)
     kept = _lookup(record, name)
     in_words = kept is not None and isinstance(kept.first, str) and kept.first != SKIP
-    if value is not None and (kept is None or (in_words and _is_number(value))):
+    if value is not None and (kept is None or (in_words and is_number(value))):
         kept = Kept(name, value, now=value, meant=not _may_be_share(value, unit))
         _append(record, kept, value)
         return kept
     if kept is None:
         return None
     kept.now = value
-    if not kept.meant and _is_number(value) and _is_number(kept.first):
+    if not kept.meant and is_number(value) and is_number(kept.first):
         if value == kept.first or math.isclose(value, 100 * kept.first):
             kept.first, kept.meant = value, True
             _append(record, kept, value)
@@ -104,7 +103,7 @@ def as_meant(guess: object, unit: str = "") -> float | str | None:
     """
     if guess is None or guess is ...:
         return None
-    if _is_number(guess):
+    if is_number(guess):
         whole = float(guess).is_integer() and abs(guess) < 2**53
         return int(guess) if whole else float(f"{float(guess):.9g}")
     if isinstance(guess, tuple):  # 2,362,368 without quotation marks
@@ -138,11 +137,7 @@ def _in_digits(text: str) -> str:
 
 def _may_be_share(value: object, unit: str) -> bool:
     """Return True for 0.5 where per cents are asked for: 50 may be meant."""
-    return unit[:1] == "%" and _is_number(value) and 0 < value <= 1
-
-
-def _is_number(value: object) -> TypeGuard[float]:
-    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    return unit[:1] == "%" and is_number(value) and 0 < value <= 1
 
 
 # ── the two places ───────────────────────────────────────────────────────────────────────────

@@ -8,12 +8,11 @@ Which guess was the first one is known to first_guess.py.
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Mapping, Sequence
-from numbers import Real
 from typing import Any
 
+from proflab.checks.diagnose import is_number
 from proflab.lesson.first_guess import MIME, PREFIX, SKIP, Kept, as_meant, lock
 from proflab.lesson.kernel_record import current_record, kernel_shell
 from proflab.lesson.noise import TOO_NOISY, Measured, shown
@@ -80,7 +79,7 @@ def told(record: Mapping, failing: Sequence[str] = ()) -> str:
     record = dict(record) | ({"failing": list(failing)} if failing else {})
     guess, answer = record.get("guess"), record.get("answer")
     ends = [record.get("low"), record.get("high")]
-    if _is_number(answer) and all(map(_is_number, ends)):
+    if is_number(answer) and all(map(is_number, ends)):
         answer = Measured(answer, *ends, busy=bool(record.get("busy")))
     return f"{record.get('what')}: {_verdict(record, guess, answer)}"
 
@@ -108,11 +107,11 @@ def _asked_what_was_overlooked(record: Mapping, answer: object) -> str:
     judged = not record.get("assumed") and not record.get("failing")
     if shell is None or not judged or guess == SKIP or not str(name).startswith(PREFIX):
         return ""
-    if _is_number(answer) and _is_number(guess):
+    if is_number(answer) and is_number(guess):
         low, high = getattr(answer, "low", answer), getattr(answer, "high", answer)
         far = low > 0 and not low / 2 < guess < 2 * high
     else:
-        far = not _is_number(answer) and not _same(guess, answer)
+        far = not is_number(answer) and not _same(guess, answer)
     asked = name.replace(PREFIX, OVERLOOKED, 1)
     if not far or shell.user_ns.get(asked):
         return ""
@@ -147,7 +146,7 @@ def _verdict(record: Mapping, guess: object, answer: object) -> str:
         return f"{rests}: your guess is judged when {_THEY[alone]}" if made else rests
     if not made:
         return f"{result} (you {'skipped the' if skipped else 'made no'} guess)"
-    if not _is_number(answer):
+    if not is_number(answer):
         return f"{result}, as you guessed" if _same(first, answer) else f"{result}; {yours}"
     if slip := _slip(first, float(answer), record):
         return f"{result}; {slip}"
@@ -164,7 +163,7 @@ def _same(guess: object, answer: object) -> bool:
 
 def _slip(guess: object, answer: float, record: Mapping) -> str:
     """Return a sentence on a guess that was not written as a number is; empty if it was."""
-    if not _is_number(guess):
+    if not is_number(guess):
         return f"your guess, {guess!r}, is not a number"
     share = record.get("unit", "")[:1] == "%" and 0 <= answer <= 100
     unclear = record.get("meant") is False or "first" not in record
@@ -202,23 +201,19 @@ def _how_far(guess: float, answer: float, least: str = "", digits: int = 3) -> s
 
 
 def _with_unit(guess: object, after: str) -> str:
-    return f"{_shown(guess)}{after if _is_number(guess) else ''}"
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    return f"{_shown(guess)}{after if is_number(guess) else ''}"
 
 
 def _plain(value: object) -> float | int | str | None:
     """Return the value as JSON can hold it, without the last digits: machines differ in these."""
-    if not _is_number(value):
+    if not is_number(value):
         return None if value is None or value is ... else str(value)[:200]
     whole = value == int(value) and abs(value) < 2**53
     return int(value) if whole else float(f"{float(value):.9g}")
 
 
 def _shown(value: object) -> str:
-    if not _is_number(value):
+    if not is_number(value):
         return str(value)
     number = float(value)
     return f"{number:,.0f}" if number == int(number) or abs(number) >= 1000 else f"{number:.4g}"

@@ -133,7 +133,7 @@ def this_machine(sys: Path = Path("/sys"), proc: Path = Path("/proc")) -> Machin
     True
     """
     return Machine(
-        name=_model_name(proc) or platform.processor() or None,
+        name=processor_name(proc) or None,
         processors=_processors(),
         limit=_limit(sys),
         caches=_caches(sys),
@@ -184,9 +184,10 @@ def _number(text: str | None) -> float | None:
         return None
 
 
-def _model_name(proc: Path) -> str | None:
+def processor_name(proc: Path = Path("/proc")) -> str:
+    """Return the name of the processor; "" where nothing tells it."""
     found = re.search(r"^model name\s*:\s*(.+)$", _read(proc / "cpuinfo") or "", re.MULTILINE)
-    return found[1].strip() if found else None
+    return found[1].strip() if found else platform.processor()
 
 
 def _processors() -> int | None:

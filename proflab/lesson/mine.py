@@ -28,6 +28,7 @@ from proflab.lesson.statements import (
     parsed,
     written_statements,
 )
+from proflab.lesson.words import listed
 
 FILE = "mine.py"
 SWITCH = "PROFLAB_MINE"
@@ -355,7 +356,7 @@ def _be(names: list[str]) -> str:
 def _listed(names: list[str]) -> str:
     if len(names) > 6:
         return f"{len(names)} functions ({', '.join(names[:4])}, …)"
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    return listed(names)
 
 
 def _read(path: Path) -> list[Section]:

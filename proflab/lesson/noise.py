@@ -12,6 +12,7 @@ from statistics import median
 from typing import Any
 
 from proflab.lesson.hardware import load_and_processors
+from proflab.lesson.words import many
 
 _OWN_LOAD = 1.25  # a demo's own threads load a machine up to 1: more than this is others' work
 TOO_NOISY = 2.0  # the ratio of an interval's ends above which a figure says nothing
@@ -108,7 +109,7 @@ def show_load() -> None:
     if known is None:
         return
     load, processors = known
-    line = f"load {load:.2g} on {processors} processor" + ("s" if processors > 1 else "")
+    line = f"load {load:.2g} on {many(processors, 'processor')}"
     if not is_busy():
         print(line)
         return

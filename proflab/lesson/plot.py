@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from numbers import Real
 from typing import Any
 
+from proflab.checks.diagnose import is_number
 from proflab.lesson.alt_text import bars_in_words, lines_in_words, parts_in_words
 
 # Okabe and Ito's colours: told apart by the colour-blind, and light to dark in print.
@@ -225,7 +225,8 @@ def bars(
     groups = list(dict.fromkeys(row[group] for row in rows)) if group else [None]
     paints = colours_of(groups)
     colours = [paints[row[group] if group else None] for row in rows]
-    guesses = {names.index(n): g for n, g in (guess or {}).items() if n in names and _drawable(g)}
+    # A reader may have guessed in words.
+    guesses = {names.index(n): g for n, g in (guess or {}).items() if n in names and is_number(g)}
     said = "; ".join(f"{n} {show(v)}" for n, v in zip(names, values, strict=True))
     point = bars_in_words(dict(zip(names, values, strict=True)), show)
     alt = ". ".join(filter(None, [f"{title or 'Bars'} ({unit})", point, said]))
@@ -258,11 +259,6 @@ def bars(
         axes.set_title(title)
         axes.grid(axis="x")
     return picture
-
-
-def _drawable(guess: object) -> bool:
-    """Return True for a number that an axis can show; a reader may have guessed in words."""
-    return isinstance(guess, Real) and not isinstance(guess, bool) and math.isfinite(guess)
 
 
 def shares(

@@ -1,4 +1,4 @@
-"""Tell the memory that tensors look at, for lesson 05's recorder, and look at every op.
+"""Tell the memory that tensors look at, for lesson 05's recorder and races, and look at every op.
 
 Lesson 04's `Tensor.storage` says the same of one tensor; a profiler is in a hurry.
 """
@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+
 from proflab import Tensor, dispatch
-from proflab.meta import owner
+from proflab.meta import MetaArray
 
 # Ops that pick from a table: the table's place among their inputs.
 TABLES = {"embedding": 1, "index": 0, "gather": 0}
@@ -44,6 +46,13 @@ def bytes_by_memory(tensors: Iterable[Tensor]) -> dict[int, int]:
             root = owner(array)
             found[id(root)] = min(found.get(id(root), 0) + array.nbytes, root.nbytes)
     return found
+
+
+def owner(array: Any) -> Any:
+    """Return the array whose memory an array looks at: itself, or what it is a view of."""
+    while isinstance(array.base, (np.ndarray, MetaArray)):
+        array = array.base
+    return array
 
 
 def each_op(look: Callable[[Any, Any], Any], function: Callable[[], Any]) -> list:

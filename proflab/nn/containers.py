@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, ValuesView
-from typing import Any
+from typing import Any, Self
 
 from proflab.nn.module import Module
 from proflab.nn.parameter import Parameter
@@ -11,7 +11,25 @@ from proflab.nn.parameter import Parameter
 __all__ = ["ModuleDict", "ModuleList", "ParameterList", "Sequential"]
 
 
-class Sequential(Module):
+class _InOrder(Module):
+    """Modules by their number."""
+
+    def append(self, module: Module) -> Self:
+        """Add a module at the end, and return what holds it."""
+        setattr(self, str(len(self)), _checked(module, type(self).__name__))
+        return self
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Module]:
+        return iter(self._modules.values())
+
+    def __setitem__(self, index: int, module: Module) -> None:
+        setattr(self, list(self._modules)[index], _checked(module, type(self).__name__))
+
+
+class Sequential(_InOrder):
     """Modules called one after the other. Takes modules, or one dict of named ones.
 
     >>> model = nn.Sequential(nn.Linear(4, 3), nn.ReLU())
@@ -33,54 +51,26 @@ class Sequential(Module):
             input = module(input)
         return input
 
-    def append(self, module: Module) -> Sequential:
-        """Add a module at the end, and return the Sequential."""
-        setattr(self, str(len(self)), _checked(module, "Sequential"))
-        return self
-
-    def __len__(self) -> int:
-        return len(self._modules)
-
-    def __iter__(self) -> Iterator[Module]:
-        return iter(self._modules.values())
-
     def __getitem__(self, index: int | slice):
         modules = list(self._modules.items())
         return type(self)(dict(modules[index])) if isinstance(index, slice) else modules[index][1]
 
-    def __setitem__(self, index: int, module: Module) -> None:
-        setattr(self, list(self._modules)[index], _checked(module, "Sequential"))
 
-
-class ModuleList(Module):
+class ModuleList(_InOrder):
     """A list of modules that its owner calls as it likes."""
 
     def __init__(self, modules: Iterable[Module] = ()):
         self.extend(modules)
 
-    def append(self, module: Module) -> ModuleList:
-        """Add a module at the end, and return the list."""
-        setattr(self, str(len(self)), _checked(module, "ModuleList"))
-        return self
-
     def extend(self, modules: Iterable[Module]) -> ModuleList:
         """Add modules at the end, and return the list."""
-        for i, module in enumerate(modules, len(self)):
-            setattr(self, str(i), _checked(module, "ModuleList"))
+        for module in modules:
+            self.append(module)
         return self
-
-    def __len__(self) -> int:
-        return len(self._modules)
-
-    def __iter__(self) -> Iterator[Module]:
-        return iter(self._modules.values())
 
     def __getitem__(self, index: int | slice):
         modules = list(self._modules.values())
         return ModuleList(modules[index]) if isinstance(index, slice) else modules[index]
-
-    def __setitem__(self, index: int, module: Module) -> None:
-        setattr(self, list(self._modules)[index], _checked(module, "ModuleList"))
 
 
 class ModuleDict(Module):

@@ -18,14 +18,11 @@ class _Pad(Op):
     name = "pad"
 
     def shape(self, input, widths, value):
-        shape = tuple(n + a + b for n, (a, b) in zip(input.shape, widths, strict=True))
-        if min(shape, default=0) < 0:
-            raise ValueError(f"padding by {widths} leaves a negative size")
-        return MetaArray(shape, input.dtype)
+        return MetaArray(_padded(input.shape, widths), input.dtype)
 
     def forward(self, input, widths, value):
         # np.pad takes as long to begin as a race charges for three ops.
-        shape = [n + a + b for n, (a, b) in _zip(input.shape, widths)]
+        shape = _padded(input.shape, widths)
         out = np.full(shape, value, input.dtype)
         inner = [slice(max(0, a), n - max(0, b)) for n, (a, b) in _zip(shape, widths)]
         kept = [slice(max(0, -a), max(0, n + min(0, b))) for n, (a, b) in _zip(input.shape, widths)]
@@ -40,6 +37,13 @@ class _Pad(Op):
             return (grad[kept],)
         back = [(-a, -b) for a, b in widths]
         return (self.forward(grad, back, 0),)
+
+
+def _padded(shape, widths):
+    for dim, (size, (a, b)) in enumerate(_zip(shape, widths)):
+        if (cut := max(0, -a) + max(0, -b)) > size:
+            raise ValueError(f"{cut} numbers cannot be cut from dimension {dim} of size {size}")
+    return tuple(n + a + b for n, (a, b) in _zip(shape, widths))
 
 
 def _zip(shape, widths):

@@ -24,9 +24,10 @@ from typing import Any
 
 import proflab
 from proflab.lesson.blas import on_threads, threads_in_words
+from proflab.lesson.words import many, shortened
 from proflab.standalone.arguments import positive
 from proflab.standalone.pinned import begin_anew, threads_here
-from proflab.standalone.tables import many, print_table, shortened, tolerate
+from proflab.standalone.tables import print_table, tolerate
 
 # What is called here, and the lesson in which it is written.
 NEEDED_FOR_LINES = {"top_operations": "05_profiler"}

@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from proflab.standalone.tables import many
+from proflab.lesson.words import many
 
 EXPORT = "give the JSON that torch.profiler's export_chrome_trace writes"
 _SNAPSHOT = "is a snapshot of a card's memory: the command memory reads it"

@@ -20,13 +20,3 @@ def print_table(rows: Sequence[tuple[str, ...]]) -> None:
     for first, *others in rows:
         cells = [f"  {cell:>{width}}" for cell, width in zip(others, widths[1:], strict=True)]
         print(first.ljust(widths[0]) + "".join(cells).rstrip())
-
-
-def shortened(text: str, most: int = 100) -> str:
-    """Return a text of at most so many characters, "…" at its end; kernels' names have hundreds."""
-    return text if len(text) <= most else text[: most - 1] + "…"
-
-
-def many(number: int, what: str) -> str:
-    """Return "1 op", "2 ops" or "1,000 ops"."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from proflab.lesson.cuda.timeline import DEVICE
-from proflab.standalone.tables import many, print_table, shortened
+from proflab.lesson.words import many, shortened
+from proflab.standalone.tables import print_table
 from proflab.standalone.torch_files import Trace, read_trace
 
 NEEDED_TO_DIFF = {"ops_table": "11_gpu_training", "gate": "08_benchmarking"}

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from proflab.lesson.cuda.timeline import DEVICE, host_spans, with_host
+from proflab.lesson.words import many, shortened
 from proflab.standalone.aten import flops_of, products
-from proflab.standalone.tables import many, print_table, shortened
+from proflab.standalone.tables import print_table
 from proflab.standalone.torch_diff import report_diff
 from proflab.standalone.torch_files import BEFORE, CALLS, Trace, read_trace
 from proflab.standalone.torch_memory import read_snapshot

@@ -18,8 +18,9 @@ from typing import Any
 
 from proflab.lesson.blas import threads_in_words
 from proflab.lesson.hardware import Hardware
+from proflab.lesson.words import many, shortened
 from proflab.standalone.arguments import above_zero, positive
-from proflab.standalone.tables import many, print_table, shortened
+from proflab.standalone.tables import print_table
 from proflab.standalone.torch_ops import counted_by_torch, record_torch, tensors_in, time_torch
 from proflab.standalone.zoo import OWN, made_by
 

@@ -25,12 +25,27 @@ class Marking:
     """Hold what the log says of a lesson.
 
     dealt: the markers of each student, in order; marks: by student (or anchor) and marker, the
-    last of each; written: the marks that the gradebook got, by student.
+    last of each; written: the marks that the gradebook got, by student. shown: the digest of the
+    essay that stands in the tables, by student; texts: of the one that was marked, as `marks`.
     """
 
     dealt: dict[str, list[str]] = field(default_factory=dict)
     marks: dict[str, dict[str, Mark]] = field(default_factory=dict)
     written: dict[str, list[float]] = field(default_factory=dict)
+    shown: dict[str, str] = field(default_factory=dict)
+    texts: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    def outdated(self, student: str, digest: str) -> set[str]:
+        """Return the markers whose mark is of another essay than the one with this digest.
+
+        Without a digest, in logs and gradebooks of older releases, it is of the same.
+        """
+        texts = self.texts.get(student, {}).items()
+        return {name for name, marked in texts if marked and digest and marked != digest}
+
+    def is_another(self, student: str, digest: str) -> bool:
+        """Return True if tables show another essay of a student than the one with this digest."""
+        return bool(digest) and self.shown.get(student, digest) != digest
 
     @property
     def names(self) -> list[str]:
@@ -66,5 +81,8 @@ def _apply(event: dict[str, Any], found: Marking) -> None:
         items = frozenset(int(item) for item in event.get("items", []))
         mark = Mark(items, str(event.get("comment", "")))
         found.marks.setdefault(student, {})[str(event.get("by"))] = mark
+        found.texts.setdefault(student, {})[str(event.get("by"))] = str(event.get("essay", ""))
+    elif event.get("event") == "shown":
+        found.shown[student] = str(event.get("essay", ""))
     elif event.get("event") == "written":
         found.written.setdefault(student, []).append(float(event.get("mark", 0.0)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.rubric import Rubric
 from proflab_course.course.words import shortened
 from proflab_course.grading.pages.inert import readable
+from proflab_course.grading.records.queries import EssayMark
 
 WHO = "hand-in"
 DECIDE = "decide"  # the instructor's own table; no marker can be called so
@@ -109,23 +110,28 @@ def _not_a_mark(who: str, values: dict[int, str], missing: list[str]) -> str:
 
 
 def write_sheet(
-    course: Course, rubric: Rubric, name: str, marking: Marking, known: Collection[str]
+    course: Course, rubric: Rubric, name: str, marking: Marking, essays: Mapping[str, EssayMark]
 ) -> tuple[Path, int]:
     """Write a marker's table; return its path and how many essays it has.
+
+    What was typed about an essay that its student has replaced since is left out: the log has it.
 
     Raises CourseError for a row of an older table that would be lost.
     """
     path = sheet_path(course, rubric.lesson, name)
-    typed = _typed(path, rubric, known, calibrated=True)
-    dealt = [s for s, names in marking.dealt.items() if name in names and s in known]
-    students = [*dealt, *(s for s in typed if s in known and s not in dealt)]
+    typed = _typed(path, rubric, {*essays, *marking.dealt}, calibrated=True)
+    dealt = [s for s, names in marking.dealt.items() if name in names and s in essays]
+    students = [*dealt, *(s for s in typed if s in essays and s not in dealt)]
     anchors = [f"{anchor.kind} answer" for anchor in rubric.anchors]
     rows = [
         [*_anchor_row(rubric, anchor), *_values(rubric, typed.get(anchor))] for anchor in anchors
     ]
     for student in students:
+        digest = essays[student].digest
         mark = marking.marks.get(student, {}).get(name)
-        cells = typed.get(student) or _cells_of(mark, rubric)
+        cells = _cells_of(None if name in marking.outdated(student, digest) else mark, rubric)
+        if not marking.is_another(student, digest):
+            cells = typed.get(student) or cells
         rows.append([*_essay_row(course, rubric, student), *_values(rubric, cells)])
     # The second to the fifth column are for reading alone: `read_sheet` passes over them.
     header = [WHO, "file", "words", "numbers", "essay", *_heads(rubric), "comment"]
@@ -134,14 +140,20 @@ def write_sheet(
 
 
 def write_decisions(
-    course: Course, rubric: Rubric, marking: Marking, differing: Iterable[str]
+    course: Course,
+    rubric: Rubric,
+    marking: Marking,
+    differing: Iterable[str],
+    replaced: Collection[str],
 ) -> Path:
     """Write the instructor's table of the essays on which markers differ, and return its path.
 
-    What they agree on is filled in, and what differs is left empty; decisions that were typed stay.
+    What they agree on is filled in, and what differs is left empty; decisions that were typed stay,
+    but for those about essays that were replaced.
     """
     path = sheet_path(course, rubric.lesson, DECIDE)
-    typed = _typed(path, rubric, marking.marks, calibrated=False)
+    typed = _typed(path, rubric, {*marking.marks, *marking.dealt}, calibrated=False)
+    typed = {student: cells for student, cells in typed.items() if student not in replaced}
     rows = []
     for student in [*dict.fromkeys([*typed, *differing])]:
         marks = {name: mark for name, mark in marking.marks.get(student, {}).items() if name}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections import Counter
+from collections.abc import Collection
 from pathlib import Path
 
 from proflab_classroom.marking.agreement import agreements
@@ -25,6 +26,7 @@ from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.rubric import Rubric, read_rubric
 from proflab_course.course.words import amount, few
 from proflab_course.grading.records.gradebook import Book
+from proflab_course.grading.records.queries import EssayMark
 
 _MOST_LISTED = 20
 _NAME = re.compile(r"[^\s()]{1,40}")  # as in a line of a comment: see rubric.py
@@ -67,11 +69,19 @@ def run(arguments: argparse.Namespace) -> int:
         if not essays:
             raise CourseError(f"no essay of {lesson} is to be marked: run `proflab grade {lesson}`")
         refused, decided = _read(course, rubric, log, essays)
+        replaced = _replaced(log.marking(lesson), essays)
+        decided = {student: mark for student, mark in decided.items() if student not in replaced}
         if arguments.between is not None:
-            _deal(course, rubric, log, list(essays), arguments)
+            _deal(course, rubric, log, essays, arguments)
+        elif replaced:
+            _write_sheets(course, rubric, log, essays, ())
+        if replaced:
+            print(f"another essay than before, to be marked anew: {few(sorted(replaced))}")
         marking = log.marking(lesson)
+        if gone := sorted(marking.dealt.keys() - essays.keys()):
+            print(f"dealt, and no essay is there now: {few(gone)}")
         state = state_of(rubric, essays, marking, decided)
-        _write(course, rubric, log, book, essays, state, decided)
+        _write(course, rubric, log, book, essays, state, decided, replaced)
         _tell(course, rubric, marking, state, len(essays))
         for student, marks in book.replaced(lesson, rubric.cell).items():
             told = ", ".join(f"{mark} until {at}" for mark, at in marks[-5:])
@@ -94,15 +104,17 @@ def _read(
         if name != DECIDE and name not in marking.names:
             refused[path.name] = f"no essays of {rubric.lesson} were dealt to {name}"
             continue
-        sheet = read_sheet(path, rubric, essays, calibrated=name != DECIDE)
+        known = {*essays, *marking.dealt}
+        sheet = read_sheet(path, rubric, known, calibrated=name != DECIDE)
         refused |= sheet.refused
         if name == DECIDE:
             decided = {s: mark for s, mark in sheet.marks.items() if s in essays}
             continue
         new = [
-            event(rubric.lesson, student, name, mark)
+            event(rubric.lesson, student, name, mark, marking.shown.get(student, ""))
             for student, mark in sheet.marks.items()
             if marking.marks.get(student, {}).get(name) != mark
+            or name in marking.outdated(student, marking.shown.get(student, ""))
         ]
         log.add(new)
         if new:
@@ -114,7 +126,7 @@ def _deal(
     course: Course,
     rubric: Rubric,
     log: EssayLog,
-    students: list[str],
+    essays: dict[str, EssayMark],
     arguments: argparse.Namespace,
 ) -> None:
     names = [name.strip() for name in arguments.between.split(",") if name.strip()]
@@ -129,14 +141,42 @@ def _deal(
         raise CourseError(f"{rubric.lesson} has no good and poor answer to calibrate on")
     marking = log.marking(rubric.lesson)
     chosen = arguments.overlap, arguments.seed
-    log.add(list(deal(rubric.lesson, students, names, marking, *chosen)))
+    log.add(list(deal(rubric.lesson, essays, names, marking, *chosen)))
+    _write_sheets(course, rubric, log, essays, names)
+    print(f"{_shown(course, write_scheme(course, rubric))}: the question and the items")
+    print("The first two lines of each table are marked first, by everybody: they calibrate.")
+
+
+def _replaced(marking: Marking, essays: dict[str, EssayMark]) -> set[str]:
+    """Return the students who have handed in another essay than was marked, or is in a table."""
+    return {
+        student
+        for student, essay in essays.items()
+        if marking.outdated(student, essay.digest) or marking.is_another(student, essay.digest)
+    }
+
+
+def _write_sheets(
+    course: Course,
+    rubric: Rubric,
+    log: EssayLog,
+    essays: dict[str, EssayMark],
+    names: Collection[str],
+) -> None:
+    """Write the tables that are there, and those of `names`; then log which essays they show.
+
+    Were it logged before, a killed command would take marks of the earlier essay for new ones.
+    """
     marking = log.marking(rubric.lesson)
     for name in marking.names:
         if name in names or sheet_path(course, rubric.lesson, name).exists():
-            path, count = write_sheet(course, rubric, name, marking, students)
+            path, count = write_sheet(course, rubric, name, marking, essays)
             print(f"{_shown(course, path)}: {amount(count, 'essay')}")
-    print(f"{_shown(course, write_scheme(course, rubric))}: the question and the items")
-    print("The first two lines of each table are marked first, by everybody: they calibrate.")
+    log.add(
+        {"event": "shown", "lesson": rubric.lesson, "student": student, "essay": essay.digest}
+        for student, essay in essays.items()
+        if essay.digest and student in marking.dealt and marking.shown.get(student) != essay.digest
+    )
 
 
 def _write(
@@ -147,6 +187,7 @@ def _write(
     essays: dict,
     state: State,
     decided: dict[str, Mark],
+    replaced: Collection[str],
 ) -> None:
     """Write settled marks: into the log first, so that a killed command knows its own."""
     marking = log.marking(rubric.lesson)
@@ -159,8 +200,9 @@ def _write(
         book.mark_essay(rubric.lesson, rubric.cell, student, mark, comment)
     if due:
         print(f"{amount(len(due), 'mark')} written into the gradebook")
-    if state.differing or decided:
-        write_decisions(course, rubric, marking, state.differing)
+    table = sheet_path(course, rubric.lesson, DECIDE)
+    if state.differing or decided or (replaced and table.exists()):
+        write_decisions(course, rubric, marking, state.differing, replaced)
 
 
 def _tell(course: Course, rubric: Rubric, marking: Marking, state: State, count: int) -> None:

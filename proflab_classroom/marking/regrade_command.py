@@ -66,7 +66,11 @@ def _collect(course: Course, log: Log, arguments: argparse.Namespace) -> int:
         reader.of(source)
     found = reader.found if arguments.sources else reader.of_submitted()
     known = log.requests()
-    new = [request for request in found.requests if request.id not in known]
+    new = [
+        request
+        for request in found.requests
+        if request.id not in known and not any(map(request.is_again, known.values()))
+    ]
     log.add(
         {
             "event": "asked",

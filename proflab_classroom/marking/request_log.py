@@ -16,7 +16,10 @@ FILE = "log.jsonl"
 
 @dataclass
 class Request:
-    """Hold a student's question about a verdict, to whom it went, and the answers in order."""
+    """Hold a student's question about a verdict, to whom it went, and the answers in order.
+
+    given: the exercise as the table calls it; the log does not have it.
+    """
 
     id: str
     student: str
@@ -25,6 +28,7 @@ class Request:
     question: str
     at: str = ""
     to: str = ""
+    given: str = ""
     answers: list[tuple[str, str]] = field(default_factory=list)  # (answer, by whom)
 
     @property
@@ -35,6 +39,18 @@ class Request:
     def answer_by(self, name: str) -> str:
         """Return the last answer of one assistant; "" if there is none."""
         return next((answer for answer, by in reversed(self.answers) if by == name), "")
+
+    def is_again(self, other: Request) -> bool:
+        """Return True for a question of the log, asked when its exercise was still in the lesson.
+
+        Another track or release has made it one about the lesson.
+        """
+        mine, theirs = ((r.student, r.lesson, r.question.split()) for r in (self, other))
+        return (
+            mine == theirs
+            and bool(self.given)
+            and f"{other.exercise}_".startswith(f"{self.given}_")
+        )
 
     @property
     def state(self) -> str:

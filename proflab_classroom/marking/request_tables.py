@@ -16,6 +16,7 @@ from proflab_course.course.exercises import exercise_of
 from proflab_course.course.hand_table import HandTable, write_table
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.grading.pages.inert import readable
+from proflab_course.grading.records.opened import opened_book
 
 COLUMNS = ("request", "student", "lesson", "exercise", "question", "failed", "hand-in", "answer")
 _MOST_BYTES = 16 * 1024**2
@@ -118,19 +119,17 @@ class _Failed:
 
     def __init__(self, course: Course) -> None:
         self.course = course
-        self.outcomes: dict[str, dict] = {}
+        self.outcomes: dict[str, dict | None] = {}
 
     def of(self, request: Request) -> str:
         """Return the first failed cases that a request is about, as text."""
-        if not self.course.gradebook.exists():
-            return ""
         if request.lesson not in self.outcomes:
-            from proflab_course.grading.records.gradebook import Book
-
-            with Book(self.course.gradebook) as book:
-                self.outcomes[request.lesson] = book.outcomes(request.lesson)
-        outcome = self.outcomes[request.lesson].get(request.student)
-        if outcome is None:
+            with opened_book(self.course) as book:
+                self.outcomes[request.lesson] = book.outcomes(request.lesson) if book else None
+        outcomes = self.outcomes[request.lesson]
+        if outcomes is None:
+            return ""
+        if (outcome := outcomes.get(request.student)) is None:
             return "not graded"
         names = {request.exercise}
         cases = [c for c in outcome.cases if exercise_of(c.cell, names) == request.exercise]

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from proflab_classroom.marking.request_log import Request, request_id
 from proflab_course.collect.attempts import Attempt
-from proflab_course.collect.entries import Entry, Source, UnreadableFile
+from proflab_course.collect.entries import Entry, Source
 from proflab_course.collect.platforms import sort_entries
 from proflab_course.collect.roster import Roster, is_student_id, student_without_roster
 from proflab_course.course.csv_table import read_csv
@@ -24,7 +24,9 @@ from proflab_course.course.exercises import exercise_of
 from proflab_course.course.hand_table import HandTable
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import read_notebook
+from proflab_course.grading.limited_process import Unreadable
 from proflab_course.grading.pages.inert import readable
+from proflab_course.grading.records.opened import opened_book
 
 COLUMNS = ("student", "lesson", "exercise", "question")
 WHOLE = "the lesson"  # in place of an exercise
@@ -103,8 +105,8 @@ class Requests:
         """Read a file of an archive."""
         try:
             data = entry.read(_MOST_OWN) if entry.size <= _MOST_OWN else b""
-        except UnreadableFile as error:
-            self.found.refused[where] = f"cannot be read ({error})"
+        except Unreadable as error:
+            self.found.refused[where] = f"cannot be read ({error.reason})"
             return
         if not 0 < len(data) <= _MOST_OWN:
             self.found.refused[where] = "is empty" if not entry.size else "is too large for a table"
@@ -158,7 +160,9 @@ class Requests:
         if len(theirs) >= _MOST_OF_ONE:
             self.found.refused[where] = f"{student} asks more than {_MOST_OF_ONE} questions"
             return
-        self.found.requests.append(Request(name, student, lesson, exercise, question))
+        given = cells.get("exercise", "") if exercise == WHOLE else ""
+        request = Request(name, student, lesson, exercise, question, given=given)
+        self.found.requests.append(request)
 
     def _exercise(self, lesson: str, given: str) -> str:
         """Return the exercise that is meant; `WHOLE` if none is."""
@@ -172,11 +176,8 @@ class Requests:
         if self._known is None:
             folder = self.course.root / "submitted"
             self._known = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
-            if self.course.gradebook.exists():
-                from proflab_course.grading.records.gradebook import Book
-
-                with Book(self.course.gradebook) as book:
-                    self._known |= set(book.people())
+            with opened_book(self.course) as book:
+                self._known |= set(book.people() if book else ())
         return self._known
 
 

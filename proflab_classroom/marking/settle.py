@@ -3,7 +3,8 @@
 A mark is settled if all markers of an essay have given the same items, or the instructor has
 decided. A marker who is off the scheme on both answers to calibrate on settles none. Nothing that a
 person has typed into formgrader is replaced but by such a decision, and what is replaced stays in
-the gradebook's table proflab_replaced.
+the gradebook's table proflab_replaced. A mark is of the essay that was marked: one that is handed
+in later waits anew.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import Any
 from proflab_classroom.marking.essay_log import Mark, Marking
 from proflab_course.course.rubric import Rubric, item_line, item_marks, without_items
 from proflab_course.grading.records.queries import EssayMark
+
+EARLIER = "earlier"  # in place of the digest of an essay that was replaced before its mark was read
 
 
 @dataclass
@@ -49,14 +52,17 @@ def from_formgrader(
     for student, essay in essays.items():
         for name, items in item_marks(essay.comment).items():
             known = marking.marks.get(student, {}).get(name)
-            if known is None or known.items != items:
-                if name == "" and essay.mark in marking.written.get(student, []):
+            again = essay.checked and name in marking.outdated(student, essay.digest)
+            if again or known is None or known.items != items:
+                if name == "" and essay.mark in marking.written.get(student, []) and not again:
                     continue  # what settling has written itself
-                yield event(lesson, student, name, Mark(items, without_items(essay.comment)))
+                mark = Mark(items, without_items(essay.comment))
+                digest = essay.digest if essay.checked or not essay.digest else EARLIER
+                yield event(lesson, student, name, mark, digest)
 
 
-def event(lesson: str, student: str, name: str, mark: Mark) -> dict[str, Any]:
-    """Return the event of a mark."""
+def event(lesson: str, student: str, name: str, mark: Mark, digest: str) -> dict[str, Any]:
+    """Return the event of a mark; digest: of the essay that has it."""
     return {
         "event": "marked",
         "lesson": lesson,
@@ -64,6 +70,7 @@ def event(lesson: str, student: str, name: str, mark: Mark) -> dict[str, Any]:
         "by": name,
         "items": sorted(mark.items),
         "comment": mark.comment,
+        "essay": digest,
     }
 
 
@@ -73,7 +80,8 @@ def state_of(
     """Return what is settled; decided: the instructor's own marks."""
     state, uncalibrated = State(), off_the_scheme(rubric, marking)
     for student in sorted(essays):
-        marks = marking.marks.get(student, {})
+        old = marking.outdated(student, essays[student].digest)
+        marks = {n: each for n, each in marking.marks.get(student, {}).items() if n not in old}
         named = {name: mark for name, mark in marks.items() if name}
         missing = [name for name in marking.dealt.get(student, []) if name not in named]
         if student in decided:
@@ -99,7 +107,7 @@ def to_write(
     """Yield each mark that the gradebook does not have, with its comment; note those that stay."""
     for student, mark in state.settled.items():
         now, points = essays[student], float(len(mark.items))
-        if now.mark == points and mark.items in item_marks(now.comment).values():
+        if now.checked and now.mark == points and mark.items in item_marks(now.comment).values():
             continue
         written = marking.written.get(student, [])
         ours = now.mark is None or now.mark == points or now.mark in written

@@ -13,6 +13,7 @@ from sqlalchemy import text
 from proflab_course.course.answer_cells import LETTERS
 from proflab_course.course.layout import Course
 from proflab_course.grading.answers import ANSWERED, RIGHT
+from proflab_course.grading.records.opened import opened_book
 
 # Fields of Guess (grading/submissions/read_guesses.py) in a table of records/gradebook.py.
 _ANSWERS = text("""
@@ -44,10 +45,9 @@ def concept_points(course: Course, lesson: str) -> dict[str, int]:
 
 
 def _rows(course: Course, lesson: str) -> list[tuple[str, str, str, str]]:
-    from proflab_course.grading.records.gradebook import Book
-
-    if not course.gradebook.exists():
-        return []
-    with Book(course.gradebook) as book, book.gradebook.engine.connect() as connection:
-        found = connection.execute(_ANSWERS, {"assignment": lesson, "what": ANSWERED})
-        return [(str(s), str(q), str(letter), str(state)) for s, q, letter, state in found]
+    with opened_book(course) as book:
+        if book is None:
+            return []
+        with book.gradebook.engine.connect() as connection:
+            found = connection.execute(_ANSWERS, {"assignment": lesson, "what": ANSWERED})
+            return [(str(s), str(q), str(letter), str(state)) for s, q, letter, state in found]

@@ -11,6 +11,7 @@ from proflab_classroom.questions.asked import Asked, Option, asked_concepts
 from proflab_course.course.csv_table import csv_text
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.words import figure
+from proflab_course.grading.records.opened import opened_book
 from proflab_course.report.lesson_page import environment
 
 Answers = Mapping[str, Mapping[str, str]]
@@ -64,13 +65,12 @@ def concept_items(
 
 def class_items(course: Course, lesson: str) -> list[ConceptItem]:
     """Return the figures of a lesson's questions; none before anybody's answer is graded."""
-    from proflab_course.grading.records.gradebook import Book
-
     answers = read_answers(course, lesson)
     if not answers:
         return []
-    with Book(course.gradebook) as book:
-        points = {student: each["auto"] for student, each in book.scores(lesson).items()}
+    with opened_book(course) as book:
+        scores = book.scores(lesson) if book else {}
+    points = {student: each["auto"] for student, each in scores.items()}
     return concept_items(asked_concepts(course, lesson), answers, points)
 
 
@@ -85,16 +85,14 @@ def answers_csv(course: Course, lesson: str, public: bool = False) -> str:
 
     public: without ids, in the order of points. Raises CourseError if nobody has answered.
     """
-    from proflab_course.grading.records.gradebook import Book
-
     asked, answers = asked_concepts(course, lesson), read_answers(course, lesson)
     if not asked:
         raise CourseError(f"lesson {lesson} has no concept questions")
     if not answers:
         what = "grade hand-ins that a build with concepts.toml released"
         raise CourseError(f"no graded answer to a concept question of {lesson}: {what}")
-    with Book(course.gradebook) as book:
-        scores = book.scores(lesson)
+    with opened_book(course) as book:
+        scores = book.scores(lesson) if book else {}
     points = {student: scores[student]["auto"] for student in answers if student in scores}
     order = sorted(points, key=lambda student: -points[student]) if public else sorted(points)
     rows = [["student", "points", *(each.id for each in asked)]]

@@ -8,11 +8,11 @@ the class's track leaves out. A page with the keys goes to those who mark.
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from proflab.checks.diagnose import is_number
 from proflab_classroom.questions.asked import Asked
 from proflab_classroom.questions.concepts_file import read_concepts
 from proflab_classroom.questions.pages import Files, page_title, render_page
@@ -113,6 +113,7 @@ def exam_pages(course: Course, lesson: str, seed: int, wanted: Sequence[str] = (
 
 def make_exam(course: Course, name: str, seed: int, wanted: Sequence[str] = ()) -> Exam:
     """Return an examination on a lesson; the same seed and secret give the same one."""
+    name = course.lesson(name)  # source/ has halves of the inventory, too
     key = seeded_key(course.root, "exam", seed)
     lesson = read_module(course.module(name), name)
     apply_overlay(lesson, overlay_path(course.root, name))
@@ -158,7 +159,7 @@ def _calls(
     for cell in lesson.named("test"):
         name = exercise_of(cell.name, exercises)
         for code, value in _plain_calls(cell, name, hidden=True):
-            if _is_number(value) and code not in before[cell.name] and name not in written:
+            if is_number(value) and code not in before[cell.name] and name not in written:
                 found.setdefault(name, []).append((code, value))
     chosen = shuffled(key, "calls", lesson.name, items=sorted(found))[:MOST_CALLS]
     for name in (each for each in found if each in chosen):
@@ -193,10 +194,6 @@ def _is_plain(code: str, name: str) -> bool:
     return True
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-
-
 def _shown(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
 
@@ -214,12 +211,12 @@ def _signature(cell: Cell, name: str) -> str:
 
 def _tasks(lesson: Lesson, names: Iterable[str], tracks: Tracks | None) -> Iterator[Task]:
     """Yield a task for each of these exercises, in the order of the lesson."""
-    names, exercises = set(names), [cell.name for cell in lesson.named("exercise")]
+    names, tests_of = set(names), lesson.tests
     minutes = tracks.times[lesson.name].minutes if tracks else {}
     for cell in lesson.named("exercise"):
         if cell.name not in names:
             continue
-        tests = [t for t in lesson.named("test") if exercise_of(t.name, exercises) == cell.name]
+        tests = tests_of[cell.name]
         shown = [line for test in tests for line in _shown_cases(test, cell.name)]
         yield Task(
             cell.name,

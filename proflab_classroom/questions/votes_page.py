@@ -18,6 +18,7 @@ from proflab_classroom.questions.pages import GuessQuestion
 from proflab_classroom.questions.votes import Vote, read_votes
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import read_notebook
+from proflab_course.grading.records.opened import opened_book
 from proflab_course.grading.submissions.read_guesses import Guess, read_guesses
 from proflab_course.report.class_guesses import Prediction, written_in
 from proflab_course.report.lesson_page import environment
@@ -136,12 +137,8 @@ def _shown_answers(notebook: Path) -> list[Guess]:
 
 def _answers_of_class(course: Course, lesson: str) -> list[Guess]:
     """Return the answers that graded hand-ins of this lesson show."""
-    if not course.gradebook.exists():
-        return []
-    from proflab_course.grading.records.gradebook import Book
-
-    with Book(course.gradebook) as book:
-        outcomes = book.outcomes(lesson)
+    with opened_book(course) as book:
+        outcomes = book.outcomes(lesson) if book else {}
     return _answered(guess for outcome in outcomes.values() for guess in outcome.guesses)
 
 

@@ -22,7 +22,7 @@ from proflab_classroom.items.quizzes import as_gift, as_qti
 from proflab_classroom.viva.execute import Notebook, Sandbox, handed_in, solved_notebook
 from proflab_classroom.viva.inputs import exercises, find_inputs, with_draws
 from proflab_classroom.viva.known_wrong import Known, known_outcomes, read_mutants
-from proflab_classroom.viva.marks import keep_marks, read_marks, told
+from proflab_classroom.viva.marks import keep_marks, kept_marks, read_marks, told
 from proflab_classroom.viva.pages import as_csv, render
 from proflab_classroom.viva.questions import Draws, SheetQuestion
 from proflab_classroom.viva.race_rows import race_rows
@@ -48,6 +48,7 @@ from proflab_course.grading.match_cells import Aligned
 from proflab_course.grading.plan import Submission
 from proflab_course.grading.races import NotTraced
 from proflab_course.grading.reader import Reader
+from proflab_course.grading.records.opened import opened_book
 from proflab_course.grading.run.student_files import beside_support
 from proflab_course.grading.submissions.find import find_work
 
@@ -115,7 +116,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _read_marks(course: Course, lesson: str, path: Path) -> int:
     known = {folder.name for folder in (course.root / "submitted").glob("*/")}
-    marks = read_marks(path, known | set(_people(course)))
+    known |= {
+        *_people(course),
+        *kept_marks(course, lesson),
+    }  # marked before, and perhaps left since
+    marks = read_marks(path, known)
     together = keep_marks(course, lesson, marks)
     print(f"{lesson}: marks of {len(marks)} students read, {together} are kept")
     print(told(marks))
@@ -123,12 +128,8 @@ def _read_marks(course: Course, lesson: str, path: Path) -> int:
 
 
 def _people(course: Course) -> dict[str, str]:
-    from proflab_course.grading.records.gradebook import Book
-
-    if not course.gradebook.exists():
-        return {}
-    with Book(course.gradebook) as book:
-        return book.people()
+    with opened_book(course) as book:
+        return book.people() if book else {}
 
 
 @dataclass
@@ -286,21 +287,18 @@ def fill(
 
 def _lost_points(course: Course, key: Key) -> dict[str, dict[str, float]]:
     """Return for each graded student the points lost in each exercise that lost some."""
-    from proflab_course.grading.records.gradebook import Book
-
-    if not course.gradebook.exists():
-        return {}
     names = exercises(key)
     found: dict[str, dict[str, float]] = {}
-    with Book(course.gradebook) as book:
-        for student, outcome in book.outcomes(key.name).items():
-            failed = {case.cell for case in outcome.cases if not case.passed}
-            lost = found.setdefault(student, {})
-            for cell in key.cells:
-                if cell.kind == "test" and cell.grade_id in failed:
-                    name = exercise_of(cell.grade_id, names)
-                    if name in names:
-                        lost[name] = lost.get(name, 0.0) + cell.points
+    with opened_book(course) as book:
+        outcomes = book.outcomes(key.name) if book else {}
+    for student, outcome in outcomes.items():
+        failed = {case.cell for case in outcome.cases if not case.passed}
+        lost = found.setdefault(student, {})
+        for cell in key.cells:
+            if cell.kind == "test" and cell.grade_id in failed:
+                name = exercise_of(cell.grade_id, names)
+                if name in names:
+                    lost[name] = lost.get(name, 0.0) + cell.points
     return found
 
 

@@ -16,6 +16,7 @@ import runpy
 import textwrap
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from proflab.checks.values import dumps, loads
@@ -41,6 +42,7 @@ MOST_LINES = 18  # of a mutant that is printed
 CACHE = ".cache/viva"
 # Raise it when the same code can have other outcomes than before, as under other limits.
 _VERSION = "2"
+_parsed = lru_cache(maxsize=4)(ast.parse)  # all mutants of a lesson have the same helpers
 
 
 @dataclass(frozen=True)
@@ -82,8 +84,7 @@ def read_mutants(
     found: dict[str, list[Mutant]] = {}
     for exercise in solutions:
         # What else is wrong with form says nothing about what the function computes.
-        of = [each for each in known.wrong(exercise) if each.kind in SUBSTANCE]
-        made = [_mutant(each, known.helpers) for each in of]
+        made = (_mutant(e, known.helpers) for e in known.wrong(exercise) if e.kind in SUBSTANCE)
         fit = [each for each in made if _runs_with(each.code, names)]
         found[exercise] = sorted(fit, key=lambda v: (not v.is_readable, v.wraps))[:MOST]
     return {exercise: mutants for exercise, mutants in found.items() if known.of.get(exercise)}
@@ -134,7 +135,7 @@ def _mutant(entry: KnownSolution, helpers: str) -> Mutant:
 
 def _needed_helpers(code: str, helpers: str) -> list[str]:
     """Return the helpers that a solution needs: others may name what the class's track has not."""
-    nodes, needed = ast.parse(helpers).body, used_names(ast.parse(code).body)
+    nodes, needed = _parsed(helpers).body, used_names(ast.parse(code).body)
     kept: list[ast.stmt] = []
     while more := [n for n in nodes if n not in kept and bound_names([n]) & needed]:
         kept += more

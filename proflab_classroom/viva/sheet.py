@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from proflab_classroom.questions.asked import asked_concepts
-from proflab_classroom.viva.changes import changes
+from proflab_classroom.viva.changes import Change, changes
 from proflab_classroom.viva.definitions import without_docstrings
 from proflab_classroom.viva.execute import Notebook, Run, Sandbox
 from proflab_classroom.viva.inputs import Input
@@ -45,6 +45,8 @@ ASKED: dict[Kind, str] = {
 _MOST_CHANGES, _CHANGE_INPUTS = 30, 3  # of a function, and inputs at which each is tried
 _ROUNDS = 6  # of verifying and taking the next candidate
 _AHEAD = 2  # exercises whose lines are changed at once; of the next, when they are needed
+# An input, the function's own outcome, and that of each change that was tried.
+Tried = tuple[Input, Outcome, list[tuple[Change, Outcome | None]]]
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,7 @@ class Candidates:
     known: Mapping[str, Known]
     draws: Draws
     own: dict[str, list[Outcome | None]] = field(default_factory=dict)
-    tried: dict[str, list] = field(default_factory=dict)
+    tried: dict[str, list[Tried]] = field(default_factory=dict)
     _made: dict[tuple[str, Kind], list[SheetQuestion]] = field(default_factory=dict)
 
     def run_own(self) -> None:
@@ -128,32 +130,29 @@ class Candidates:
 
     def change_lines(self, exercises: Iterable[str]) -> None:
         """Execute changes of these functions, each at a few of the inputs."""
-        runs: list[Run] = []
-        for name in [name for name in exercises if name not in self.tried]:
-            draws = self.draws.at(name)
-            made = changes(self.cells[name])
-            order = sorted(draws.mixed(range(len(made)), "changes")[:_MOST_CHANGES])
-            chosen = [made[n] for n in order]
-            fit = [
-                (one, mine)
-                for one, mine in zip(self.known[name].inputs, self.own[name], strict=True)
-                if mine is not None and not mine.raised and is_readable(mine)
+        fresh = {name: list(self._to_try(name)) for name in exercises if name not in self.tried}
+        every = [each for tries in fresh.values() for each in tries]
+        runs = [Run(one, change.code) for one, _, made in every for change in made]
+        outcomes = self.sandbox.run(self.notebook, runs, turn=1) if runs else []
+        found = dict(zip(runs, outcomes, strict=True))
+        for name, tries in fresh.items():
+            self.tried[name] = [
+                (one, mine, [(change, found[Run(one, change.code)]) for change in made])
+                for one, mine, made in tries
             ]
-            mixed = draws.mixed(range(len(fit)), "change inputs")
-            places = sorted(mixed, key=lambda n: not fit[n][0].is_small)[:_CHANGE_INPUTS]
-            self.tried[name] = [(*fit[n], [[c, None] for c in chosen]) for n in places]
-            runs += [
-                Run(one, change.code)
-                for one, _, outcomes in self.tried[name]
-                for change, _ in outcomes
-            ]
-        if not runs:
-            return
-        found = dict(zip(runs, self.sandbox.run(self.notebook, runs, turn=1), strict=True))
-        for name in self.tried:
-            for one, _, outcomes in self.tried[name]:
-                for pair in outcomes:
-                    pair[1] = found.get(Run(one, pair[0].code), pair[1])
+
+    def _to_try(self, name: str) -> Iterator[tuple[Input, Outcome, list[Change]]]:
+        """Yield a few inputs, each with the function's outcome and the changes to try there."""
+        draws, made = self.draws.at(name), changes(self.cells[name])
+        chosen = sorted(draws.mixed(range(len(made)), "changes")[:_MOST_CHANGES])
+        fit = [
+            (one, mine)
+            for one, mine in zip(self.known[name].inputs, self.own[name], strict=True)
+            if mine is not None and not mine.raised and is_readable(mine)
+        ]
+        mixed = draws.mixed(range(len(fit)), "change inputs")
+        for place in sorted(mixed, key=lambda n: not fit[n][0].is_small)[:_CHANGE_INPUTS]:
+            yield *fit[place], [made[n] for n in chosen]
 
     def of(self, exercise: str, kind: Kind) -> list[SheetQuestion]:
         """Return the candidates of an exercise and a kind, in the order in which they are taken."""
@@ -191,9 +190,8 @@ class Candidates:
     def verified(self, questions: Sequence[SheetQuestion]) -> list[bool]:
         """Run each question once more, each of its calls in a process of its own."""
         runs = list(dict.fromkeys(run for q in questions for run in q.runs))
-        found = dict(
-            zip(runs, self.sandbox.run(self.notebook, runs, turn=1, apart=True), strict=True)
-        )
+        outcomes = self.sandbox.run(self.notebook, runs, turn=1, apart=True)
+        found = dict(zip(runs, outcomes, strict=True))
         return [q.holds([found[run] for run in q.runs]) for q in questions]
 
 

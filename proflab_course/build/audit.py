@@ -21,6 +21,7 @@ from proflab_course.build.evidence import evidence_mistakes
 from proflab_course.build.stamp import LAST_CELL
 from proflab_course.cases.case import GrammarError
 from proflab_course.cases.reader import split_cell
+from proflab_course.course.exercises import exercise_of
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import (
     COLAB_SETUP,
@@ -231,7 +232,7 @@ def grammar_mistakes(lesson: Lesson) -> Iterator[str]:
 
 
 def _exercise_names(lesson: Lesson) -> Iterator[str]:
-    tested = {_tested(cell.name) for cell in lesson.named("test")}
+    tests = lesson.tests
     for cell in lesson.named("exercise"):
         try:
             offered = _offered(cell.statements())
@@ -241,12 +242,8 @@ def _exercise_names(lesson: Lesson) -> Iterator[str]:
         if cell.name not in {name.replace(".", "_") for name in offered}:
             found = ", ".join(sorted(n for n in offered if "." not in n)) or "nothing"
             yield f"{cell.where}: the cell defines {found}, but its grade_id is {cell.name}"
-        if cell.name not in tested:
+        if not tests[cell.name]:
             yield f"{cell.where}: no test cell test_{cell.name} checks this exercise"
-
-
-def _tested(name: str) -> str:
-    return re.sub(r"_\d+$", "", name).removeprefix("test_")
 
 
 def _test_names(lesson: Lesson) -> Iterator[str]:
@@ -257,8 +254,7 @@ def _test_names(lesson: Lesson) -> Iterator[str]:
             written.add(cell.name)
         if cell.role != "test":
             continue
-        exercise = cell.name.removeprefix("test_")
-        exercise = exercise if exercise in written else _tested(cell.name)
+        exercise = exercise_of(cell.name, written)
         if not cell.name.startswith("test_") or exercise not in written:
             yield f"{cell.where}: a test cell is named test_ and the exercise above that it checks"
             continue

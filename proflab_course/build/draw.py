@@ -17,7 +17,6 @@ from __future__ import annotations
 import ast
 import re
 import runpy
-import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from proflab_course.build.trial import execute, solved_run
 from proflab_course.course.layout import CourseError
-from proflab_course.course.notebook import Cell, Lesson
+from proflab_course.course.notebook import SOLUTION, Cell, Lesson, replace_regions
 from proflab_course.course.secret import draw, shuffled
 from proflab_course.grading.own_numbers.cases import count_varying, vary_cases
 
@@ -37,9 +36,6 @@ FILE = "draw.py"
 BESIDE = "draw_*.py"  # what draw.py runs, and students see no more than that file
 # Full marks, by the cost of the class's solution; a student's may cost 1.035 times it.
 _ABOVE = 1.045
-_SOLUTION = re.compile(
-    r"(?<=### BEGIN SOLUTION\n).*?(?=^ *### END SOLUTION)", re.DOTALL | re.MULTILINE
-)
 # Is about the class's numbers; for a student's own nobody knows the best cost.
 _BEST = re.compile(r"best=[\d._]+,\s*")
 
@@ -106,8 +102,9 @@ def put_solutions(lesson: Lesson, found: Drawn) -> None:
     """Put the drawn bodies in the place of the lesson's own solutions."""
     for cell in lesson.named("exercise"):
         if body := found.solutions.get(cell.name):
-            inner = textwrap.indent(body.rstrip("\n") + "\n", "    ")
-            cell.node.source = _SOLUTION.sub(lambda _: inner, cell.source, count=1)  # noqa: B023
+            begin, end = SOLUTION
+            lines = (begin, *body.rstrip("\n").split("\n"), end)
+            cell.node.source = replace_regions(cell.source, SOLUTION, lines)
 
 
 def set_full_marks(lesson: Lesson, folder: Path) -> None:
@@ -181,19 +178,23 @@ def _text(cell: Cell, node: ast.AST) -> str:
 
 
 def draw_cases(lesson: Lesson, facts: Facts) -> Lesson:
-    """Draw the lesson's hidden cases that may vary, where a seed or an instructor asks for it."""
-    vary_cases(lesson, facts.key, facts.source(lesson.name))
+    """Draw the lesson's hidden cases that may vary for the class, where a seed asks for it.
+
+    Those of each student are drawn from the cases as they are written, when hand-ins are graded.
+    """
+    vary_cases(lesson, None if facts.own_numbers else facts.key, facts.source(lesson.name))
     return lesson
 
 
 def count_drawn(lesson: Lesson, facts: Facts) -> Iterator[str]:
     """Yield how many of the lesson's hidden cases may vary, or have been drawn, where any do."""
     vary, values, others = count_varying(lesson)
-    if not (facts.varies and values):
+    by_seed = facts.key is not None and not facts.own_numbers
+    if not ((by_seed or facts.own_numbers) and values):
         return
-    how = "vary" if facts.key is None else "drawn"
+    how = "drawn" if by_seed else "vary"
     told = f"{lesson.name}: {vary} of {values} hidden cases {how}"
     told += f", and {others} of errors, bounds or races stay" if others else ""
-    if facts.key is not None and not vary:
+    if by_seed and not vary:
         told += f": write cases of your own into private/{lesson.name}.py"
     yield told

@@ -7,7 +7,6 @@ what a visible one has answered, and each cell has hidden cases whose values no 
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -77,17 +76,11 @@ def copied(lesson: Lesson) -> dict[str, list[tuple[bool, Answer, bool]]]:
 
 def _tested(lesson: Lesson) -> Iterator[tuple[str, str, list[_AskedCase], list[_AskedCase]]]:
     """Yield for each test cell: place, name, its cases, and the visible ones of its exercise."""
-    cells = {cell.name: list(_cases(split_cell(cell))) for cell in lesson.named("test")}
-    for name, cases in cells.items():
-        exercise = re.sub(r"_\d+$", "", name)
-        shown = [
-            case
-            for other, found in cells.items()
-            if re.fullmatch(rf"{re.escape(exercise)}(_\d+)?", other)
-            for case in found
-            if not case.hidden
-        ]
-        yield lesson.place, name, cases, shown
+    for tests in lesson.tests.values():
+        cells = {cell.name: list(_cases(split_cell(cell))) for cell in tests}
+        shown = [case for cases in cells.values() for case in cases if not case.hidden]
+        for name, cases in cells.items():
+            yield lesson.place, name, cases, shown
 
 
 def _cases(test: TestCell) -> Iterator[_AskedCase]:

@@ -31,9 +31,10 @@ class Facts(TrackFacts):
     figures: what the lessons to be made ask of their readers, before the build adds to them, and
     too_much: sentences on what is above the limits.
     public: whether this is the course's own release/, where no class's settings are.
-    lock: whether a demo cell waits for its reader's guess. varies: whether hidden cases have other
-    numbers for this class or each of its students. key: what hidden cases and the order of options
-    are drawn from, None if they are as written; secret: what a lesson's draw.py draws from.
+    lock: whether a demo cell waits for its reader's guess. own_numbers: whether hidden cases have
+    other numbers for each student, which grading draws. key: what hidden cases of a class and the
+    order of options are drawn from, None if they are as written; secret: what a lesson's draw.py
+    draws from.
     work: the folder in which source/ and release/ are made; released: students' notebooks in it.
     kept: what a feature has read, by a name of its own. notes: sentences for the instructor, which
     stop nothing.
@@ -47,7 +48,7 @@ class Facts(TrackFacts):
     policy: Policy | None = None
     public: bool = False
     lock: bool = False
-    varies: bool = False
+    own_numbers: bool = False
     key: bytes | None = None
     secret: bytes | None = None
     work: Path = Path()

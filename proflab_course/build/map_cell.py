@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,7 +19,6 @@ from proflab.lesson.names import used_names
 from proflab.lesson.outline import place_of
 from proflab.lesson.statements import BUILT
 from proflab_course.build.measures import docstrings
-from proflab_course.course.exercises import exercise_of
 from proflab_course.course.notebook import GIVEN_TAG, Cell, Lesson, set_cell_ids
 from proflab_course.course.prose import paragraphs
 from proflab_course.course.sections import (
@@ -132,10 +130,7 @@ def _have(lesson: Lesson, built: Mapping[str, str]) -> str:
 
 
 def _rows(lesson: Lesson, times: LessonTimes | None) -> Iterator[_Row]:
-    names = [cell.name for cell in lesson.named("exercise")]
-    points: defaultdict[str, float] = defaultdict(float)
-    for test in lesson.named("test"):
-        points[exercise_of(test.name, names)] += test.points
+    points = {name: sum(test.points for test in tests) for name, tests in lesson.tests.items()}
     for section in sections(lesson):
         for cell in (cell for cell in section.cells if cell.role == "exercise"):
             purpose = times.purposes.get(cell.name, "") if times else ""

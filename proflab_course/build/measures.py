@@ -20,22 +20,18 @@ from proflab.lesson.statements import parsed
 from proflab_course.cases.hidden_blocks import hidden_source_removed
 from proflab_course.cases.raises import exception_name
 from proflab_course.cases.reader import KINDS, split_cell
-from proflab_course.course.exercises import exercise_of
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import (
     GIVEN_TAG,
     SOLUTION,
     Cell,
     Lesson,
+    replace_regions,
 )
 from proflab_course.course.sections import prose_words
 
 ERRORS_APART_FROM, ERRORS_EARN = 8, (0.5, 2)  # points of an exercise, and of its cell for errors
 _HELPERS = "proflab.lesson"
-_SOLUTION = re.compile(
-    rf"^([ \t]*){re.escape(SOLUTION[0])}.*?^[ \t]*{re.escape(SOLUTION[1])}[^\n]*",
-    re.DOTALL | re.MULTILINE,
-)
 _EXAMPLE = re.compile(r"^[ \t]*>>>.*?(?=^[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 
 
@@ -75,9 +71,7 @@ def _of_lesson(lesson: Lesson, folder: Path) -> Iterator[Measured]:
     yield Measured("helpers", len(names), place, ", ".join(sorted(names)))
     used = sorted(_behind_a_dot(lesson, modules))
     yield Measured("attributes", len(used), place, ", ".join(used))
-    points = {
-        name: sum(test.points for test in tests) for name, tests in _tests_by_exercise(lesson)
-    }
+    points = {name: sum(test.points for test in tests) for name, tests in lesson.tests.items()}
     for rule, with_points in (("exercises", True), ("optional", False)):
         found = [name for name, each in points.items() if bool(each) == with_points]
         yield Measured(rule, len(found), place, ", ".join(found))
@@ -89,7 +83,7 @@ def _of_lesson(lesson: Lesson, folder: Path) -> Iterator[Measured]:
 
 
 def _of_exercises(lesson: Lesson) -> Iterator[Measured]:
-    tests = dict(_tests_by_exercise(lesson))
+    tests = lesson.tests
     for cell in lesson.named("exercise"):
         words = _EXAMPLE.sub("", "\n".join(docstrings(cell))).split()
         yield Measured("doc words", len(words), cell.where)
@@ -100,13 +94,6 @@ def _of_exercises(lesson: Lesson) -> Iterator[Measured]:
         rows = sum(sum(_cases(test)) for test in tests[cell.name])
         yield Measured("error rows", rows, cell.where)
         yield Measured("errors apart", int(not _errors_apart(tests[cell.name])), cell.where)
-
-
-def _tests_by_exercise(lesson: Lesson) -> Iterator[tuple[str, list[Cell]]]:
-    names = [cell.name for cell in lesson.named("exercise")]
-    tests = lesson.named("test")
-    for name in names:
-        yield name, [test for test in tests if exercise_of(test.name, names) == name]
 
 
 def _examples(texts: Iterable[str]) -> list[str]:
@@ -183,7 +170,7 @@ def _helpers(lesson: Lesson, folder: Path) -> tuple[set[str], set[str]]:
     place = Path(helpers.__path__[0])
     names: set[str] = set()
     modules: set[str] = set()
-    for node in (node for cell in lesson.cells for node in _nodes(cell)):
+    for node in (node for cell in lesson.cells for node in _nodes(_visible(cell))):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(_HELPERS):
             names |= {alias.name for alias in node.names}
             inside = place.joinpath(*(node.module or "").split(".")[2:])
@@ -203,39 +190,38 @@ def _behind_a_dot(lesson: Lesson, modules: set[str]) -> set[str]:
         ast.unparse(node)
         for cell in lesson.cells
         if cell.role != "demo" and GIVEN_TAG not in cell.tags
-        for node in _nodes(cell)
+        for node in _nodes(_visible(cell))
         if isinstance(node, ast.Attribute)
         and isinstance(node.value, ast.Name)
         and node.value.id in modules
     }
 
 
-def _nodes(cell: Cell) -> Iterator[ast.AST]:
-    for statement in _statements(_visible(cell)):
-        yield from ast.walk(statement)
+@lru_cache(maxsize=2048)
+def _nodes(text: str) -> tuple[ast.AST, ...]:
+    return tuple(node for statement in _statements(text) for node in ast.walk(statement))
 
 
 def docstrings(cell: Cell) -> Iterator[str]:
     """Yield the docstrings of a cell that students see; none if its stub is not valid Python."""
     kinds = ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef
     try:
-        statements = _statements(_visible(cell))
+        nodes = _nodes(_visible(cell))
     except SyntaxError:  # which the audit of the release says
         return
-    for statement in statements:
-        for node in ast.walk(statement):
-            if isinstance(node, kinds):
-                yield ast.get_docstring(node) or ""
+    for node in nodes:
+        if isinstance(node, kinds):
+            yield ast.get_docstring(node) or ""
 
 
-@lru_cache(maxsize=256)  # more than a lesson has cells; each rule asks for the same again
+@lru_cache(maxsize=2048)  # the cells of a course; each rule asks for the same again
 def _statements(text: str) -> tuple[ast.stmt, ...]:
     return tuple(parsed(text))
 
 
 def _visible(cell: Cell) -> str:
     """Return the Python of a cell of code that a student meets; a solution is `pass`."""
-    return _SOLUTION.sub(r"\1pass", hidden_source_removed(cell.code))
+    return replace_regions(hidden_source_removed(cell.code), SOLUTION, ("pass",))
 
 
 def _imports(cell: Cell) -> bool:

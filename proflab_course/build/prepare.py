@@ -47,7 +47,7 @@ def prepare(
     facts.secret = facts.key if secret is None else secret
     facts.policy = chosen_policy(course.root)
     facts.lock = settings.lock
-    facts.varies = seed is not None or settings.variants == "student"
+    facts.own_numbers = settings.variants == "student"
     in_track = [name for name in names if facts.track is None or name in facts.track.lessons]
     for name in facts.wanted:
         facts.too_much[name] += run_stage(SERVED, facts, [name])

@@ -85,18 +85,12 @@ def search(lesson: Lesson, folder: Path) -> list[Found]:
     sys.modules["__main__"] = notebook  # where a scripted clock looks for what reads it
     helpers = list(_helpers(folder))
     found: list[Found] = []
-    for cell in lesson.named("test"):
-        test, exercise = split_cell(cell), _exercise(lesson, cell.name)
-        if exercise and any(hidden for hidden, _ in test.answers):
-            trial = _Trial(test, exercise, vars(notebook), _dependents(statements, exercise))
-            found += [(cell.name, name) for name in _passing(trial, helpers)]
+    for exercise, tests in lesson.tests.items():
+        for test in map(split_cell, tests):
+            if any(hidden for hidden, _ in test.answers):
+                trial = _Trial(test, exercise, vars(notebook), _dependents(statements, exercise))
+                found += [(test.name, name) for name in _passing(trial, helpers)]
     return found
-
-
-def _exercise(lesson: Lesson, test: str) -> str:
-    names = [cell.name for cell in lesson.named("exercise")]
-    fitting = [name for name in names if f"{test}_".startswith(f"test_{name}_")]
-    return max(fitting, key=len, default="")
 
 
 def _helpers(folder: Path) -> Iterator[tuple[str, Callable[..., Any]]]:

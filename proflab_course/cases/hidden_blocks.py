@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from proflab.lesson.names import bound_names, used_names
 from proflab_course.cases.case import GrammarError
-from proflab_course.course.notebook import HIDDEN, replace_regions
+from proflab_course.course.notebook import HIDDEN, numbered_regions, replace_regions
 
 BEGIN_HIDDEN, END_HIDDEN = HIDDEN
 Span = tuple[int, int]  # of bytes in a cell's source
@@ -28,22 +28,11 @@ def hidden_lines(source: str, name: str) -> dict[int, int]:
 
     Raises GrammarError, with the cell's name, for a block without its end or begin.
     """
-    lines, inside, block = {}, False, 0
-    for number, line in enumerate(source.splitlines(), start=1):
-        text = line.strip()
-        if text == BEGIN_HIDDEN:
-            if inside:
-                raise GrammarError(f"cell {name}, line {number}: a hidden block inside another")
-            inside, block = True, block + 1
-        elif text == END_HIDDEN:
-            if not inside:
-                raise GrammarError(f"cell {name}, line {number}: {END_HIDDEN} without its BEGIN")
-            inside = False
-        elif inside:
-            lines[number] = block
-    if inside:
-        raise GrammarError(f"cell {name}: {BEGIN_HIDDEN} without {END_HIDDEN}")
-    return lines
+    try:
+        blocks = numbered_regions(source, HIDDEN)
+    except ValueError as error:
+        raise GrammarError(f"cell {name}: {error}") from None
+    return {number: block for block, lines in enumerate(blocks, start=1) for number in lines}
 
 
 def hidden_blocks(source: str, name: str) -> list[list[ast.stmt]]:

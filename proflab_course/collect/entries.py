@@ -14,15 +14,20 @@ import itertools
 import os
 import stat
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any
 
 from proflab_course.collect.copy_files import copy_all, digests_below
 from proflab_course.course.layout import CourseError
 from proflab_course.course.words import few
-from proflab_course.grading.limited_process import Answer, CallFailed, LimitedProcesses
+from proflab_course.grading.limited_process import (
+    Answer,
+    LimitedProcesses,
+    TooMuchToRead,
+    Unreadable,
+)
 from proflab_course.grading.limits import MB
 from proflab_course.grading.submissions.file_names import fitting, is_hidden
 from proflab_course.grading.submissions.zip_archive import (
@@ -31,18 +36,12 @@ from proflab_course.grading.submissions.zip_archive import (
     clean_path,
     list_files,
 )
-from proflab_course.grading.work_limit import TooMuchWork
 
 MAX_FILE = 64 * MB
 MAX_ATTEMPT, MAX_ATTEMPT_FILES = 128 * MB, 2_000
 _MAX_ENTRIES = 200_000
 _LATEST = 250_000_000_000  # seconds, in the year 9892
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | getattr(os, "O_CLOEXEC", 0)
-_Read = TypeVar("_Read")
-
-
-class UnreadableFile(Exception):
-    """A file cannot be read; the message is the reason."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +75,8 @@ class Entry:
         return replace(self, path=path, raw=raw)
 
     def read(self, most: int) -> bytes:
-        """Return the first `most` bytes; raise UnreadableFile if there is a reason for none."""
-        return self.source.ask("start", self.key, most, read=lambda _, blobs: blobs[0])
+        """Return the first `most` bytes; raise Unreadable if there is a reason for none."""
+        return self.source.start_of(self.key, most)
 
 
 @dataclass
@@ -112,22 +111,15 @@ class Source:
             raise CourseError(f"{path} is neither a folder nor a zip archive: unpack it first")
         self.entries, self.refused, self.twice = self._listed()
 
-    def ask(self, name: str, *arguments: Any, read: Callable[[Any, list[bytes]], _Read]) -> _Read:
-        """Return what `read` makes of an answer; raise UnreadableFile if there is none."""
-        try:
-            value, blobs = self._processes.call(name, *arguments)
-        except TooMuchWork as error:
-            raise UnreadableFile(str(error)) from None
-        except CallFailed as error:
-            raise UnreadableFile(str(error).strip().splitlines()[-1]) from None
-        if isinstance(value, str):
-            raise UnreadableFile(value)
-        return read(value, blobs)
+    def start_of(self, key: int | str, most: int) -> bytes:
+        """Return the first `most` bytes of an entry's file; raise Unreadable."""
+        _, [start] = self._processes.call("start", key, most)
+        return start
 
     def copy(self, files: Mapping[str, Entry], target: Path) -> Copied:
         """Copy an attempt's files to their paths below `target`, within the sum for an attempt.
 
-        Raises OSError if they cannot be written.
+        Raises OSError if they cannot be written, Unreadable if nothing can be read.
         """
         copied = Copied()
         folders = {str(parent) for path in files for parent in Path(path).parents}
@@ -147,7 +139,7 @@ class Source:
             most = f"{MAX_ATTEMPT // MB} MB or {MAX_ATTEMPT_FILES:,} files"
             copied.problems.append(f"it holds more than {most}: left out are {few(left_out)}")
         items = [[path, wanted[path].key, wanted[path].size] for path in kept]
-        answer = self.ask("copy", items, str(target), read=lambda value, _: value)
+        answer, _ = self._processes.call("copy", items, str(target))
         if answer["errno"]:
             raise OSError(answer["errno"], os.strerror(answer["errno"]), answer["written"])
         copied.digests |= answer["digests"]
@@ -155,29 +147,23 @@ class Source:
         return copied
 
     def digests(self, folder: Path) -> dict[str, str]:
-        """Return the digest of each regular file below a folder by path."""
-        return self.ask("digests", str(folder), read=lambda value, _: value)
+        """Return the digest of each regular file below a folder by path; raise Unreadable."""
+        return self._processes.call("digests", str(folder))[0]
 
     def close(self) -> None:
         """End the processes."""
         self._processes.close()
 
     def _listed(self) -> tuple[list[Entry], dict[str, str], list[str]]:
-        found: Any = {"too_many": True}
         try:
-            with contextlib.suppress(TooMuchWork):
-                found = self._processes.call("list")[0]
-        except CallFailed as error:
-            found = str(error).strip().splitlines()[-1]
-        if isinstance(found, str):
+            found, _ = self._processes.call("list")
+        except Unreadable as error:
             self.close()
-            raise CourseError(f"{self.path} cannot be read ({found}): download it again")
-        if found["too_many"]:
-            self.close()
-            raise CourseError(
-                f"{self.path} holds more than is read at once ({_MAX_ENTRIES:,} files): "
-                "collect it in parts"
-            )
+            what = f"cannot be read ({error.reason}): download it again"
+            if isinstance(error, TooMuchToRead):
+                most = f"{_MAX_ENTRIES:,} files"
+                what = f"holds more than is read at once ({most}): collect it in parts"
+            raise CourseError(f"{self.path} {what}") from None
         entries = [
             Entry(path, raw, size, datetime.datetime(*at), key, self)
             for path, raw, size, at, key in found["files"]
@@ -194,9 +180,18 @@ def _archive(path: Path) -> zipfile.ZipFile:
     return zipfile.ZipFile(path)
 
 
-def _answer_list(source: Path) -> Answer:
-    found: dict[str, Any] = {"files": [], "refused": {}, "twice": [], "too_many": False}
+@contextlib.contextmanager
+def _damage_told() -> Iterator[None]:
+    """Raise Unreadable with the reason where what strangers have packed cannot be read."""
     try:
+        yield
+    except DAMAGES as error:
+        raise Unreadable(str(error) or type(error).__name__) from None
+
+
+def _answer_list(source: Path) -> Answer:
+    found: dict[str, Any] = {"files": [], "refused": {}, "twice": []}
+    with _damage_told():
         if source.is_dir():
             files = _files_in(source, found["refused"])
             found["files"] = list(itertools.islice(files, _MAX_ENTRIES + 1))
@@ -208,10 +203,8 @@ def _answer_list(source: Path) -> Answer:
                 (m.path.shown, m.path.raw, m.size, m.at.timetuple()[:6], places[id(m.info)])
                 for m in listed.members
             ]
-    except DAMAGES as error:
-        return str(error) or type(error).__name__, []
     if len(found["files"]) > _MAX_ENTRIES:
-        found |= {"files": [], "refused": {}, "twice": [], "too_many": True}
+        raise TooMuchToRead
     return found, []
 
 
@@ -243,11 +236,8 @@ def _opened(source: Path, key: int | str) -> IO[bytes]:
 
 
 def _answer_start(source: Path, key: int | str, most: int) -> Answer:
-    try:
-        with _opened(source, key) as file:
-            return {}, [file.read(most)]
-    except DAMAGES as error:
-        return str(error) or type(error).__name__, []
+    with _damage_told(), _opened(source, key) as file:
+        return {}, [file.read(most)]
 
 
 def _answer_copy(source: Path, items: Iterable[tuple], target: str) -> Answer:

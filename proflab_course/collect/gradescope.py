@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from proflab_course.collect.attempts import Attempt, Sorted
-from proflab_course.collect.entries import Entry, UnreadableFile
+from proflab_course.collect.entries import Entry
 from proflab_course.course.layout import CourseError
-from proflab_course.grading.limited_process import Answer, CallFailed, call_once
+from proflab_course.grading.limited_process import Answer, Unreadable, call_once
 from proflab_course.grading.limits import MB
-from proflab_course.grading.work_limit import TooMuchWork
 
 METADATA = "submission_metadata.yml"
 _LARGEST = 16 * MB
@@ -48,16 +47,15 @@ def _read_metadata(entries: list[Entry], source: Path) -> dict[str, list[list[st
             f"{source} is Gradescope's and lacks {METADATA}, which names the students: collect the "
             "whole export"
         )
+    where = f"{METADATA} in {source}"
     try:
         text = entry.read(_LARGEST).decode("utf-8-sig")
         found, _ = call_once(_answer_metadata, text)
-    except (UnreadableFile, ValueError, TooMuchWork, CallFailed) as error:
-        reason = str(error).strip().splitlines()[-1]
-        raise CourseError(
-            f"{METADATA} in {source} cannot be read ({reason}): export again"
-        ) from None
-    if isinstance(found, str):
-        raise CourseError(f"{METADATA} in {source} {found}: export again")
+    except (Unreadable, ValueError) as error:
+        reason = error.reason if isinstance(error, Unreadable) else str(error)
+        raise CourseError(f"{where} cannot be read ({reason}): export again") from None
+    if found is None:
+        raise CourseError(f"{where} lists no submissions: export again")
     return found
 
 
@@ -83,9 +81,9 @@ def _answer_metadata(text: str) -> Answer:
     try:
         found = yaml.load(text, Loader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        return f"cannot be read ({str(error).splitlines()[0]})", []
+        raise Unreadable(str(error).splitlines()[0]) from None
     if not isinstance(found, dict):
-        return "lists no submissions", []
+        return None, []
     return {str(folder): list(_submitters(about)) for folder, about in found.items()}, []
 
 

@@ -10,9 +10,10 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from proflab_course.collect.attempts import Attempt
-from proflab_course.collect.entries import Entry, UnreadableFile
+from proflab_course.collect.entries import Entry
 from proflab_course.course.layout import CourseError
 from proflab_course.course.release_stamp import STAMP, read_stamp
+from proflab_course.grading.limited_process import Unreadable
 from proflab_course.grading.submissions.file_names import is_notebook_name
 
 _LARGEST = 8 * 1024**2
@@ -24,7 +25,7 @@ _STAMPED = re.compile(rf'"{STAMP}"\s*:\s*(\{{[^{{}}]{{1,400}}\}})'.encode())
 def lesson_of(entry: Entry, lessons: Collection[str]) -> str:
     """Return the lesson of the course that a notebook's stamp names; empty if none."""
     content = b""
-    with contextlib.suppress(UnreadableFile):
+    with contextlib.suppress(Unreadable):
         content = entry.read(_LARGEST) if entry.size <= _LARGEST else b""
     for match in _STAMPED.finditer(content):
         with contextlib.suppress(ValueError):

@@ -29,12 +29,13 @@ from collections.abc import Collection
 from pathlib import Path
 
 from proflab_course.collect.attempts import Attempt, Sorted
-from proflab_course.collect.entries import Entry, UnreadableFile
+from proflab_course.collect.entries import Entry
 from proflab_course.collect.gradescope import METADATA, sort_gradescope
 from proflab_course.collect.own_folder import sort_folder
 from proflab_course.collect.times import are_times_of_download, read_american_time
 from proflab_course.course.layout import CourseError
 from proflab_course.course.words import few
+from proflab_course.grading.limited_process import Unreadable
 
 # The forms that are known, for a message.
 FORMS = (
@@ -273,7 +274,7 @@ def _read_about(attempt: Attempt, entry: Entry | None) -> None:
     """
     text = ""
     if entry is not None:
-        with contextlib.suppress(UnreadableFile):
+        with contextlib.suppress(Unreadable):
             text = entry.read(_ABOUT_BYTES).decode("utf-8-sig", "replace")
     about = _ABOUT_NAME.match(text)
     if about and f"_{attempt.name}".endswith(f"_{about['login']}"):

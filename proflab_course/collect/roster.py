@@ -25,9 +25,14 @@ from proflab_course.collect.platforms import ANONYMOUS
 from proflab_course.course.csv_table import read_csv
 from proflab_course.course.layout import CourseError
 from proflab_course.course.words import few
-from proflab_course.grading.limited_process import Answer, CallFailed, call_once
+from proflab_course.grading.limited_process import (
+    Answer,
+    CallFailed,
+    TooMuchToRead,
+    Unreadable,
+    call_once,
+)
 from proflab_course.grading.limits import MB
-from proflab_course.grading.work_limit import TooMuchWork
 
 # For each field the columns that may have it, best first; compared without case.
 _COLUMNS = {
@@ -246,20 +251,18 @@ def is_student_id(name: str) -> bool:
 def _read_rows(path: Path) -> list[list[str]]:
     """Return a table's rows; students choose the names in it, so a limited process reads it."""
     try:
-        found, _ = call_once(_answer_rows, str(path))
-    except (TooMuchWork, CallFailed) as error:
-        reason = str(error).strip().splitlines()[-1]
-        raise CourseError(f"{path} cannot be read ({reason}): is it a class list?") from None
-    if isinstance(found, str):
-        raise CourseError(found)
-    return found
+        return call_once(_answer_rows, str(path))[0]
+    except (TooMuchToRead, CallFailed) as error:
+        raise CourseError(f"{path} cannot be read ({error.reason}): is it a class list?") from None
+    except Unreadable as error:
+        raise CourseError(error.reason) from None
 
 
 def _answer_rows(path: str) -> Answer:
     try:
         return read_csv(Path(path), _LARGEST).rows, []
     except CourseError as error:
-        return str(error), []
+        raise Unreadable(str(error)) from None
 
 
 def _place(path: Path, names: list[str], columns: tuple[str, ...]) -> int | None:

@@ -14,12 +14,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from proflab_course.collect.attempts import Attempt
-from proflab_course.collect.entries import Source, UnreadableFile
+from proflab_course.collect.entries import Source
 from proflab_course.collect.lesson_stamps import lesson_of
 from proflab_course.course.files import replace_file, sync_folder
 from proflab_course.course.iso_time import which_date
 from proflab_course.course.layout import Course
 from proflab_course.course.words import few
+from proflab_course.grading.limited_process import Unreadable
 from proflab_course.grading.run.student_files import read_start
 from proflab_course.grading.submissions.decode_text import ZIP, other_kind
 from proflab_course.grading.submissions.file_names import (
@@ -68,8 +69,8 @@ def store(
     incoming = Path(tempfile.mkdtemp(dir=place, prefix=_INCOMING))
     try:
         return _Storing(course, lesson, student, attempt, source, incoming).store(own_times)
-    except UnreadableFile as error:
-        return Stored("not taken", [str(error)], lost=True)
+    except Unreadable as error:
+        return Stored("not taken", [error.reason], lost=True)
     finally:
         shutil.rmtree(incoming, ignore_errors=True)
 

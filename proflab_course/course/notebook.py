@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import indent
 from typing import Any, Literal
 
 import nbformat
@@ -22,6 +23,7 @@ from nbformat import NotebookNode
 from proflab.lesson.statements import parsed
 from proflab_course.course import passages
 from proflab_course.course.answer_cells import is_answer_cell
+from proflab_course.course.exercises import exercise_of
 from proflab_course.course.layout import CourseError
 from proflab_course.course.prose import join_sentences
 
@@ -69,6 +71,7 @@ _statements = functools.lru_cache(maxsize=2048)(parsed)
 class Cell:
     """One cell of a lesson. `where` names it in messages: file and cell; `place` is the file."""
 
+    # A build asks a hundred thousand times; NotebookNode's attributes take longer than its items.
     node: NotebookNode
     where: str
     place: str = ""
@@ -76,12 +79,12 @@ class Cell:
     @property
     def source(self) -> str:
         """The cell's text."""
-        return self.node.source
+        return self.node["source"]
 
     @property
     def nbgrader(self) -> dict:
         """nbgrader's metadata; empty where there is none."""
-        return self.node.metadata.get("nbgrader", {})
+        return self.node["metadata"].get("nbgrader", {})
 
     @property
     def name(self) -> str:
@@ -91,7 +94,7 @@ class Cell:
     @property
     def tags(self) -> list[str]:
         """The cell's tags."""
-        return list(self.node.metadata.get("tags", []))
+        return list(self.node["metadata"].get("tags", []))
 
     @property
     def points(self) -> float:
@@ -109,15 +112,15 @@ class Cell:
         "answer" and "answer test" belong to a concept question, which is no exercise.
         """
         marks = self.nbgrader
-        flags = {key for key in ("grade", "solution", "task") if marks.get(key)}
-        if flags >= {"grade", "solution"} or "task" in flags:
+        grade, solution = marks.get("grade"), marks.get("solution")
+        if (grade and solution) or marks.get("task"):
             return "manual"
-        if self.node.cell_type != "code":
+        if self.node["cell_type"] != "code":
             return "text"
-        if flags and is_answer_cell(self.name):
-            return "answer test" if "grade" in flags else "answer"
-        if flags:
-            return "test" if "grade" in flags else "exercise"
+        if grade or solution:
+            if is_answer_cell(self.name):
+                return "answer test" if grade else "answer"
+            return "test" if grade else "exercise"
         tags = self.tags
         for tag in ("demo", "setup", "milestone"):
             if tag in tags:
@@ -127,7 +130,7 @@ class Cell:
     @property
     def code(self) -> str:
         """A code cell's Python, with IPython's magics turned into calls; empty for text."""
-        if self.node.cell_type != "code":
+        if self.node["cell_type"] != "code":
             return ""
         # IPython takes long to import, and few cells have magics.
         if re.search(r"^[ \t]*+[%!?]|\?[ \t]*+$|=[ \t]*+[%!]", self.source, re.MULTILINE):
@@ -165,12 +168,21 @@ class Lesson:
         """Return the cells of these roles, in order."""
         return [cell for cell in self.cells if cell.role in roles]
 
+    @property
+    def tests(self) -> dict[str, list[Cell]]:
+        """The test cells of each exercise, all in order."""
+        found: dict[str, list[Cell]] = {cell.name: [] for cell in self.named("exercise")}
+        for cell in self.named("test"):
+            if (exercise := exercise_of(cell.name, found)) in found:
+                found[exercise].append(cell)
+        return found
+
 
 def _cell_title(node: NotebookNode, number: int) -> str:
-    name = node.metadata.get("nbgrader", {}).get("grade_id")
+    name = node["metadata"].get("nbgrader", {}).get("grade_id")
     if name:
         return f"cell {name}"
-    first = next((line.strip() for line in node.source.splitlines() if line.strip()), "empty")
+    first = (node["source"].strip()[:99].splitlines() or ["empty"])[0].strip()
     return f"cell {number} ({first[:40]!r})"
 
 
@@ -221,6 +233,17 @@ def read_notebook(path: Path, lesson: str, place: str = "") -> Lesson:
     if notebook is None or not all(map(_is_cell, notebook.cells)):
         raise CourseError(f"{place} is not a notebook: open it in Jupyter and save it")
     return Lesson(lesson, place, notebook)
+
+
+def read_source(path: Path) -> NotebookNode:
+    """Return an instructor's notebook of source/; CourseError if it cannot be used."""
+    try:
+        # As nbformat.read does, without compiling its schema: it only logs what it finds.
+        return nbformat.convert(nbformat.reader.reads(path.read_text("utf-8")), 4)
+    except FileNotFoundError:
+        raise CourseError(f"{path} does not exist: run `proflab build` first") from None
+    except Exception as error:  # nbformat has no one error for what is no notebook
+        raise CourseError(f"{path} is not a notebook ({error}): run `proflab build`") from None
 
 
 def _is_cell(cell: NotebookNode) -> bool:
@@ -285,8 +308,13 @@ def _wanted_id(cell: NotebookNode) -> str:
 
 def regions(source: str, delimiters: tuple[str, str]) -> list[list[str]]:
     """Return the lines of each region between two delimiters; ValueError if unbalanced."""
+    return [list(lines.values()) for lines in numbered_regions(source, delimiters)]
+
+
+def numbered_regions(source: str, delimiters: tuple[str, str]) -> list[dict[int, str]]:
+    """Return the lines of each region by their numbers, from 1; ValueError if unbalanced."""
     begin, end = delimiters
-    found: list[list[str]] = []
+    found: list[dict[int, str]] = []
     inside = False
     for number, line in enumerate(source.splitlines(), start=1):
         marks = [mark for mark in delimiters if mark.strip("#= ") in line]
@@ -295,22 +323,27 @@ def regions(source: str, delimiters: tuple[str, str]) -> list[list[str]]:
         if line.strip() == begin:
             if inside:
                 raise ValueError(f"line {number}: {begin} inside another")
-            found.append([])
+            found.append({})
             inside = True
         elif line.strip() == end:
             if not inside:
                 raise ValueError(f"line {number}: {end} without {begin}")
             inside = False
         elif inside:
-            found[-1].append(line)
+            found[-1][number] = line
     if inside:
         raise ValueError(f"{begin} without {end}")
     return found
 
 
-def replace_regions(source: str, delimiters: tuple[str, str], instead: tuple[str, ...]) -> str:
-    """Return the source with each region between two delimiters replaced by these lines."""
+def replace_regions(source: str, delimiters: tuple[str, str], instead: Iterable[str]) -> str:
+    """Return the source with each region between two delimiters replaced by these lines.
+
+    They are indented as the region is, whose delimiters go with it.
+    """
     begin, end = map(re.escape, delimiters)
-    region = rf"^[ \t]*{begin}.*?^[ \t]*{end}[^\n]*\n?"
-    lines = "".join(f"{line}\n" for line in instead)
-    return re.sub(region, lambda _: lines, source, flags=re.DOTALL | re.MULTILINE)
+    region = rf"^([ \t]*){begin}.*?^[ \t]*{end}[^\n]*\n?"
+    text = "".join(f"{line}\n" for line in instead)
+    return re.sub(
+        region, lambda found: indent(text, found[1]), source, flags=re.DOTALL | re.MULTILINE
+    )

@@ -16,10 +16,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-import nbformat
 from nbformat import NotebookNode
 
 from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.notebook import read_source
 
 _SCHEME = re.compile(
     r"### BEGIN SOLUTION\n(.*?)### END SOLUTION|"
@@ -78,13 +78,7 @@ def read_rubric(course: Course, lesson: str) -> Rubric:
 
 def rubric_in(path: Path) -> Rubric | None:
     """Return the mark scheme in a lesson's notebook of source/; None if it has none of items."""
-    try:
-        notebook = nbformat.read(path, as_version=4)
-    except FileNotFoundError:
-        raise CourseError(f"{path} does not exist: run `proflab build` first") from None
-    except Exception as error:
-        raise CourseError(f"{path} is not a notebook ({error}): run `proflab build`") from None
-    return rubric_of(path.stem, notebook.cells)
+    return rubric_of(path.stem, read_source(path).cells)
 
 
 def rubric_of(lesson: str, cells: Iterable[NotebookNode]) -> Rubric | None:

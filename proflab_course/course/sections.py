@@ -180,9 +180,14 @@ def lesson_outline(lesson: Lesson, released: NotebookNode) -> Outline:
 
     released: the lesson's notebook as students get it, by whose text cells are known.
     """
-    found = sections(lesson)
+    found, tests = sections(lesson), lesson.tests
     exercises = {
-        cell.name: Exercise(cell.name, section.name, section.minutes, _tests(lesson, cell.name))
+        cell.name: Exercise(
+            cell.name,
+            section.name,
+            section.minutes,
+            {test.name: test.points for test in tests[cell.name]},
+        )
         for section in found
         for cell in section.cells
         if cell.role == "exercise"
@@ -202,12 +207,6 @@ def lesson_outline(lesson: Lesson, released: NotebookNode) -> Outline:
 
 def _kind(cell: Cell) -> str:
     return "test" if cell.role == "answer test" else cell.role
-
-
-def _tests(lesson: Lesson, exercise: str) -> dict[str, float]:
-    # The rule of course/exercises.py, asked from the exercise's side.
-    pattern = re.compile(rf"test_{re.escape(exercise)}(_\d+)?")
-    return {c.name: c.points for c in lesson.named("test") if pattern.fullmatch(c.name)}
 
 
 def reached(names: set[str], providers: dict[str, set[str]]) -> set[str]:

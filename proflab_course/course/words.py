@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from proflab.lesson.words import listed as listed
+from proflab.lesson.words import shortened as shortened
+
 
 def few(names: Sequence[str], most: int = 10) -> str:
     """Return at most so many names with commas, and the number of the others.
@@ -16,15 +19,6 @@ def few(names: Sequence[str], most: int = 10) -> str:
     return ", ".join(names[:most]) + more
 
 
-def listed(names: Sequence[str]) -> str:
-    """Return names as a sentence lists them.
-
-    >>> listed(["ann", "bo", "cy"]), listed(["ann"])
-    ('ann, bo and cy', 'ann')
-    """
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
-
-
 def amount(number: float, what: str) -> str:
     """Return a number with its noun, which takes an s in the plural.
 
@@ -32,11 +26,6 @@ def amount(number: float, what: str) -> str:
     ('1 essay', '2.5 hours')
     """
     return f"{number:g} {what}{'' if number == 1 else 's'}"
-
-
-def shortened(text: str, most: int) -> str:
-    """Return a text of at most so many characters, the last one "…" where it was longer."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def figure(value: float | None, digits: int = 2, signed: bool = False) -> str:

@@ -16,6 +16,7 @@ from proflab_course.course.words import few
 from proflab_course.export.columns import TERM, Wanted, parts
 from proflab_course.export.platform_files import Points, fill
 from proflab_course.export.student_code import write_code
+from proflab_course.grading.records.opened import opened_book
 
 if TYPE_CHECKING:
     from proflab_course.grading.records.gradebook import Book
@@ -138,6 +139,9 @@ def _export_grades(
     if filled.unmarked:
         print("left blank because the essay has no mark yet (--without-essay leaves it out):")
         print("".join(f"  {student}\n" for student in filled.unmarked), end="")
+    if again := [student for student, points in grades.items() if points.again]:
+        print("whose mark was given before they handed in another essay, or none:")
+        print("".join(f"  {student}\n" for student in again), end="")
     if filled.absent:
         print(f"graded, but without a line in {path.name} (have they left the course?):")
         print("".join(f"  {student}\n" for student in filled.absent), end="")
@@ -195,19 +199,15 @@ def _lesson_grades(course: Course, lesson: str, essay: bool, percent: bool) -> d
     for student, score in scores.items():
         unread = score["unread"] and essay
         grade = None if unread else round(part * total_points(score, essay=essay), 2)
-        grades[student] = Points(grade, names.get(student, ()))
+        grades[student] = Points(grade, names.get(student, ()), essay and score["again"])
     return grades
 
 
 def _grades_of_part(course: Course, lesson: str, part: Column, percent: bool) -> dict[str, Points]:
     """Return what a feature exports of a lesson."""
-    from proflab_course.grading.records.gradebook import Book
-
     points = part.points(course, lesson, percent)
-    names: dict[str, tuple[str, ...]] = {}
-    if course.gradebook.exists():
-        with Book(course.gradebook) as book:
-            names = _other_names(book)
+    with opened_book(course) as book:
+        names = _other_names(book) if book else {}
     return {student: Points(each, names.get(student, ())) for student, each in points.items()}
 
 

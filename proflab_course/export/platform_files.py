@@ -46,11 +46,13 @@ _MOODLE_COLUMNS = (
 class Points:
     """One student's points. grade: None if a mark by hand is missing.
 
-    also: other names of the student, such as an address.
+    also: other names of the student, such as an address. again: whether the essay was handed in
+    again after it was marked.
     """
 
     grade: float | None
     also: tuple[str, ...] = ()
+    again: bool = False
 
 
 @dataclass

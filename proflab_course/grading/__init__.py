@@ -30,5 +30,5 @@
 
 work_limit.py and size_limits.py bound the grader's own work for one hand-in, and grader_errors.py
 reports its failures at it. defined_names.py finds a cell's names without parsing it; lock.py lets
-one grading run at a time; lean.py saves a second at import.
+one grading run at a time; lean.py saves a second at import; odd_json.py reads strangers' JSON.
 """

@@ -13,7 +13,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-import nbformat
 from nbformat import NotebookNode
 
 from proflab.lesson.outline import squeezed
@@ -26,7 +25,7 @@ from proflab_course.course.answer_cells import (
     question_of,
 )
 from proflab_course.course.layout import CourseError
-from proflab_course.course.notebook import GIVEN_TAG
+from proflab_course.course.notebook import GIVEN_TAG, read_source
 from proflab_course.grading.limits import SolvedTimes
 
 # build/make.py writes it; match_cells.py grades unchanged hand-ins of that release by it.
@@ -132,17 +131,15 @@ class Key:
         """Points that a person gives; 0 in a lesson without an essay."""
         return sum(c.points for c in self.cells if c.kind == "manual")
 
+    @property
+    def by_hand(self) -> set[str]:
+        """The names of the cells that a person marks."""
+        return {cell.grade_id for cell in self.cells if cell.kind == "manual"}
+
 
 def read_key(path: Path) -> Key:
     """Return the key of the source notebook at `path`; raise CourseError if it cannot be used."""
-    try:
-        # As nbformat.read does, without compiling its schema: it only logs what it finds.
-        notebook = nbformat.convert(nbformat.reader.reads(path.read_text("utf-8")), 4)
-    except FileNotFoundError:
-        raise CourseError(f"{path} does not exist: run `proflab build` first") from None
-    except Exception as error:
-        raise CourseError(f"{path} is not a notebook ({error}): run `proflab build`") from None
-    return make_key(path.stem, notebook, str(path))
+    return make_key(path.stem, read_source(path), str(path))
 
 
 def make_key(name: str, source: NotebookNode, where: str = "") -> Key:

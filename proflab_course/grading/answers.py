@@ -6,17 +6,22 @@ the order of the class is undone, so that a later build with another seed change
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from nbformat import NotebookNode
+
 from proflab_course.course.answer_cells import LETTERS, ORDERS, question_of
-from proflab_course.grading.answer_key import Key
+from proflab_course.grading.answer_key import Key, meta
 from proflab_course.grading.plan import Reply
 from proflab_course.grading.submissions.read_guesses import Guess
 
 # In gradebooks of any age: the feature of concept questions asks the database for it.
 ANSWERED = "concept question"  # what a stored answer is called, beside the guesses
 RIGHT = "right"  # the state of an answer that is
+# What the digest of an answer in words is called there: a mark by hand is of one text.
+ESSAY = "essay"
 
 
 @dataclass(frozen=True)
@@ -47,3 +52,13 @@ def as_guesses(answers: Mapping[str, Answered]) -> list[Guess]:
         Guess(ANSWERED, None, each.letter, name=question, state=RIGHT if each.right else "")
         for question, each in answers.items()
     ]
+
+
+def essay_digests(notebook: NotebookNode, names: Collection[str]) -> list[Guess]:
+    """Return digests of what stands in cells that people mark, by the cells' names."""
+    digests = {
+        meta(cell)["grade_id"]: hashlib.sha256(cell.source.strip().encode("utf-8", "replace"))
+        for cell in notebook.cells
+        if meta(cell).get("grade_id") in names
+    }
+    return [Guess(ESSAY, None, each.hexdigest()[:16], name=name) for name, each in digests.items()]

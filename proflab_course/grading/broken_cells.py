@@ -14,7 +14,8 @@ from proflab_course.grading.match_cells import Aligned, Slot
 from proflab_course.grading.plan import Reply
 
 # The student's code may raise an error with any message, so each part of a pattern is bounded.
-_MISSING = re.compile(r"name '(\w{1,200})' is not defined")
+# A traced program's error is told by a sentence of proflab/lesson/race/trace.py.
+_MISSING = re.compile(r"(?:`[^`]{1,200}` raised NameError: )?name '(\w{1,200})' is not defined")
 # IPython's name of the cell, which tells a student nothing; the line does.
 _PLACE = re.compile(r"\((?:<[^<>]{1,200}>|[\w.-]{1,200}), line (\d{1,7})\)$")
 # What `_sentence` writes and the gradebook keeps: report/failed_cases.py knows causes by it.
@@ -46,7 +47,7 @@ class BrokenCells:
         return self._of(reply.raised[0], reply.message) if reply.raised else ""
 
     def _of(self, kind: str, message: str) -> str:
-        missing = _MISSING.match(message) if kind == "NameError" else None
+        missing = _MISSING.match(message) if kind in ("NameError", "Refused") else None
         return self._sentences.get(missing[1], "") if missing else ""
 
 

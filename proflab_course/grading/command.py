@@ -25,7 +25,7 @@ from proflab_course.course.look_alikes import notes_on_look_alikes
 from proflab_course.course.secret import course_secret
 from proflab_course.grading import failed_setup, work_limit
 from proflab_course.grading.answer_key import Key, read_key
-from proflab_course.grading.answers import as_guesses
+from proflab_course.grading.answers import as_guesses, essay_digests
 from proflab_course.grading.grade_notebook import Graded, grade_aligned
 from proflab_course.grading.grader_errors import NOT_GRADED, log_error, log_path, sentence_of
 from proflab_course.grading.lean import import_nbgrader
@@ -158,9 +158,8 @@ def _name_strangers(course: Course) -> int:
     with Book(course.gradebook) as book:
         strangers = unknown_students(course, dates, book.people())
     for line in strangers:
-        print(
-            f"proflab grade: {line} is no student of this course: correct the name", file=sys.stderr
-        )
+        what = "is no student of this course: correct the name, or remove the extension"
+        print(f"proflab grade: {line} {what}", file=sys.stderr)
     return 1 if strangers else 0
 
 
@@ -422,6 +421,9 @@ def write(course: Course, key: Key, book, done: Done) -> None:
         if done.error is None or isinstance(error, CourseError):
             raise
     cases = graded.cases if graded else []
+    guesses = list(done.guesses)
+    if graded:
+        guesses += [*as_guesses(graded.answers), *essay_digests(graded.notebook, key.by_hand)]
     sentence = _join_sentences(done.sentence, handed.problem)
     outcome = Outcome(
         work.student,
@@ -430,7 +432,7 @@ def write(course: Course, key: Key, book, done: Done) -> None:
         sentence,
         work.fingerprint,
         cases,
-        guesses=[*done.guesses, *(as_guesses(graded.answers) if graded else ())],
+        guesses=guesses,
         variant=done.variant,
     )
     book.write(key, outcome, graded, handed)

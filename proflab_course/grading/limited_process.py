@@ -4,6 +4,9 @@ Even a small file of a stranger may make a step endless or crash it. Here this e
 process, and the caller gets an exception. All processes are forks of a template, which is forked
 while the caller has few threads, so that starting one takes milliseconds. Messages are JSON and
 bytes, which the caller validates; nothing in them can be executed.
+
+So hand-ins are read and matched (`reader.py`), classes' archives, lists and metadata are read
+(`proflab_course/collect/`), and pages are laid out (`pages/render.py`).
 """
 
 from __future__ import annotations
@@ -37,12 +40,33 @@ Answer = tuple[Any, list[bytes]]
 Function = Callable[..., Answer]
 
 
-class CallFailed(RuntimeError):
-    """A function raised an exception of class `kind`, whose traceback is the message."""
+class Unreadable(Exception):
+    """A function has no answer; it may raise this itself, with the reason as the message.
+
+    The reason is a part of a sentence for people.
+    """
+
+    @property
+    def reason(self) -> str:
+        """Return why there is no answer."""
+        return str(self)
+
+
+class TooMuchToRead(Unreadable, TooMuchWork):
+    """A call exceeded a limit of its process."""
+
+
+class CallFailed(Unreadable):
+    """A function raised another exception, of class `kind`, whose traceback is the message."""
 
     def __init__(self, kind: str, text: str) -> None:
         super().__init__(text)
         self.kind = kind
+
+    @property
+    def reason(self) -> str:
+        """The exception alone, as the traceback's last line has it."""
+        return str(self).strip().splitlines()[-1]
 
 
 class LimitedProcesses:
@@ -60,28 +84,32 @@ class LimitedProcesses:
             if self._template is None:
                 self._template = _fork(_serve_as_template, self._functions)
 
-    def call(self, name: str, *arguments: Any) -> Answer:
-        """Return a function's answer.
+    def call(self, name: str, *arguments: Any, seconds: float | None = None) -> Answer:
+        """Return a function's answer; seconds: the CPU time that it may take, READ_SECONDS if None.
 
-        Raises TooMuchWork if the call exceeded a limit, CallFailed if it raised an exception.
+        Raises Unreadable as the function raised it, TooMuchToRead if the call exceeded a limit, and
+        CallFailed for any other exception of the function's; all of them are Unreadable.
         """
         self.start()
         process = self._take()
+        seconds = READ_SECONDS if seconds is None else seconds
         try:
             process.settimeout(2 * READ_WALL_FACTOR * READ_SECONDS)  # it ends itself earlier
-            _send(process, [name, *arguments])
-            (error, *values), blobs = _receive(process)
+            _send(process, [seconds, name, *arguments])
+            (error, value), blobs = _receive(process)
         except (OSError, EOFError, ValueError):
             process.close()
-            raise TooMuchWork(_too_much()) from None
-        if error == MemoryError.__name__:
+            raise TooMuchToRead(_too_much()) from None
+        if error == TooMuchToRead.__name__:
             process.close()  # it may not be able to free its memory
-            raise TooMuchWork(_too_much())
+            raise TooMuchToRead(_too_much())
         with self._lock:
             self._idle.append(process)
+        if error == Unreadable.__name__:
+            raise Unreadable(str(value))
         if error:
-            raise CallFailed(error, str(values[0]))
-        return values[0], blobs
+            raise CallFailed(error, str(value))
+        return value, blobs
 
     def close(self) -> None:
         """Close the sockets, which ends the processes."""
@@ -96,6 +124,7 @@ class LimitedProcesses:
         with self._lock:
             if self._idle:
                 return self._idle.pop()
+            assert self._template is not None, "start() comes first"
             ours, theirs = socket.socketpair()
             with theirs:
                 try:
@@ -107,7 +136,7 @@ class LimitedProcesses:
 
 
 def call_once(function: Function, *arguments: Any) -> Answer:
-    """Return a function's answer from a process of its own; raises what `call` raises."""
+    """Return a function's answer from a process of its own; raise what `call` raises."""
     processes = LimitedProcesses({"it": function})
     try:
         return processes.call("it", *arguments)
@@ -173,15 +202,17 @@ def _serve_calls(connection: socket.socket, functions: Mapping[str, Function]) -
     _limit_memory()
     while True:
         try:
-            (name, *arguments), _ = _receive(connection)
+            (seconds, name, *arguments), _ = _receive(connection)
         except EOFError:
             return
-        _limit_seconds(READ_SECONDS)
+        _limit_seconds(seconds)
         try:
             value, blobs = functions[name](*arguments)
             answer, blobs = ["", value], blobs
-        except MemoryError:
-            answer, blobs = [MemoryError.__name__, ""], []
+        except (MemoryError, TooMuchToRead):
+            answer, blobs = [TooMuchToRead.__name__, ""], []
+        except Unreadable as error:
+            answer, blobs = [Unreadable.__name__, str(error)], []
         except BaseException as error:
             text = "".join(traceback.format_exception(error))[-_TRACEBACK:]
             answer, blobs = [type(error).__name__, text], []

@@ -16,7 +16,7 @@ command's options and from jupyter_config.py; `docs/security.md` explains them t
     reading a hand-in             limited_process.py                        "not graded"
     judging and writing           work_limit.py                             "not graded"
     judging tapes and logs        races.py, apart.py                        "not graded"
-    laying out a page             pages/render.py, pages/render_process.py  a note on the page
+    laying out a page             limited_process.py, pages/render.py       a note on the page
 
 Exceeded time first interrupts a statement, as Jupyter's stop button does, and then kills its
 process. Not here are the sizes of hand-ins (`submissions/`), of graded notebooks (`size_limits.py`)
@@ -171,14 +171,12 @@ MAX_FOLDERS = 16  # one inside the other
 
 # ── the grader's own work for one hand-in ────────────────────────────────────────────────────
 
-READ_SECONDS, READ_MEMORY = 10.0, 1024 * MB  # of one step; memory beyond the process's own
+# Of one step in a limited process, as laying out is, too; memory beyond the process's own.
+READ_SECONDS, READ_MEMORY = 10.0, 1024 * MB
 READ_WALL_FACTOR = 10.0
 MAX_ANSWER = 512 * MB  # of each part of an answer (limited_process.py)
 JUDGE_SECONDS = 30.0  # CPU seconds of the grader's own thread for one hand-in
 PIECE_SECONDS, PAGE_SECONDS = 1.0, 5.0  # to lay out one text or output, and all of a page
-RENDER_START_SECONDS = 1.0  # that a page is charged for a process that it ended
-RENDER_MEMORY = 3 * 1024 * MB
-RENDER_WALL_FACTOR = 10
 
 
 class SolvedTimes:

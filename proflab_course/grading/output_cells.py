@@ -64,7 +64,7 @@ class OutputWriter:
             self._text(passed_line(answer.label, shown) + "\n")
         else:
             self.failures.append(failed_text(answer.label, verdict))
-            if reply.state == "raised":
+            if reply.state == "raised" and verdict.reason != reply.message:  # which says it all
                 self.tracebacks += ["".join(reply.traceback).rstrip()]
 
     def setup_failed(

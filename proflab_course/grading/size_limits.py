@@ -12,8 +12,8 @@ import nbformat
 from nbformat import NotebookNode
 
 from proflab_course.grading.limits import MAX_TEXT, MB
+from proflab_course.grading.odd_json import fit_text
 from proflab_course.grading.run.replies import output_size, start_of
-from proflab_course.grading.run.replies import text as fit_text
 
 _MAX_WRITTEN = 32 * MB
 MAX_REASONS = 256 * 1024  # characters, of all cases of a hand-in

@@ -7,12 +7,17 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING
 
 from proflab_course.course.words import shortened
 from proflab_course.grading.answer_key import Key
 from proflab_course.grading.grader_errors import NOT_GRADED
 from proflab_course.grading.submissions.find import Work
+
+if TYPE_CHECKING:
+    from proflab_course.grading.command import Done
+
+_NOTHING = {"auto": 0.0, "penalty": 0.0}  # of a student whose result was never written
 
 
 @dataclass(frozen=True)
@@ -28,18 +33,7 @@ class ResultRow:
     penalty: float = 0.0
 
 
-class HasStatus(Protocol):
-    """An object with a named outcome."""
-
-    @property
-    def status(self) -> str:
-        """The outcome's name."""
-
-
-T = TypeVar("T", bound=HasStatus)
-
-
-def progress_bar(items: Iterable[T], total: int, show: bool) -> Iterator[T]:
+def progress_bar(items: Iterable[Done], total: int, show: bool) -> Iterator[Done]:
     """Yield `items` with a bar on a terminal that shows counts of outcomes and the time left."""
     from tqdm import tqdm
 
@@ -63,19 +57,17 @@ def make_rows(
     nowhere: the reason for each student whose result could not be written; an earlier result of
     theirs remains in the gradebook.
     """
-    outcomes, scores = book.standings(key.name), book.auto_scores(key.name)
-    penalties = book.late_penalties(key.name)
+    outcomes, scores = book.standings(key.name), book.scores(key.name)
     rows = []
     for student in (work.student for work in works):
+        earned = scores.get(student, _NOTHING)
         if student in nowhere:
             score, status, sentence = 0.0, NOT_GRADED, nowhere[student]
         else:
             outcome = outcomes[student]
-            score, status, sentence = scores.get(student, 0.0), outcome.status, outcome.sentence
-        late = penalties.get(student, 0.0)
-        rows.append(
-            ResultRow(student, score, key.max_score, status, sentence, student in fresh, late)
-        )
+            score, status, sentence = earned["auto"], outcome.status, outcome.sentence
+        about = status, sentence, student in fresh, earned["penalty"]
+        rows.append(ResultRow(student, score, key.max_score, *about))
     return rows
 
 

@@ -62,6 +62,10 @@ def minutes_patch(course: Course) -> tuple[str, list[str]]:
             if len(taken) < LEAST or not estimate:
                 told.append(f"{name}: {len(taken)} of {len(outcomes)} students say their minutes")
                 continue
+            if name not in tracks.times:
+                median = f"a median of {statistics.median(taken):.0f} minutes"
+                told.append(f"{name}: {median}; its own text says {estimate}: correct it there")
+                continue
             if tracks.times[name].measured == len(taken):
                 # The headings in source/ may still say the minutes before the correction.
                 told.append(f"{name}: corrected already by {len(taken)} students")

@@ -162,9 +162,7 @@ def _shown_strings(cell: Cell) -> Iterator[str]:
     """
     if cell.node.cell_type != "code" or cell.role == "answer":
         return
-    text = cell.code
-    for pair in (HIDDEN, SOLUTION):
-        text = replace_regions(text, pair, ("    pass",) if pair == SOLUTION else ())
+    text = replace_regions(replace_regions(cell.code, HIDDEN, ()), SOLUTION, ("pass",))
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value

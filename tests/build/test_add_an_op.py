@@ -15,8 +15,13 @@ SECTION = (ROOT / "docs/engine.md").read_text().split("## How to add an op\n")[1
 TAPE = "proflab/lesson/race/tape.py"
 RIGHT = "grad / np.square(1 + np.abs(input))"
 # What takes long and is about no op of one's own; the schema of tapes is in test_race_tapes.py.
-LONG = ("tests/engine/test_nn_training.py", *("tests/lesson/test_race" + end for end in (
-    ".py", "_log.py", "_memory.py", "_plans.py")))  # fmt: skip
+LONG = (
+    "tests/engine/test_nn_training.py",
+    *(f"tests/lesson/test_race{end}.py" for end in ("", "_log", "_memory", "_plans")),
+    "tests/lesson/test_race_work.py::test_a_log_of_many_long_programs",
+    "tests/lesson/test_race_work.py::test_the_work_of_an_op_with_odd_attributes",
+    "tests/build/test_contributing.py::test_the_walks_",
+)
 SHORTER = " ".join(f"--deselect {path}" for path in LONG)
 USE = """
     from proflab import Tensor, dispatch

@@ -45,7 +45,7 @@ def test_a_drawn_capstone_is_solved_by_its_own_solution_alone(tmp_path):
     program = course.release(LESSON).with_name("program.py").read_text(encoding="utf-8")
     assert program == own.files["program.py"] != other.files["program.py"]
     with Book(course.gradebook) as book:
-        scores = book.auto_scores(LESSON)
+        scores = {s: row["auto"] for s, row in book.scores(LESSON).items()}
         failed = {case.cell for case in book.outcome(LESSON, "other").cases if not case.passed}
     assert scores["own"] == read_key(course.source(LESSON)).max_score
     assert "test_faster" in failed and scores["other"] <= scores["own"] - 55
@@ -81,7 +81,7 @@ def test_drawn_numbers_leave_a_solution_right_and_change_an_answer_of_each_exerc
         hand_in(course, "own", lesson=lesson)
         assert main(["grade", lesson, "--jobs", "1", *ALONE]) == 0
     with Book(course.gradebook) as book:
-        assert book.auto_scores(lesson) == {"own": key.max_score}
+        assert book.scores(lesson)["own"]["auto"] == key.max_score
 
 
 def hand_in(course, student, faster="", lesson=LESSON):

@@ -177,8 +177,8 @@ def test_the_hidden_blocks_are_removed_as_nbgrader_removes_them():
         ("expect_table(f, ('a', (expect('b', 1, 1),), 1))", "expect stands inside another"),
         ("from a import expect_table\nexpect('a', 1, 1)", "import expect_table in the lesson's"),
         ("### BEGIN HIDDEN TESTS\nexpect('a', f(), 1)", "BEGIN HIDDEN TESTS without"),
-        ("expect('a', f(), 1)\n### END HIDDEN TESTS", "without its BEGIN"),
-        ("### BEGIN HIDDEN TESTS\n### BEGIN HIDDEN TESTS", "a hidden block inside another"),
+        ("expect('a', f(), 1)\n### END HIDDEN TESTS", "END HIDDEN TESTS without ### BEGIN"),
+        ("### BEGIN HIDDEN TESTS\n### BEGIN HIDDEN TESTS", "### BEGIN HIDDEN TESTS inside another"),
         (
             "expect('a',\n### BEGIN HIDDEN TESTS\nf(), 1)\n### END HIDDEN TESTS",
             "crosses a hidden block's border",

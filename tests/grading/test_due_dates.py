@@ -178,4 +178,4 @@ def test_nbgraders_own_command_takes_off_what_the_file_says(course):
     done = command(course, "nbgrader", "autograde", LESSON, "--student", "complete", "--force")
     assert done.returncode == 0, done.stderr
     with Book(course.gradebook) as book:
-        assert book.late_penalties(LESSON)["complete"] == 50
+        assert book.scores(LESSON)["complete"]["penalty"] == 50

@@ -45,7 +45,7 @@ def put(course, lesson, student, notebook):
 def standing(course, lesson, student):
     with Book(course.gradebook) as book:
         outcome = book.outcome(lesson, student)
-        return book.auto_scores(lesson)[student], outcome.cases, outcome.status
+        return book.scores(lesson)[student]["auto"], outcome.cases, outcome.status
 
 
 @pytest.fixture

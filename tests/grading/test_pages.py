@@ -3,6 +3,7 @@
 import re
 
 import nbformat
+import psutil
 import pytest
 from grading_course import LESSON, command, copy_course, grade, hand_in, solved
 from hostile import ATTACHMENTS, BUNDLES, MARKDOWN, TAGS
@@ -15,7 +16,7 @@ from proflab_course.grading.pages import render
 from proflab_course.grading.pages.inert import filtered, readable
 from proflab_course.grading.pages.markup import MOST, Piece, to_html
 from proflab_course.grading.pages.notebook_pages import FILTERS, DisarmMarkup, FeedbackPage
-from proflab_course.grading.pages.render import Inert, RenderProcess, shared_renderer
+from proflab_course.grading.pages.render import Inert, Renderer, shared_renderer
 
 
 @pytest.mark.parametrize("text", [*TAGS, *MARKDOWN])
@@ -266,12 +267,14 @@ def test_long_pieces_and_many_outputs_are_cut_and_said_to_be():
 
 
 @pytest.mark.whole
-def test_a_page_is_laid_out_after_the_process_died(monkeypatch):
-    renderer = RenderProcess()
+def test_a_page_is_laid_out_after_the_process_died():
+    renderer, before = Renderer(), {*psutil.Process().children(recursive=True)}
     try:
         assert renderer.page([Piece("text", "a")]) == ["a"]
-        renderer.process.kill()
-        renderer.process.wait()
+        own = {*psutil.Process().children(recursive=True)} - before
+        for each in own:
+            each.kill()
+        psutil.wait_procs(own, 60)
         first, second = renderer.page([Piece("text", "b"), Piece("text", "c")])
     finally:
         renderer.close()

@@ -11,6 +11,7 @@ import nbformat
 import pytest
 from cohort.attacks.racing import RACE_ATTACKS, RIGHT, SLOW
 from grading_course import ROOT, STOCK, command, warm_runner
+from nbformat.v4 import new_code_cell
 from nbgrader.utils import determine_grade
 from race_course import (
     LESSON,
@@ -111,6 +112,57 @@ def test_one_wrong_case_costs_the_cell_and_the_given_program_earns_nothing(key):
     assert stub.scores["test_product"] == 0
 
 
+ODD = {
+    "renamed": (
+        "def product(a, b, y):\n    return a @ (b @ y)",
+        "got an unexpected keyword argument 'x': its parameters have to be a, b, x",
+        "line 1:  def product(a, b, y):",
+    ),
+    "numbers": (
+        "def product(a, b, x):\n    y = b @ x\n    return a @ y * y.sum().item()",
+        "(item: a meta tensor of shape () has no data): it may know shapes only",
+        "line 3 in product:  return a @ y * y.sum().item()",
+    ),
+    "raises": (
+        "def product(a, b, x):\n    return a @ b @ None",
+        "`product` raised TypeError: ",
+        "line 2 in product:  return a @ b @ None",
+    ),
+    "returns": (
+        "def product(a, b, x):\n    return (a @ (b @ x)).shape",
+        "the program returns a result of type int: return Tensors",
+        "line 1:  def product(a, b, x):",
+    ),
+    "unknown": (
+        "def product(a, b, x):\n    return F.dropout(a @ (b @ x), 0.5)",
+        "dropout is random: two runs cannot be compared",
+        "line 2:  return F.dropout(a @ (b @ x), 0.5)",
+    ),
+}
+
+
+@pytest.mark.proves("what stops a trace reaches the student as a sentence with the program's line")
+@pytest.mark.parametrize("odd", ODD)
+def test_feedback_on_what_stops_a_trace_is_a_sentence_with_the_programs_line(odd, key):
+    code, sentence, line = ODD[odd]
+    result = graded(key, product=code)
+    assert result.scores["test_product"] == 0 and result.scores["test_rows"] == 40
+    [cell] = [c for c in result.notebook.cells if '"square"' in c.source]
+    shown = [text for each in cell.outputs for text in each.get("traceback", ())]
+    first, last = shown[0].splitlines()
+    assert first.startswith("❌ square: ") and sentence in first and last.strip() == line
+    assert shown[1:] == ["❌ 1 case on other input failed"]
+
+
+def test_a_name_that_a_broken_cell_lacks_is_that_cells_fault_in_a_race_too(key):
+    notebook = handed(product="def product(a, b, x):\n    return a @ times(b, x)")
+    at = next(n for n, c in enumerate(notebook.cells) if "times(b, x)" in c.source)
+    notebook.cells.insert(at, new_code_cell("def times(a, b=:\n    return a @ b"))
+    result = grade_notebook(notebook, key, folder=support(), full=False, runner=warm_runner())
+    reasons = {case.reason for case in result.cases if case.cell == "test_product"}
+    assert reasons == {"the cell of times ended with SyntaxError: invalid syntax (line 1)"}
+
+
 def test_a_plan_earns_its_share_and_feedback_says_what_costs_most(key):
     rows = "[(i, j, k) for k in range(n) for i in range(n) for j in range(n)]"
     result = graded(key, order=f"def order(n, lines, line):\n    return {rows}")
@@ -178,7 +230,7 @@ def test_a_class_gets_the_same_points_with_one_job_and_with_two(tmp_path):
     assert found[0] == found[1]
     assert found[0]["ada"] == ("graded", 100) and found[0]["cem"] == ("graded", 50)
     with Book(course.gradebook) as book:
-        assert book.auto_scores(LESSON)["ben"] == found[0]["ben"][1]
+        assert book.scores(LESSON)["ben"]["auto"] == found[0]["ben"][1]
         outcome = book.outcome(LESSON, "ben")
     assert 0 < next(case.share for case in outcome.cases if case.label == "9 rows") < 1
 

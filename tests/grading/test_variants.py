@@ -4,10 +4,11 @@ import re
 
 import nbformat
 import pytest
-from grading_course import LESSON, copy_course, grade, hand_in, solved, source, warm_runner
+from grading_course import LESSON, ROOT, copy_course, grade, hand_in, solved, source, warm_runner
 from sample_class import COMPLETE
 
 from proflab_course.cases.vary import OWN
+from proflab_course.cli import main
 from proflab_course.course.layout import CourseError
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.command import grade_class
@@ -130,3 +131,24 @@ def test_another_secret_is_refused_until_it_is_meant(tmp_path):
     (course.root / "private" / "course.toml").write_text("[course]\n")
     with pytest.raises(CourseError, match='write variants = "student" into private/course.toml'):
         grade_class(course, LESSON, warm_runner(), progress=False)
+
+
+def test_a_class_with_a_seed_for_its_orders_has_numbers_for_each_student(tmp_path, monkeypatch):
+    course = course_at(tmp_path / "course")
+    for name in ("modules", "pyproject.toml", "tests"):
+        (course.root / name).symlink_to(ROOT / name)
+    monkeypatch.chdir(course.root)
+    assert main(["build", "01", "--seed", "7", "--audit", "static"]) == 0
+    assert grade(course)["complete"].score == 100
+    first, second = (numbers(course, student) for student in ("complete", "forgets_biases"))
+    assert first != second
+
+
+def test_a_lesson_that_was_drawn_for_the_class_is_to_be_built_again(tmp_path):
+    course = course_at(tmp_path / "course")
+    path = course.source(LESSON)
+    text = path.read_text()
+    assert "# vary: 100 in" in text
+    path.write_text(text.replace("# vary: 100 in", "# vary: 101 in"))
+    with pytest.raises(CourseError, match=r"101 is not in the case: build the lesson again, with"):
+        grade(course)

@@ -124,15 +124,21 @@ def built(folder: Path, code: str = "print(area(2, 3))") -> str:
     return done.stdout
 
 
-def test_assemble_stores_what_the_saved_notebooks_show(release, monkeypatch, capsys):
+@pytest.fixture
+def forgotten(release):
+    """What mine.py held: it is gone, and is there again for the tests that run later."""
     before = (release / "mine.py").read_text()
     (release / "mine.py").unlink()
+    yield before
+    (release / "mine.py").write_text(before)
+
+
+def test_assemble_stores_what_the_saved_notebooks_show(release, forgotten, monkeypatch, capsys):
     monkeypatch.chdir(release.parent)
     assert main(["assemble", "release", "-o", "my_profiler.py"]) == 0
     assert "01_first: Stored for later lessons, in mine.py: 1 function" in capsys.readouterr().out
-    assert (release / "mine.py").read_text() == before.partition("# ── 02_second")[
-        0
-    ].rstrip() + "\n"
+    first, *_ = forgotten.partition("# ── 02_second")
+    assert (release / "mine.py").read_text() == first.rstrip() + "\n"
     path = release / "01_first/01_first.ipynb"
     notebook = nbformat.read(path, as_version=4)
     for cell in notebook.cells:

@@ -22,7 +22,8 @@ from proflab.lesson.race.charges import least_flops
 from proflab.lesson.race.cost import MACHINES, Machine, cost
 from proflab.lesson.race.hints import mistake
 from proflab.lesson.race.jobs import Jobs
-from proflab.lesson.race.judge import draw, examples, judge, share_of
+from proflab.lesson.race.judge import judge, share_of
+from proflab.lesson.race.known import draw, known_of
 from proflab.lesson.race.replay import walk
 from proflab.lesson.race.tape import inputs_of
 from proflab.nn import functional as F
@@ -246,13 +247,17 @@ def test_numbers_are_drawn_by_a_salt_so_that_no_tape_can_know_them(op_facts):
     known = Tensor(result)
     tape = loads(dumps(traced(lambda x: known * 1 + 0 * x[:, :2], x=(64, 64))))
     assert "off by" in judge(tape, given, op_facts, "DESK")["wrong"]
-    drawn = [next(examples(given, {}, salt))[0]["x"] for salt in ("", "a salt")]
+    drawn = [next(examples(given, salt))[0]["x"] for salt in ("", "a salt")]
     assert not np.array_equal(*drawn)
     once = judge(loads(dumps(traced(from_right, x=(64, 64)))), given, op_facts, "DESK")
     assert all(
         once == judge(loads(dumps(traced(from_right, x=(64, 64)))), given, op_facts, "DESK")
         for _ in range(3)
     )
+
+
+def examples(given, word):
+    return known_of(given, None, "DESK", salt=str(word)).examples()
 
 
 @pytest.mark.parametrize(
@@ -293,7 +298,7 @@ def test_numbers_between_which_rounding_could_choose_are_drawn_again():
         two = np.sort(inputs["x"].astype("float64"), -1)[:, -2:]
         return (two[:, 1] - two[:, 0]).min() / np.abs(inputs["x"]).max()
 
-    drawn = [leads(inputs) for word in range(5) for inputs, _ in examples(tape, {}, word)]
+    drawn = [leads(inputs) for word in range(5) for inputs, _ in examples(tape, word)]
     assert len(drawn) == 15
     assert min(drawn) > 1e-4
     assert any(leads(draw(inputs_of(tape), n, "normal", {})) < 1e-4 for n in range(200))
@@ -316,7 +321,7 @@ def test_numbers_are_drawn_again_only_where_it_can_help(program, redrawn, monkey
     seeds = []
     monkeypatch.setattr(knowing, "draw", lambda *a: seeds.append(a[1]) or draw(*a))
     for word in range(20):
-        list(examples(tape, {}, word))
+        known_of(tape, None, "DESK", salt=str(word)).as_data()
     assert (len(seeds) > 60) == redrawn
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import race_course
+from nbformat.v4 import new_code_cell
 from race_tapes import EXPERTS, crossed, experts, from_left, from_right, solved_op_facts
 from run_all import run_all, shown
 
@@ -193,10 +194,22 @@ def test_what_goes_wrong_while_tracing_is_a_line_of_its_case(tmp_path):
         "rows": "def rows(x, b):\n    return F.relu(x + b) * float(x[0, 0])",
         "order": "def order(n, lines, line):\n    return [(0, 0, n // 0)]",
     }
-    cells = run_all(folder, race_course.handed(**odd))
+    notebook = race_course.handed(**odd)
+    at = next(n for n, c in enumerate(notebook.cells) if c.source == odd["product"])
+    own = "def broken(a):\n    return a @ None\n\nraced = traced(broken, a=(2, 2))"
+    about = {"tags": ["raises-exception"]}
+    notebook.cells.insert(at, new_code_cell(own, id="own", metadata=about))
+    cells = run_all(folder, notebook)
+    first, line = shown(cells["own"]).splitlines()  # no traceback, in a student's own cell, too
+    assert first.startswith("`broken` raised TypeError: ") and line.endswith("return a @ None")
     table = shown(cells["where_am_i"])
     for name, label, says, line in (
-        ("product", "square", "`product` (section 1) has lost a parameter or has another one", ""),
+        (
+            "product",
+            "square",
+            "`product` raised TypeError: product() got an unexpected keyword argument 'x': ",
+            "line 1:  def product(a, b, y):",
+        ),
         (
             "rows",
             "64 rows",
@@ -212,5 +225,5 @@ def test_what_goes_wrong_while_tracing_is_a_line_of_its_case(tmp_path):
     ):
         first, *others = shown(cells[f"test_{name}"]).splitlines()
         assert first.startswith(f"❌ {label}: {says}")
-        assert [each.strip() for each in others] == ([line] if line else [])
+        assert [each.strip() for each in others] == [line]
         assert f" points {label}: {says}" in " ".join(table.split())  # long lines are folded

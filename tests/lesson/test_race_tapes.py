@@ -14,7 +14,8 @@ import proflab
 from proflab import Tensor, autograd, dispatch, models, stack
 from proflab.lesson.race import Refused, traced
 from proflab.lesson.race.cost import MACHINES, cost
-from proflab.lesson.race.judge import draw, judge
+from proflab.lesson.race.judge import judge
+from proflab.lesson.race.known import draw
 from proflab.lesson.race.replay import walk
 from proflab.lesson.race.tape import RANDOM, SCHEMA, check, inputs_of
 from proflab.lesson.race.trace import Tracer
@@ -178,7 +179,7 @@ REFUSED = [
     (lambda x: Tensor.meta((4,)), "comes from nowhere"),
     (lambda x: wrap(MetaArray((4,), np.dtype("float32"))), "comes from nowhere"),
     (_frozen, "a constant of shape .. may not be written to"),
-    (lambda x: 3.0, "Tensors are raced"),
+    (lambda x: 3.0, "returns a result of type float: return Tensors"),
 ]
 
 
@@ -188,6 +189,76 @@ def test_a_program_that_cannot_be_traced_is_refused_with_a_sentence(program, sen
         traced(program, x=(4,))
 
 
+def _renamed(a):
+    return a
+
+
+def _early(x):
+    if x.shape[0] > 2:
+        return None
+    return x
+
+
+def _deep(x):
+    def product(a):
+        return a @ a.reshape(2, 2)
+
+    return product(x) + 1
+
+
+def _long(x):
+    for _ in range(10_001):
+        x = x + 1
+    return x
+
+
+# What a student reads: a sentence that says what to do, and the lines of the program.
+TOLD = [
+    (_renamed, "argument 'x': its parameters have to be x", ["def _renamed(a):"]),
+    (_early, "return Tensors", ["def _early(x):"]),
+    (_deep, "`_deep` raised ValueError: ", ["return product(x) + 1", "return a @ a.reshape(2, 2)"]),
+    (_frozen, "make it by zeros, ones or full", ["table[0] = 5.0"]),
+    (_long, "at most 10,000 operations, this one 10,003", ["def _long(x):"]),
+    (lambda x: F.dropout(x, 0.5), "dropout is random", ["(lambda x: F.dropout(x, 0.5), "]),
+    (lambda x: x.item(), "it may know shapes only", ["(lambda x: x.item(), "]),
+    (lambda x: x + None, "raised TypeError: ", ["(lambda x: x + None, "]),
+    (lambda x: [x, 2], "of type int: return Tensors", ["(lambda x: [x, 2], "]),
+    (lambda x: Tensor.meta((4,)), "comes from nowhere", ["(lambda x: Tensor.meta((4,)), "]),
+]
+
+
+@pytest.mark.parametrize(("program", "sentence", "lines"), TOLD)
+def test_what_stops_a_trace_is_told_with_the_programs_lines_alone(program, sentence, lines):
+    with pytest.raises(Refused) as caught:
+        traced(program, x=(4,))
+    first, *others = str(caught.value).splitlines()
+    assert sentence in first and len(others) == len(lines)
+    for shown, line in zip(others, lines, strict=True):
+        where, text = shown.split(":  ", 1)
+        assert where.startswith("    line ") and text.startswith(line)
+
+
+def test_a_program_that_is_still_to_be_written_says_so():
+    def stub(x):
+        raise NotImplementedError
+
+    with pytest.raises(NotImplementedError) as caught:
+        traced(stub, x=(4,))
+    assert type(caught.value) is NotImplementedError
+
+
+def test_an_op_that_nothing_counts_is_told_with_its_instruction(op_facts):
+    def without(call, result):
+        if call.op == "exp":
+            raise NotImplementedError("op_flops has no rule for exp")
+        return op_facts(call, result)
+
+    tape = traced(lambda x: (x + 1).exp(), x=(4,))
+    found = judge(tape, traced(lambda x: x + x + x, x=(4,)), without, "DESK")
+    assert found["refused"] == "op_flops has no rule for exp: use another op"
+    assert found["at"] == 2  # whose line a notebook shows
+
+
 def test_a_result_of_an_earlier_trace_comes_from_nowhere():
     traced(_cached, x=(4,))
     with pytest.raises(Refused, match="comes from nowhere"):
@@ -195,7 +266,7 @@ def test_a_result_of_an_earlier_trace_comes_from_nowhere():
 
 
 def test_the_tracer_leaves_the_engine_as_it_was():
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(Refused, match="raised ZeroDivisionError: division by zero"):
         traced(lambda x: 1 / 0, x=(4,))
     assert dispatch.tracer is None and dispatch.hooks == ()
     with Tracer() as tracer:

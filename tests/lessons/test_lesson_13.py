@@ -17,7 +17,8 @@ import proflab_course.build.draw as drawing
 from proflab.lesson.race import MACHINES, Refused, traced
 from proflab.lesson.race.cost import cost
 from proflab.lesson.race.idle import at_work
-from proflab.lesson.race.judge import draw, floor_of, judge, share_of
+from proflab.lesson.race.judge import judge, share_of
+from proflab.lesson.race.known import draw, floor_of
 from proflab.lesson.race.step_rules import _MUCH, _PART_OF_THE_WAY
 from proflab.lesson.race.tape import inputs_of
 from proflab_course.build.draw import drawn

@@ -367,3 +367,15 @@ def test_a_changed_line_of_the_log_is_told(course, capsys):
     capsys.readouterr()
     collect(course, ("amy", "01", "", "Two?"))
     assert "regrades/log.jsonl, line 2, does not follow" in capsys.readouterr().out
+
+
+def test_a_question_about_what_another_track_leaves_out_is_asked_once(course, monkeypatch):
+    rows = [("amy", "01", "linear_parameters", "Why?"), ("bob", "01", "essay", "Why so?")]
+    collect(course, *rows)
+    path = course.source(LESSON)
+    text = path.read_text()
+    path.write_text(
+        text.replace('"linear_parameters"', '"other"').replace('"essay_parameters"', '"other_2"')
+    )
+    assert collect(course, *rows, ("amy", "01", "linear_parameters", "And now?")) == 0
+    assert [question for _, _, question, _ in requests(course)] == ["Why?", "Why so?", "And now?"]

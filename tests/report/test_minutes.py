@@ -6,11 +6,15 @@ import subprocess
 import nbformat
 import pytest
 from grading_course import take_warm_runner
+from mini_course import make_course
 from shop_course import declare_privately, make_shop
 
 from proflab_course.build.command import build
 from proflab_course.cli import main
+from proflab_course.grading.answer_key import read_key
+from proflab_course.grading.records.gradebook import Book, Outcome
 from proflab_course.grading.submissions.read_guesses import Guess, read_guesses
+from proflab_course.report.minutes import minutes_patch
 from proflab_course.tracks.read import Tracks
 
 ANSWERS = ("40", "60", "50 # with the essay", "80", "70", "None", "'long'", "2 h")
@@ -59,6 +63,26 @@ def test_a_patch_scales_what_the_track_counts(course, monkeypatch, capsys):
     assert main(["report", "--minutes"]) == 0  # before the lesson is built anew
     again = capsys.readouterr()
     assert again.out == "" and "01_shop: corrected already by 5 students" in again.err
+
+
+def test_a_lesson_that_types_its_minutes_itself_is_told_and_the_others_are_patched(tmp_path):
+    course = make_course(tmp_path)
+    path = course.root / "modules/tracks.toml"
+    path.write_text(
+        '[track.term]\ntitle = "All"\ntext = "All."\nhours = 2\nexcept = {}\n'
+        "[lesson.02_second.minutes]\nvolume = 10\n"
+    )
+    build(course, audit="static")
+    took = [Guess("the lesson took", None, 90.0)]
+    for lesson in course.lessons("source"):
+        key = read_key(course.source(lesson))
+        with Book(course.gradebook) as book:
+            book.register(key)
+            for student in "abcde":
+                book.write(key, Outcome(student, lesson, "graded", "", "", guesses=took), None)
+    patch, told = minutes_patch(course)
+    assert told[0] == ("01_first: a median of 90 minutes; its own text says 35: correct it there")
+    assert "+measured = 5" in patch or "+volume = " in patch
 
 
 @pytest.mark.parametrize(

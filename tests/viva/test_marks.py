@@ -1,8 +1,10 @@
 """Marks of a viva come back into the course."""
 
 import pytest
+from grading_course import LESSON, copy_course
 
 from proflab_classroom.viva.marks import VivaMarks, keep_marks, kept_marks, read_marks, told
+from proflab_course.cli import main
 from proflab_course.course.layout import Course, CourseError
 
 
@@ -48,3 +50,12 @@ def test_three_of_four_pass():
 def test_what_cannot_be_a_mark_is_refused_with_its_line(tmp_path, text, problem):
     with pytest.raises(CourseError, match=problem):
         read_marks(written(tmp_path, text), {"ada"})
+
+
+def test_a_student_who_was_marked_and_has_left_stops_nobody_elses_marks(tmp_path, monkeypatch):
+    course = copy_course(tmp_path, ["complete"])
+    keep_marks(course, LESSON, {"left": VivaMarks("left", (0, 0))})
+    path = written(tmp_path, "student,q1,q2\nleft,0,0\ncomplete,1,1\n")
+    monkeypatch.chdir(tmp_path)
+    assert main(["viva", "01", "--marks", str(path)]) == 0
+    assert kept_marks(course, LESSON).keys() == {"left", "complete"}

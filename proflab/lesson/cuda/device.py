@@ -14,8 +14,9 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Protocol
+
+from proflab.lesson.hardware import processor_name
 
 _INSTALL = "pip install cupy-cuda12x torch nvidia-ml-py"
 _FLUSH_BYTES = 64 * 1024**2  # at least; otherwise four times the L2 cache
@@ -362,13 +363,7 @@ def find_any() -> Gpu:
 
 def processor() -> str:
     """Return the name of the host's processor, as far as known, and how many threads it has."""
-    name = platform.processor() or platform.machine()
-    if sys.platform == "linux":
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                name = line.split(":", 1)[1].strip()
-                break
-    return f"{name}, {os.cpu_count()} threads"
+    return f"{processor_name() or platform.machine()}, {os.cpu_count()} threads"
 
 
 # ── the card's sensors ───────────────────────────────────────────────────────────────────────

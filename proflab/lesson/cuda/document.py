@@ -16,11 +16,12 @@ counts.
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from proflab.checks.diagnose import is_number
 
 CheckRow = Callable[[Any, str], None]  # a row and its place; raises ValueError with a sentence
 
@@ -122,13 +123,8 @@ def _require(good: bool, sentence: str) -> None:
         raise ValueError(sentence)
 
 
-def _is_number(value: Any) -> bool:
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return number and math.isfinite(value)
-
-
 def _is_positive(value: Any) -> bool:
-    return _is_number(value) and value > 0
+    return is_number(value) and value > 0
 
 
 def _is_count(value: Any) -> bool:
@@ -160,7 +156,7 @@ SORTS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "count": (_is_count, "an int of at least 0"),
     "name": (_is_name, "a text"),
     "flag": (_is_flag, "true or false"),
-    "number": (_is_number, "a number"),
+    "number": (is_number, "a number"),
     "positive": (_is_positive, "a positive number"),
     "object": (_is_dict, "an object"),
 }

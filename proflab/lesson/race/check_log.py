@@ -17,10 +17,10 @@ from typing import Any
 
 from proflab.checks.values import NotPlainData, dumps, loads
 from proflab.lesson.race.cost import MACHINES, cost
-from proflab.lesson.race.judge import WITHIN, Budget, compared
+from proflab.lesson.race.judge import Budget, compared
 from proflab.lesson.race.known import (
-    Draws,
     Known,
+    Terms,
     counting,
     floor_by_bytes,
     kinds_of,
@@ -59,8 +59,7 @@ _NUMBER = re.compile(r"(?<![\w.])\d[\d,_]*(?:\.\d+)?")
 
 def check_log(
     data: Any, handed: Any, given: list, functions: Mapping[str, Callable], machine: str, *,
-    within: float = WITHIN, draws: Draws | None = None, state: tuple[str, ...] = (),
-    floor: float | None = None, salt: str = "", one_by_one: bool = False,
+    salt: str = "", one_by_one: bool = False, **options: Any,
 ) -> dict[str, Any]:  # fmt: skip
     """Return, by rule, the sentence on what is wrong with a log; empty where nothing is.
 
@@ -69,17 +68,15 @@ def check_log(
     one_by_one: each cause is a step of its own, which names the cause's cost and lowers it; what
     was rejected is neither the given program nor a kept one, with or without ops that change no
     number; what is kept was not measured slower; times are such as these programs can have.
+    options: the race's Terms.
     """
-    known = known_of(given, functions["op_facts"], machine, within=within, draws=draws,
-                     state=state, floor=floor, salt=salt, rows=True)  # fmt: skip
-    return checked(data, handed, known, functions, machine, within=within, state=state,
-                   one_by_one=one_by_one)  # fmt: skip
+    known = known_of(given, functions["op_facts"], machine, salt=salt, rows=True, **options)
+    return checked(data, handed, known, functions, machine, one_by_one=one_by_one, **options)
 
 
 def checked(
     data: Any, handed: Any, known: Known, functions: Mapping[str, Callable], machine: str, *,
-    within: float = WITHIN, state: tuple[str, ...] = (), budget: Budget | None = None,
-    one_by_one: bool = False, **_: Any,
+    budget: Budget | None = None, one_by_one: bool = False, **options: Any,
 ) -> dict[str, Any]:  # fmt: skip
     """Return what `check_log` does, beside what is known of the given program already.
 
@@ -94,10 +91,10 @@ def checked(
         known.rows, lines_of(data.get("lines"), data.get("texts"), known.lines)
     )
     start.ops, start.kinds = sum(ms > 0 for *_, ms in known.rows), known.results
-    budget = budget or Budget(known)
+    budget, terms = budget or Budget(known), Terms(**options)
     for step in steps:
         try:
-            _count(step, known, functions["op_facts"], machine, tuple(state), within, budget)
+            _count(step, known, functions["op_facts"], machine, terms, budget)
         except (Refused, NotPlainData, UnicodeError) as error:
             step.wrong = str(error)
     floors = _floors(known, machine)
@@ -117,14 +114,13 @@ def checked(
 
 
 def _count(
-    step: Step, known: Known, op_facts: Callable, machine: str, state: tuple[str, ...],
-    within: float, budget: Budget,
-) -> None:  # fmt: skip
+    step: Step, known: Known, op_facts: Callable, machine: str, terms: Terms, budget: Budget
+) -> None:
     """Set what a step's program costs, and whether it is right if it is kept. Raises Refused."""
     tape = loads(step.row["tape"].encode())
     check(tape, known.inputs)
     budget.spend(counting(tape))
-    paid = cost(tape, MACHINES[machine], op_facts, state=state)
+    paid = cost(tape, MACHINES[machine], op_facts, **terms.of_cost)
     lines = lines_of(step.row["lines"], step.row["texts"], len(tape))
     rows = [row_of(row) for row in paid.rows]
     step.tape, step.ms, step.groups = tape, paid.ms, groups_of(rows, lines)
@@ -132,7 +128,7 @@ def _count(
     step.kinds = kinds_of(paid.walk)
     if step.kept and paid.ms < (known.ms or 0.0):
         budget.spend(paid.work)
-        step.wrong = compared(tape, known, paid.walk, within)[1]
+        step.wrong = compared(tape, known, paid.walk, terms.within)[1]
 
 
 def once(

@@ -19,7 +19,8 @@ from proflab.lesson.race.charges import beside, charge
 from proflab.lesson.race.replay import Walk, used, users_of, walk
 from proflab.lesson.race.tape import Refused, inputs_of
 from proflab.lesson.race.work import NUMBER, STEP, work_of
-from proflab.meta import MetaArray, owner
+from proflab.lesson.tensor_memory import owner
+from proflab.meta import MetaArray
 
 # Kinds of op (files of proflab/ops) that may write their result where an operand lies.
 _ELEMENTWISE = ("pointwise", "arithmetic", "activation", "where", "convert", "comparison")
@@ -60,9 +61,9 @@ class Cost:
 
     rows: as op_facts makes them, with at, the instruction; flops and moved, the bytes; and ms.
     peak_at: the instruction at which they are. alive: those bytes by the instruction that has made
-    them. made: the number of the value that each op has made,
-    if it is one. two_memories: rows are loads and stores between them, and bytes stand in the place
-    of ms. work: about how many seconds running it here takes. walk: the walk that was counted.
+    them. made: the number of the value that each op has made, if it is one. two_memories: rows are
+    loads and stores between them, and bytes stand in the place of ms. work: about how many seconds
+    running it here takes. walk: the walk that was counted.
     """
 
     ms: float
@@ -191,7 +192,7 @@ def _writes(tape: list, left: Walk, rows: list, slow: dict, state: tuple) -> set
         target, source = left.values[line[1]], left.values[line[2]]
         name = slow.get(id(owner(target)))
         if name is not None and name not in state:
-            raise Refused(f"the input {name} may not be written to")
+            raise Refused(f"the input {name} may not be written to: write to a clone of it", at)
         before = at - 1
         while _is_view(tape[before]):  # `x[i] = y` looks for its place when y is there already
             before -= 1

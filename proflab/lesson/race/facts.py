@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from proflab.checks.values import NotPlainData, loads
-from proflab.lesson.race.cost import MACHINES, Machine, cost
+from proflab.lesson.race.cost import MACHINES, Cost, Machine, cost
 from proflab.lesson.race.steps import read_steps
 from proflab.lesson.race.tape import Refused, check
 
@@ -25,14 +25,13 @@ def facts(job: Mapping[str, Any], op_facts: Callable) -> dict[str, Any]:
     machine = MACHINES[job["machine"]]
     other = next(each for each in MACHINES.values() if each is not machine)
 
-    def ms(tape: Any, on: Machine = machine) -> float:
+    def counted(tape: Any, on: Machine = machine) -> Cost:
         check(tape)
-        return cost(tape, on, op_facts, **job["options"]).ms
+        return cost(tape, on, op_facts, **job["options"])
 
     def by_op(tape: Any) -> dict[str, float]:
-        check(tape)
         found: dict[str, float] = {}
-        for row in cost(tape, machine, op_facts, **job["options"]).rows:
+        for row in counted(tape).rows:
             if row["ms"]:
                 found[row["op"]] = found.get(row["op"], 0.0) + row["ms"]
         return found
@@ -44,9 +43,9 @@ def facts(job: Mapping[str, Any], op_facts: Callable) -> dict[str, Any]:
     try:
         (_, before), (change, after) = kept[-2:]
         free = replace(other, op_us=0)
-        gains = [ms(before, on) / ms(after, on) for on in (machine, other, free)]
+        gains = [counted(before, on).ms / counted(after, on).ms for on in (machine, other, free)]
         found |= {"change": change, "gains": gains}
-        costs = [ms(tape) for _, tape in kept]
+        costs = [counted(tape).ms for _, tape in kept]
         pairs = zip(kept[1:], costs, costs[1:], strict=False)
         found["steps"] = [(step, old / new) for (step, _), old, new in pairs]
     except (Refused, ZeroDivisionError):

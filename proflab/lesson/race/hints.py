@@ -18,7 +18,7 @@ import numpy as np
 from proflab.lesson.race.cost import Cost, Machine
 from proflab.lesson.race.replay import Walk, used, users_of
 from proflab.lesson.race.tape import inputs_of
-from proflab.meta import owner
+from proflab.lesson.tensor_memory import owner
 
 WORTH = 0.1  # of the cost: what is less is not worth a word
 _UNSEEN = 0.01  # of the cost: what is computed in vain and cheaper is no mistake to speak of

@@ -18,22 +18,16 @@ from proflab.lesson.race.cost import MACHINES, cost
 from proflab.lesson.race.hints import hints
 from proflab.lesson.race.known import (
     Content,
-    Draws,
     Example,
     Known,
+    Terms,
     counting,
-    draw,
-    examples,
-    floor_of,
     known_of,
     on_meta,
 )
 from proflab.lesson.race.replay import Walk, walk
 from proflab.lesson.race.tape import Refused, check
 
-__all__ = ["Draws", "draw", "examples", "floor_of", "judge", "judged", "known_of", "share_of"]
-
-WITHIN = 2e-5  # of the largest result
 BELOW_FLOOR = (
     "your program costs less than this machine can; the count is at fault, and your instructor has "
     "been told"
@@ -62,11 +56,10 @@ class Budget:
         self.seconds -= seconds
 
 
-def judge(tape: Any, given: list, op_facts: Callable | None, machine: str, *,
-          within: float = WITHIN, floor: float | None = None, draws: Draws | None = None,
-          state: tuple[str, ...] = (), fast: int | None = None, memory: int | None = None,
-          salt: str = "", announce: Callable[[float], None] | None = None,
-          ) -> dict[str, Any]:  # fmt: skip
+def judge(
+    tape: Any, given: list, op_facts: Callable | None, machine: str, *, salt: str = "",
+    announce: Callable[[float], None] | None = None, **options: Any,
+) -> dict[str, Any]:  # fmt: skip
     """Return what a tape is worth beside the given program's, as plain data.
 
     "refused": a sentence, with "at" and "alive" as Refused has them. Or "ms", "given" and "floor":
@@ -75,14 +68,11 @@ def judge(tape: Any, given: list, op_facts: Callable | None, machine: str, *,
     it is right; "hints": what can still fall, and what betrays a mistake, as `hints` has them;
     "race": the digest of the given program.
     op_facts None: nothing is counted, results are compared.
-    within: how far results may be off, relative to the largest.
     salt: decides, with the given program, which inputs are drawn.
-    announce: called with the seconds that running takes.
+    announce: called with the seconds that running takes. options: the race's Terms.
     """
-    options: dict[str, Any] = {"state": state, "fast": fast, "memory": memory}
-    asked = {"within": within, "floor": floor, "draws": draws, "salt": salt, **options}
-    known = _kept_known(Content([[*given], machine, asked]), op_facts)
-    return judged(tape, known, op_facts, machine, within=within, announce=announce, **options)
+    known = _kept_known(Content([[*given], machine, {"salt": salt, **options}]), op_facts)
+    return judged(tape, known, op_facts, machine, announce=announce, **options)
 
 
 @lru_cache(_MOST_KNOWN)
@@ -95,17 +85,16 @@ def _kept_known(asked: Content, op_facts: Callable | None) -> Known:
     return known_of(given, op_facts, machine, **options)
 
 
-def judged(tape: Any, known: Known, op_facts: Callable | None, machine: str, *,
-           within: float = WITHIN, state: tuple[str, ...] = (), fast: int | None = None,
-           memory: int | None = None, budget: Budget | None = None,
-           announce: Callable[[float], None] | None = None, **_: Any,
-           ) -> dict[str, Any]:  # fmt: skip
+def judged(
+    tape: Any, known: Known, op_facts: Callable | None, machine: str, *,
+    budget: Budget | None = None, announce: Callable[[float], None] | None = None, **options: Any,
+) -> dict[str, Any]:  # fmt: skip
     """Return what `judge` does, beside what is known of the race already.
 
     budget: of all tapes that are judged together; None: this one's own.
     """
     found: dict[str, Any] = {"error": None, "wrong": "", "race": known.digest}
-    options: dict[str, Any] = {"state": tuple(state), "fast": fast, "memory": memory}
+    terms = Terms(**options)
     try:
         check(tape, known.inputs)
         if op_facts is None:
@@ -113,7 +102,7 @@ def judged(tape: Any, known: Known, op_facts: Callable | None, machine: str, *,
         else:
             budget = budget or Budget(known)
             budget.spend(counting(tape))
-            paid = cost(tape, MACHINES[machine], op_facts, **options)
+            paid = cost(tape, MACHINES[machine], op_facts, **terms.of_cost)
             counted = paid.walk
             found |= {"ms": paid.ms, "given": known.ms, "floor": known.floor}
             found["peak"] = paid.peak_bytes
@@ -123,7 +112,7 @@ def judged(tape: Any, known: Known, op_facts: Callable | None, machine: str, *,
             budget.spend(paid.work)
             if announce is not None:
                 announce(known.work + paid.work)  # three draws, of a count that is too high
-        found["error"], found["wrong"] = compared(tape, known, counted, within)
+        found["error"], found["wrong"] = compared(tape, known, counted, terms.within)
     except Refused as refused:
         return {"refused": str(refused), "at": refused.at, "alive": list(refused.alive.items())}
     return found

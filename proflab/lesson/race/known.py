@@ -39,6 +39,28 @@ Drawn = tuple[int, str, list[np.ndarray]]  # a seed, a kind, and the expected re
 Row = tuple[str, tuple, int, float]  # an op, its operands' shapes, its instruction, its ms
 
 
+@dataclass(frozen=True)
+class Terms:
+    """Say what a race asks, and what it allows: all that its case says besides program and machine.
+
+    within: how far results may be off, relative to the largest. floor: what no right program costs
+    less than, where it is not what reading inputs and writing results costs. draws: how inputs are
+    drawn. state, fast, memory: as in `cost`.
+    """
+
+    within: float = 2e-5
+    floor: float | None = None
+    draws: Draws | None = None
+    state: tuple[str, ...] = ()
+    fast: int | None = None
+    memory: int | None = None
+
+    @property
+    def of_cost(self) -> dict[str, Any]:
+        """Return what of it `cost` takes."""
+        return {"state": tuple(self.state), "fast": self.fast, "memory": self.memory}
+
+
 @dataclass
 class Known:
     """Hold what a tape is judged beside.
@@ -84,33 +106,35 @@ class Known:
         return self.drawn
 
 
-def known_of(given: list, op_facts: Callable | None, machine: str, *,
-             within: float = 2e-5, floor: float | None = None, draws: Draws | None = None,
-             state: tuple[str, ...] = (), fast: int | None = None, memory: int | None = None,
-             salt: str = "", rows: bool = False) -> Known:  # fmt: skip
-    """Return what the tapes of a race are judged beside; the options are those of `judge`.
+def known_of(
+    given: list, op_facts: Callable | None, machine: str, *, salt: str = "", rows: bool = False,
+    **options: Any,
+) -> Known:  # fmt: skip
+    """Return what the tapes of a race are judged beside.
 
-    rows: what each op costs, too. Raises ValueError for a machine that there is not, and Refused
+    salt: decides, with the given program, which inputs are drawn. rows: what each op costs, too.
+    options: the race's Terms. Raises ValueError for a machine that there is not, and Refused
     where the given program cannot be run.
     """
     if machine not in MACHINES:
         raise ValueError(f"there is no machine {machine!r}: take one of {', '.join(MACHINES)}")
-    chosen, ms, work, each_op = MACHINES[machine], None, 0.0, []
+    terms, chosen, ms, work, each_op = Terms(**options), MACHINES[machine], None, 0.0, []
     if op_facts is None:
         counted = on_meta(given)
     else:
-        paid = cost(given, chosen, op_facts, state=tuple(state), fast=fast, memory=memory)
+        paid = cost(given, chosen, op_facts, **terms.of_cost)
         ms, work = paid.ms, paid.work + counting(given)
         each_op = [row_of(row) for row in paid.rows] if rows else []
         counted = _few_results(paid.walk)
     inputs, results = inputs_of(given), kinds_of(counted)
+    draws, floor = terms.draws or {}, terms.floor
     if floor is None and op_facts is not None:
-        floor = floor_by_bytes(inputs, results, chosen, fast)
+        floor = floor_by_bytes(inputs, results, chosen, terms.fast)
     drawn = (
-        (seed, kind, [_kept(each, within) for each in results])
-        for seed, kind, _, results in _drawn(given, draws or {}, salt)
+        (seed, kind, [_kept(each, terms.within) for each in results])
+        for seed, kind, results in _drawn(given, draws, salt)
     )
-    return Known(inputs, results, ms, floor, work, draws or {}, [], each_op, len(given),
+    return Known(inputs, results, ms, floor, work, draws, [], each_op, len(given),
                  digest_of(given), drawn)  # fmt: skip
 
 
@@ -203,22 +227,13 @@ def draw(inputs: list, seed: int, kind: str, draws: Draws) -> dict[str, np.ndarr
     return found
 
 
-def examples(given: list, draws: Draws, *words: Any) -> Iterator[Example]:
-    """Yield three draws of inputs, each with the given program's results in float64.
-
-    words: plain data that decides which numbers are drawn.
-    """
-    for _, _, inputs, results in _drawn(given, draws, *words):
-        yield inputs, results
-
-
-def _drawn(given: list, draws: Draws, *words: Any) -> Iterator[tuple]:
-    """Yield (seed, kind, inputs, results in float64) of three draws.
+def _drawn(given: list, draws: Draws, salt: str) -> Iterator[Drawn]:
+    """Yield (seed, kind, results in float64) of three draws.
 
     Where the program chooses by argmax, and its results depend on that, inputs are drawn again, at
     most _TRIES times, while the best two are so near that rounding could decide.
     """
-    digest = hashlib.sha256(dumps([*words, given])).digest()
+    digest = hashlib.sha256(dumps([salt, given])).digest()
     choices, reading = _choices(given), Reading(given)
     for number, kind in enumerate(_DRAWS):
         # The digest's 32 bytes hold the seed of one more draw, and of no further one.
@@ -234,7 +249,7 @@ def _drawn(given: list, draws: Draws, *words: Any) -> Iterator[tuple]:
             results = walk(given, wide, note, wide=True, reading=reading).results
             if min(leads, default=1.0) > _LEAD:
                 break
-        yield seed, kind, inputs, [np.array(each) for each in results]
+        yield seed, kind, [np.array(each) for each in results]
 
 
 def _choices(tape: list) -> set[int]:

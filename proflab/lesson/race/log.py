@@ -17,6 +17,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +27,11 @@ from proflab.lesson.kernel_record import current_record, kernel_shell, saved_out
 from proflab.lesson.mine import place
 from proflab.lesson.race import show
 from proflab.lesson.race.check_log import TOLERANCE, methods_of
-from proflab.lesson.race.cost import MACHINES
+from proflab.lesson.race.cost import MACHINES, Cost
 from proflab.lesson.race.known import Draws, digest_of, floor_of, row_of
 from proflab.lesson.race.pairs import Pairs, calling, speedup_of, timed_pairs
 from proflab.lesson.race.steps import LARGEST, MOST_STEPS, MOST_TEXT, PAIRS, groups_of
+from proflab.lesson.race.tape import Refused
 from proflab.lesson.race.trace import Tape, traced
 
 MIME = "application/vnd.proflab.step+json"  # grading/submissions/read_steps.py reads it
@@ -50,9 +53,8 @@ class WorkLog:
         self._made = {"model": model, "training": training, **shapes}
         self._options: dict[str, Any] = {"draws": draws or {}, "state": state}
         self._options |= {} if within is None else {"within": within}
-        self._given: Tape | None = None
         self._rows: dict[str, dict[str, Any]] = {}  # by the program's name
-        self._programs: dict[str, tuple[Callable, Tape]] = {}
+        self._programs: dict[str, _Traced] = {}
         self._stop: str | None = None
         self._times: dict[str, Pairs] = {}
         self._shown: dict[str, str] = {}  # by the program's name, the stop under ""
@@ -67,41 +69,41 @@ class WorkLog:
         because: the diagnosis; it names the largest cost before, by its op or by a part of its line
         between backquotes. instead: why this step is about another cost. rejected: why the step is
         not kept; empty for one that is.
-        Raises ValueError for a guess that is out of range and for texts that are missing, and
-        Refused for a program that cannot be traced.
+        Raises Refused, a ValueError, for a guess that is out of range, for texts that are missing
+        and for a program that cannot be traced.
         """
         name = getattr(program, "__name__", "")
         self._look_over(name, change, guess_ms, because, instead, rejected)
-        tape = traced(program, **self._made)
-        paid = show.counted(tape, self.machine)
-        old_name, old, old_tape = self._before(name)
+        new = self._traced(program)
+        counted_ms = new.paid.ms
+        old_name, old = self._before(name)
         methods = methods_of(program)
-        before, after = self._timed(old, program, old_tape, tape, methods)
+        before, after = self._timed(old, new, methods)
         row = {
             "program": name, "change": change, "because": because, "instead": instead,
-            "rejected": rejected, "guess_ms": float(guess_ms), "counted_ms": paid.ms,
-            "largest": {"of": old_name, **self._largest(old_tape)},
+            "rejected": rejected, "guess_ms": float(guess_ms), "counted_ms": counted_ms,
+            "largest": {"of": old_name, **old.largest},
             "before": before, "after": after, **speedup_of(before, after, methods),
             "verdict": methods["gate"](before, after, TOLERANCE) if "gate" in methods else "",
-            "tape": dumps(tape).decode(), **_lines_of(tape),
+            "tape": dumps(new.tape).decode(), **new.lines,
         }  # fmt: skip
-        self._rows[name], self._programs[name] = row, (program, tape)
+        self._rows[name], self._programs[name] = row, new
         self._show(row)
 
     def stop(self, text: str) -> None:
         """Note why no further step would pay: which cost is the largest now, and the gap.
 
         text: names one of the two largest costs that are left, as `because` does, and the gap to
-        the floor, in ms or as cost / floor, to 1 %. Raises ValueError for an empty text.
+        the floor, in ms or as cost / floor, to 1 %. Raises Refused for an empty text.
         """
         if not isinstance(text, str) or not text.strip() or len(text) > MOST_TEXT:
-            raise ValueError(f"the stop is a text of at most {MOST_TEXT:,} characters")
+            raise Refused(f"the stop is a text of at most {MOST_TEXT:,} characters")
         self._stop = text
-        _, _, tape = self._before("")
-        ms, floor = show.counted(tape, self.machine).ms, self.floor
+        _, last = self._before("")
+        ms, floor = last.paid.ms, self.floor
         told = (
             f"stopped at {ms:,.4g} ms on {self.machine}, {ms / floor:,.4g} times the floor of "
-            f"{floor:,.4g} ms\n   largest: {_told(self._largest(tape))}"
+            f"{floor:,.4g} ms\n   largest: {_told(last.largest)}"
         )
         if not self._is_known("", told):
             print(told)
@@ -120,77 +122,63 @@ class WorkLog:
                 self._again = False
         if not self._rows:
             raise NotImplementedError("the work log has no step yet")
-        return {"steps": list(self._rows.values()), "stop": self._stop} | _lines_of(self.given)
+        return {"steps": list(self._rows.values()), "stop": self._stop} | self._given.lines
 
     def table(self) -> str:
         """Return the log as text, a line for each step."""
         head = f"{'step':<16} {'guess':>8} {'ms':>8} {'measured':>22}  kept  change"
         return "\n".join([head, *map(_line, self._rows.values())])
 
-    @property
-    def given(self) -> Tape:
-        """Return the given program's tape."""
-        if self._given is None:
-            self._given = traced(self.slow, **self._made)
-        return self._given
+    @cached_property
+    def _given(self) -> _Traced:
+        return self._traced(self.slow)
+
+    def _traced(self, program: Callable) -> _Traced:
+        return _Traced(program, traced(program, **self._made), self.machine)
 
     @property
     def floor(self) -> float:
         """Return the ms that no program goes below, as the race has it."""
-        return self._floor or floor_of(self.given, MACHINES[self.machine])
+        return self._floor or floor_of(self._given.tape, MACHINES[self.machine])
 
     def _look_over(self, name: str, change: Any, guess_ms: Any, because: Any, *others: Any) -> None:
-        """Raise ValueError for what no row may hold."""
+        """Raise Refused for what no row may hold."""
         if guess_ms is None:
-            raise ValueError("guess before you look: guess_ms is the ms that you expect")
+            raise Refused("guess before you look: guess_ms is the ms that you expect")
         is_number = isinstance(guess_ms, (int, float)) and not isinstance(guess_ms, bool)
         if not (is_number and 0 < guess_ms < LARGEST):
             what = f"guess_ms is a number of ms above 0 and below {LARGEST:,.0f}"
-            raise ValueError(f"{what}, not {guess_ms!r}")
+            raise Refused(f"{what}, not {guess_ms!r}")
         if name in ("", "<lambda>"):
-            raise ValueError("each step has a function of its own, with a name")
+            raise Refused("each step has a function of its own, with a name")
         for what, text in (("change", change), ("because", because)):
             if not isinstance(text, str) or not text.strip():
-                raise ValueError(f"{what} is a sentence")
+                raise Refused(f"{what} is a sentence")
         for text in (change, because, *others):
             if not isinstance(text, str) or len(text) > MOST_TEXT:
-                raise ValueError(f"a text of a step has at most {MOST_TEXT:,} characters")
+                raise Refused(f"a text of a step has at most {MOST_TEXT:,} characters")
         if name not in self._rows and len(self._rows) >= MOST_STEPS:
-            raise ValueError(f"a work log has at most {MOST_STEPS} steps")
+            raise Refused(f"a work log has at most {MOST_STEPS} steps")
 
-    def _before(self, name: str) -> tuple[str, Callable, Tape]:
-        """Return the last program that was kept before a step: its name, itself and its tape."""
+    def _before(self, name: str) -> tuple[str, _Traced]:
+        """Return the last program that was kept before a step: its name, and itself."""
         found = "the given program"
         for other, row in self._rows.items():
             if other == name:
                 break
             if not row["rejected"].strip():
                 found = other
-        if found not in self._programs:
-            return found, self.slow, self.given
-        return found, *self._programs[found]
+        return found, self._programs.get(found) or self._given
 
-    def _largest(self, tape: Tape) -> dict[str, Any]:
-        """Return the op and the line on which a program spends most, each with its share."""
-        paid, at = show.counted(tape, self.machine), _lines_of(tape)
-        if not paid.ms:
-            return {"op": "nothing", "line": "", "share": 0.0, "line_share": 0.0}
-        rows = [row_of(row) for row in paid.rows]
-        by_op, _, by_line = groups_of(rows, [at["texts"][number] for number in at["lines"]])
-        op, line = (max(group, key=lambda name: group[name]) for group in (by_op, by_line))
-        shares = {"share": by_op[op] / paid.ms, "line_share": by_line[line] / paid.ms}
-        return {"op": op, "line": line, **shares}
-
-    def _timed(self, old: Callable, new: Callable, old_tape: Tape, tape: Tape,
-               methods: Mapping[str, Callable]) -> Pairs:  # fmt: skip
+    def _timed(self, old: _Traced, new: _Traced, methods: Mapping[str, Callable]) -> Pairs:
         """Return twelve pairs of times, those of an earlier run of the same two programs."""
         # Kept times are found by it: should tapes be written otherwise, all are measured again.
-        digest = digest_of([old_tape, tape])
+        digest = digest_of([old.tape, new.tape])
         if digest not in self._times:
             self._times |= dict(_kept())
         if digest not in self._times:
             draws = self._options["draws"]
-            calls = [calling(each, draws, **self._made) for each in (old, new)]
+            calls = [calling(each.program, draws, **self._made) for each in (old, new)]
             self._times[digest] = timed_pairs(calls[0], calls[1], methods)
             _keep(digest, self._times[digest])
         self._digest = digest
@@ -222,20 +210,44 @@ class WorkLog:
         display({"text/plain": text, MIME: {"digest": self._digest, **kept}}, raw=True)
 
 
+@dataclass(frozen=True)
+class _Traced:
+    """Hold a program and its tape, with what a log needs of it several times."""
+
+    program: Callable
+    tape: Tape
+    machine: str
+
+    @cached_property
+    def paid(self) -> Cost:
+        return show.counted(self.tape, self.machine)
+
+    @cached_property
+    def lines(self) -> dict[str, Any]:
+        """Return the lines that made the tape's instructions, as numbers, and their texts."""
+        texts: dict[str, int] = {}
+        known = range(len(self.tape.lines))
+        whole = (show.whole_line_of(self.tape, at)[:MOST_TEXT] for at in known)
+        numbers = [texts.setdefault(text, len(texts)) for text in whole]
+        numbers += [0] * (len(self.tape) - len(known))  # of the results, which no line makes
+        return {"lines": numbers, "texts": list(texts)}
+
+    @cached_property
+    def largest(self) -> dict[str, Any]:
+        """Return the op and the line on which the program spends most, each with its share."""
+        if not self.paid.ms:
+            return {"op": "nothing", "line": "", "share": 0.0, "line_share": 0.0}
+        rows = [row_of(row) for row in self.paid.rows]
+        texts = self.lines["texts"]
+        by_op, _, by_line = groups_of(rows, [texts[number] for number in self.lines["lines"]])
+        op, line = (max(group, key=lambda name: group[name]) for group in (by_op, by_line))
+        shares = {"share": by_op[op] / self.paid.ms, "line_share": by_line[line] / self.paid.ms}
+        return {"op": op, "line": line, **shares}
+
+
 def _told(top: Mapping[str, Any]) -> str:
     by_op, by_line = (f"{100 * top[key]:.0f} %" for key in ("share", "line_share"))
     return f"{by_op} is {top['op']}; {by_line} this line: {show.cut(top['line'])}"
-
-
-def _lines_of(tape: Tape) -> dict[str, Any]:
-    """Return the lines that made a tape's instructions, as numbers, and their texts."""
-    texts: dict[str, int] = {}
-    # A line makes many instructions, and one that is in no file is looked for in many places.
-    made = {line: at for at, line in enumerate(tape.lines)}
-    whole = {line: show.whole_line_of(tape, at)[:MOST_TEXT] for line, at in made.items()}
-    numbers = [texts.setdefault(whole[line], len(texts)) for line in tape.lines]
-    numbers += [0] * (len(tape) - len(numbers))  # of the results, which no line makes
-    return {"lines": numbers, "texts": list(texts)}
 
 
 def _line(row: dict[str, Any]) -> str:

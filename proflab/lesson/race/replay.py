@@ -13,7 +13,8 @@ import numpy as np
 
 from proflab import dispatch, graph
 from proflab.lesson.race.tape import Refused, decode
-from proflab.meta import Array, MetaArray, owner
+from proflab.lesson.tensor_memory import owner
+from proflab.meta import Array, MetaArray
 from proflab.tensor import Tensor, wrap
 
 _KINDS = ("in", "const", "fill", "op", "vjp", "write")  # of instructions that may make values
@@ -109,17 +110,19 @@ def walk(
     meta = any(type(array) is MetaArray for array in inputs.values())
     reading = counted.reading if counted else reading or Reading(tape)
     run = _Run(tape, inputs, meta, look, wide, counted, reading)
+    at = 0
     try:
         with np.errstate(all="ignore"):
             for at, line in enumerate(tape):
                 run.instruction(at, line)
-    except Refused:
+    except Refused as refused:
+        refused.at = at if refused.at is None else refused.at
         raise
     except NotImplementedError as error:
-        raise Refused(str(error)) from None
+        raise Refused(f"{error}: use another op", at) from None
     except _FAILS as error:
         told = " ".join(str(error).split())[:300] or type(error).__name__
-        raise Refused(f"this program cannot be run: {told}") from None
+        raise Refused(f"this program cannot be run: {told}", at) from None
     return run.left
 
 

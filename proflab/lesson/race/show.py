@@ -15,6 +15,7 @@ from proflab.lesson.race.hints import wall_of
 from proflab.lesson.race.known import Content
 from proflab.lesson.race.tape import Refused, check
 from proflab.lesson.race.trace import Tape, traced
+from proflab.lesson.words import many, shortened
 
 counting: dict[str, Callable] = {}  # op_facts, once the notebook has said `count_with`
 _MOST_LINES = 8
@@ -90,7 +91,7 @@ def number(cost: float) -> str:
 
 def _ops(paid: Cost) -> str:
     count, what = sum(row["ms"] > 0 for row in paid.rows), "move" if paid.two_memories else "op"
-    return f"1 {what}" if count == 1 else f"{count:,} {what}s"
+    return many(count, what)
 
 
 def _lines(tape: Tape, paid: Cost, machine: Machine) -> list[str]:
@@ -101,7 +102,7 @@ def _lines(tape: Tape, paid: Cost, machine: Machine) -> list[str]:
     head = f"  {'ops':>6} {'MFLOP':>9} {'MB':>9} {'ms':>9} {'share':>6}  {'wall':<8}  line"
     if paid.two_memories:
         head = f"  {'moves':>6} {'bytes':>11} {'share':>6}  line"
-    shown = ((cut(_whole(at)), rows) for at, rows in ordered[:_MOST_LINES])
+    shown = ((line_of(tape, rows[0]["at"]), rows) for _, rows in ordered[:_MOST_LINES])
     found = [head, *(_row(rows, paid, machine, text) for text, rows in shown)]
     if others := [row for _, rows in ordered[_MOST_LINES:] for row in rows]:
         found.append(_row(others, paid, machine, "others"))
@@ -124,7 +125,8 @@ def line_of(tape: Tape, at: int) -> str:
 
 def whole_line_of(tape: Tape, at: int) -> str:
     """Return the line of the program that made an instruction, as a student may quote it."""
-    return _whole(tape.lines[at])
+    place = tape.lines[at]
+    return linecache.getline(*place).strip() or f"line {place[1]}"
 
 
 def refusal(tape: Tape, found: Mapping[str, Any]) -> str:
@@ -141,8 +143,4 @@ def refusal(tape: Tape, found: Mapping[str, Any]) -> str:
 
 def cut(text: str) -> str:
     """Return a line of a program, or its beginning where all of it does not fit into a row."""
-    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"
-
-
-def _whole(at: tuple[str, int]) -> str:
-    return linecache.getline(*at).strip() or f"line {at[1]}"
+    return shortened(text, _WIDTH)

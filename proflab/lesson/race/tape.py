@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,8 @@ class Refused(ValueError):
 
 def encode(value: Any) -> Any:
     """Return an op's attributes as plain data."""
+    if type(value) in (int, float, bool, str, NoneType):  # as nearly all are
+        return value
     if isinstance(value, dict):
         return {key: encode(item) for key, item in value.items()}
     if isinstance(value, (tuple, list)):
@@ -224,9 +227,10 @@ RANDOM = ("dropout",)
 # ── the check ────────────────────────────────────────────────────────────────────────────────
 
 
-def _want(holds: Any, sentence: str) -> None:
+def _want(holds: Any, sentence: str, *about: Any) -> None:
+    """Raise Refused unless it holds; `about` is put into the sentence only then."""
     if not holds:
-        raise Refused(sentence)
+        raise Refused(sentence.format(*about))
 
 
 class _Check:
@@ -250,11 +254,11 @@ class _Check:
         _want(isinstance(line, (list, tuple)) and line, "no instruction")
         kind, rest = line[0], line[1:]
         known = _SIZES.get(kind) if type(kind) is str else None
-        _want(known is not None, f"there is no instruction {str(kind)[:40]!r}")
-        _want(len(rest) == known, f"an instruction {kind!r} of {len(rest)} parts")
+        _want(known is not None, "there is no instruction {!r}", str(kind)[:40])
+        _want(len(rest) == known, "an instruction {!r} of {} parts", kind, len(rest))
         # A name of _SIZES, so that no stranger's word reaches another method.
         self.count += getattr(self, f"_{kind}")(at, *rest)
-        _want(self.count <= MAX_VALUES, f"a program has at most {MAX_VALUES:,} values")
+        _want(self.count <= MAX_VALUES, "a program has at most {:,} values", MAX_VALUES)
 
     def _in(self, at: int, name: Any, shape: Any, dtype: Any) -> int:
         _want(
@@ -280,22 +284,22 @@ class _Check:
 
     def _op(self, at: int, name: Any, operands: Any, attributes: Any, need: Any) -> int:
         known = type(name) is str and name in SCHEMA and name in dispatch.OPS
-        _want(known, f"there is no operation {str(name)[:40]!r}")
-        _want(name not in RANDOM, f"{name} is random: two runs cannot be compared")
+        _want(known, "there is no operation {!r}", str(name)[:40])
+        _want(name not in RANDOM, "{} is random: two runs cannot be compared", name)
         least, most, kinds = SCHEMA[name]
-        _want(self.are_values(operands), f"{name}: an operand that is not there")
-        _want(least <= len(operands) <= most, f"{name}: {len(operands)} operands")
-        _want(isinstance(attributes, dict) and {*attributes} <= {*kinds}, f"{name}: attributes")
+        _want(self.are_values(operands), "{}: an operand that is not there", name)
+        _want(least <= len(operands) <= most, "{}: {} operands", name, len(operands))
+        _want(isinstance(attributes, dict) and {*attributes} <= {*kinds}, "{}: attributes", name)
         for key, kind in kinds.items():
             value = attributes.get(key)
             fine = value is None if kind.endswith("?") else False
-            _want(fine or _KINDS[kind.rstrip("?")](value), f"{name}: {key} is no {kind}")
+            _want(fine or _KINDS[kind.rstrip("?")](value), "{}: {} is no {}", name, key, kind)
         flags = isinstance(need, (list, tuple)) and len(need) == len(operands)
         flags = flags and all(type(flag) is bool for flag in need) and any(need)
-        _want(need is None or flags, f"{name}: a flag for each operand")
+        _want(need is None or flags, "{}: a flag for each operand", name)
         if name in ("index", "index_put"):
             places = sum(part is True for part in attributes["index"])
-            _want(places == len(operands) - least + (name == "index"), f"{name}: its places")
+            _want(places == len(operands) - least + (name == "index"), "{}: its places", name)
         self.ops[at] = [] if need is None else list(need)
         return len(attributes["sizes"]) if name == "split" else 1
 
@@ -330,11 +334,15 @@ def check(tape: Any, inputs: list | None = None) -> None:
     inputs: (name, shape, dtype) of each input that it has to have, in order; None: any
     """
     _want(isinstance(tape, list) and tape, "a program without a result")
-    too_long = f"a program has at most {MAX_INSTRUCTIONS:,} operations, this one {len(tape):,}"
-    _want(len(tape) <= MAX_INSTRUCTIONS, too_long)
+    too_long = "a program has at most {:,} operations, this one {:,}"
+    _want(len(tape) <= MAX_INSTRUCTIONS, too_long, MAX_INSTRUCTIONS, len(tape))
     state = _Check()
     for at, line in enumerate(tape):
-        state.instruction(at, line)
+        try:
+            state.instruction(at, line)
+        except Refused as refused:
+            refused.at = at
+            raise
         _want((line[0] == "out") == (at == len(tape) - 1), "a program without a result")
     if inputs is not None:
         fits = sorted(state.inputs) == sorted((n, tuple(s), d) for n, s, d in inputs)

@@ -7,17 +7,21 @@ gradients. Nothing here is trusted: whatever comes out is checked and run elsewh
 
 from __future__ import annotations
 
+import linecache
 import os
 import sys
+import traceback
 from collections.abc import Callable
 from functools import partial
+from types import FrameType
 from typing import Any
 
 import numpy as np
 
 import proflab
 from proflab import Tensor, dispatch, graph
-from proflab.lesson.race.tape import Refused, encode
+from proflab.lesson.lines_shown import lines_of
+from proflab.lesson.race.tape import Refused, check, encode
 from proflab.meta import MetaArray, Storage
 from proflab.ops.views import expand
 from proflab.tensor import wrap
@@ -117,6 +121,14 @@ class Tracer:
         self._new(out)
         return out
 
+    def finish(self, results: Any) -> None:
+        """Note what the program returns. Raises Refused for what is no Tensor, or no tape."""
+        every = results or [results]  # an empty list is none, either
+        if kinds := [type(each).__name__ for each in every if not isinstance(each, Tensor)]:
+            raise Refused(f"the program returns a result of type {kinds[0]}: return Tensors")
+        self.tape.append(["out", [self.number(tensor.array) for tensor in results]])
+        check(self.tape)
+
     # what passes dispatch
 
     def _watch(self, call: dispatch.Call) -> Any:
@@ -174,13 +186,15 @@ def _line_of_program() -> tuple[str, int]:
     is the student's to change.
     """
     frame = sys._getframe(2)
-    while frame.f_back is not None:
-        name = frame.f_code.co_filename
-        borrowed = frame.f_globals.get("__name__") == "built"
-        if not (borrowed or name.startswith(_ENGINE) or name.endswith("contextlib.py")):
-            break
+    while frame.f_back is not None and not _is_own(frame):
         frame = frame.f_back
     return frame.f_code.co_filename, frame.f_lineno
+
+
+def _is_own(frame: FrameType) -> bool:
+    """Return True for a frame of the program's own, or of a file beside it."""
+    name, borrowed = frame.f_code.co_filename, frame.f_globals.get("__name__") == "built"
+    return not (borrowed or name.startswith(_ENGINE) or name.endswith("contextlib.py"))
 
 
 def traced(program: Callable, *, model: Callable | None = None, training: bool = False,
@@ -192,7 +206,8 @@ def traced(program: Callable, *, model: Callable | None = None, training: bool =
         buffers are inputs
     training: record gradients, so that the program may call backward
 
-    Raises Refused, a ValueError, where the program asks for data, or does what no tape can hold.
+    Raises Refused, a ValueError, where the program cannot be run on these inputs, asks for data, or
+    does what no tape can hold; its message has the program's line.
 
     >>> traced(lambda x: x @ x, x=(8, 8))[1:]
     [['op', 'matmul', [0, 0], {}, None], ['out', [1]]]
@@ -215,19 +230,35 @@ def traced(program: Callable, *, model: Callable | None = None, training: bool =
             given[name] = Tensor.meta(shape, dtype)
             tracer.input(name, given[name])
         try:
-            out = program(**given)
-        except RuntimeError as error:
-            if "has no data" not in str(error):  # as proflab/tensor.py and ops/ say it
-                raise
-            refused = Refused(
-                f"the program asks for numbers while it is traced ({error}); what it does may "
-                "depend on shapes, not on data"
-            )
-            raise refused.with_traceback(error.__traceback__) from None  # it has the line
-        results = list(out) if isinstance(out, (list, tuple)) else [out]
-        if strange := [type(each).__name__ for each in results if not isinstance(each, Tensor)]:
-            raise Refused(f"the program returns a {strange[0]}: Tensors are raced")
-        same = partial(traced, model=model, training=training, **shapes)
-        tracer.tape.traced_with = same
-        tracer.tape.append(["out", [tracer.number(tensor.array) for tensor in results]])
+            results = program(**given)
+            tracer.finish(results if isinstance(results, (list, tuple)) else [results])
+        except Exception as error:
+            if type(error) is NotImplementedError and not error.args:
+                raise  # it is still to be written
+            raise _refused(error, program, tracer.tape, ", ".join(given)) from error
+    tracer.tape.traced_with = partial(traced, model=model, training=training, **shapes)
     return tracer.tape
+
+
+def _refused(error: Exception, program: Callable, tape: Tape, names: str) -> Refused:
+    """Return what stops a trace as a sentence on what to do, with the program's lines below it.
+
+    Of an exception in a student's process the grader gets the message alone
+    (grading/judge_case.py), so all is said there. names: of the arguments that the program gets
+    """
+    name, code = getattr(program, "__name__", "the program"), getattr(program, "__code__", None)
+    own = [step for step in traceback.walk_tb(error.__traceback__) if _is_own(step[0])]
+    told = str(error)
+    if "has no data" in told:  # as proflab/tensor.py and ops/ say it
+        told = f"the program asks for numbers while it is traced ({told}): it may know shapes only"
+    elif not isinstance(error, Refused):
+        told = f"`{name}` raised {type(error).__name__}: {told}"
+        told += ": correct it here" if own else f": its parameters have to be {names}"
+    lines, place = list(lines_of(own)), None
+    if isinstance(error, Refused) and error.at is not None:
+        place = tape.lines[error.at]
+    elif code is not None:
+        place = code.co_filename, code.co_firstlineno
+    if not own and place is not None:
+        lines = [f"    line {place[1]}:  {linecache.getline(*place).strip()}"]
+    return Refused("\n".join([told, *lines]))

@@ -21,7 +21,7 @@ from proflab_course.cases.reader import TestCell, split, split_cell
 from proflab_course.cases.vary import OWN, Varying, varying
 from proflab_course.cases.vary_comments import Edits, VaryError
 from proflab_course.course.layout import Course, CourseError
-from proflab_course.course.notebook import HIDDEN, Cell, Lesson
+from proflab_course.course.notebook import HIDDEN, Cell, Lesson, regions
 from proflab_course.course.secret import PLACE, course_secret, digest
 from proflab_course.course.settings import SETTINGS, read_settings
 from proflab_course.grading.answer_key import Key, make_key
@@ -152,11 +152,8 @@ class Variants:
 
     def _split(self, name: str, text: str) -> TestCell:
         """Return the cell with hidden blocks of another text; only these are parsed."""
-        written, lines, inside = self.key.tests[name], [], False
-        for line in text.splitlines():
-            inside = inside or line.strip() == HIDDEN[0]
-            lines += [line] if inside else []
-            inside = inside and line.strip() != HIDDEN[1]
+        written, (begin, end) = self.key.tests[name], HIDDEN
+        lines = [line for region in regions(text, HIDDEN) for line in (begin, *region, end)]
         own = iter(split("\n".join(lines), name).blocks)
         blocks = tuple(next(own) if block.hidden else block for block in written.blocks)
         return replace(written, blocks=blocks)
@@ -200,7 +197,9 @@ def chosen_variants(course: Course, key: Key) -> Variants | None:
                 if found := varying(cell.master.source, cell.grade_id):
                     cells[cell.grade_id] = found
             except VaryError as error:
-                raise CourseError(f"{key.name}, cell {cell.grade_id}, {error}") from None
+                again = "build the lesson again, with the class's --seed if it has one"
+                where = f"source/{key.name}, cell {cell.grade_id}"
+                raise CourseError(f"{where}, {error}: {again}") from None
     return Variants(key, course_secret(course.root), cells) if cells else None
 
 

@@ -8,5 +8,5 @@ board.py           races: the class's lowest costs, for the report too
 templates.py       where templates are, and what all pages share: frame, colours, kit
 inert.py           allow-lists of the HTML that may reach a browser
 markup.py          a piece of a page as HTML
-render.py          have render_process.py make that HTML, within limits
+render.py          make that HTML in a limited process, page by page
 """

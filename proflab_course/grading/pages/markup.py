@@ -82,7 +82,7 @@ def as_written(piece: Piece, why: str) -> str:
 
 def _markdown_html(text: str, piece: Piece) -> str:
     """Return markdown as HTML, not yet filtered."""
-    return MarkdownWithMath(renderer=Renderer(piece)).render(text)
+    return MarkdownWithMath(renderer=MarkdownRenderer(piece)).render(text)
 
 
 def _code_html(code: str) -> str:
@@ -100,7 +100,7 @@ def _terminal_html(text: str) -> str:
     return filtered(ansi2html(text), math=False) + left_out
 
 
-class Renderer(IPythonRenderer):
+class MarkdownRenderer(IPythonRenderer):
     """Render markdown with forbidden tags as text, pictures embedded, foreign addresses as text."""
 
     def __init__(self, piece: Piece) -> None:

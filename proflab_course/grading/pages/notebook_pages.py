@@ -23,10 +23,10 @@ from pygments.formatters import HtmlFormatter
 from sqlalchemy.exc import SQLAlchemyError
 from traitlets.config import Config
 
+from proflab_course.grading.odd_json import as_dict, as_list, join_text
 from proflab_course.grading.pages.inert import note, plain_math, readable
 from proflab_course.grading.pages.markup import Piece
-from proflab_course.grading.pages.render import CannotRender, Inert, shared_renderer
-from proflab_course.grading.run.replies import as_list
+from proflab_course.grading.pages.render import Inert, shared_renderer
 from proflab_course.grading.submissions.read_notebook import MAX_CELLS
 
 # Outputs of a cell, and of a page.
@@ -68,7 +68,7 @@ class FeedbackPage(HTMLExporter):
         resources = self._init_resources(resources)
         try:
             page, resources = super().from_filename(filename, resources=resources, **options)
-        except (SQLAlchemyError, MissingEntry, CannotRender):
+        except (SQLAlchemyError, MissingEntry):
             raise
         except Exception as error:
             self.log.exception("The page of %s only says that it could not be made", filename)
@@ -106,11 +106,10 @@ class DisarmMarkup(NbGraderPreprocessor):
         """Rebuild a cell from the parts that the page shows; yield those to be rendered."""
         cell.metadata = _known_metadata(cell.metadata)
         cell.pop("id", None)
-        pasted = cell.pop("attachments", None)
-        pasted = pasted if isinstance(pasted, dict) else {}
+        pasted = as_dict(cell.pop("attachments", None))
         outputs = cell.pop("outputs", None)
         kind = cell.cell_type if cell.cell_type in ("code", "markdown") else "text"
-        yield cell, "source", Piece(kind, _join_text(cell.get("source")), pasted, folder)
+        yield cell, "source", Piece(kind, join_text(cell.get("source")), pasted, folder)
         if cell.cell_type == "code":
             cell.execution_count = _run_number(cell)
             cell.outputs = _first_outputs(as_list(outputs), min(_MOST_OUTPUTS, max(0, left)))
@@ -127,8 +126,8 @@ def _run_number(shown: dict) -> int | None:
 def _known_metadata(metadata: dict) -> NotebookNode:
     """Return the well-formed part of a cell's metadata that the templates read."""
     known = NotebookNode()
-    marks, tags = metadata.get("nbgrader"), metadata.get("tags")
-    if isinstance(marks, dict) and _NAME.fullmatch(str(marks.get("grade_id", ""))):
+    marks, tags = as_dict(metadata.get("nbgrader")), metadata.get("tags")
+    if _NAME.fullmatch(str(marks.get("grade_id", ""))):
         known["nbgrader"] = marks
     if isinstance(tags, list):
         known["tags"] = [tag for tag in tags if isinstance(tag, str) and _NAME.fullmatch(tag)]
@@ -151,7 +150,7 @@ def _shown_output(output: Any) -> NotebookNode | None:
         name = "stderr" if output.get("name") == "stderr" else "stdout"
         return new_output("stream", name=name, text=_kept_text(output.get("text")))
     if kind == "error":
-        lines = output.get("traceback") or [_join_text(output.get("evalue"))]
+        lines = output.get("traceback") or [join_text(output.get("evalue"))]
         traceback = _kept_text(lines, "\n")
         return new_output("error", ename="", evalue="", traceback=[traceback])
     data = output.get("data") if kind in ("display_data", "execute_result") else None
@@ -182,7 +181,7 @@ def _shown_data(data: dict) -> NotebookNode:
 def usable(mime: str, value: Any) -> bool:
     """Return True if a value has the type of its MIME type."""
     if mime.startswith("image/"):
-        return bool(_BASE64.fullmatch(_join_text(value)))
+        return bool(_BASE64.fullmatch(join_text(value)))
     return isinstance(value, str | list)
 
 
@@ -190,8 +189,8 @@ def _picture_sizes(metadata: Any, data: dict) -> dict:
     """Return the width and height of the pictures, if these are numbers."""
     sizes = {}
     for mime in data:
-        given = metadata.get(mime) if isinstance(metadata, dict) else None
-        if mime.startswith("image/") and isinstance(given, dict):
+        given = as_dict(as_dict(metadata).get(mime))
+        if mime.startswith("image/") and given:
             sizes[mime] = {k: given[k] for k in ("width", "height") if type(given.get(k)) is int}
     return sizes
 
@@ -219,18 +218,11 @@ def _say_what_is_missing(output: NotebookNode) -> None:
             )
 
 
-def _join_text(value: Any, between: str = "") -> str:
-    """Return a text that may be a list of lines; empty for anything else."""
-    if isinstance(value, list):
-        return between.join(part for part in value if isinstance(part, str))
-    return value if isinstance(value, str) else ""
-
-
 def _kept_text(value: Any, between: str = "") -> str:
     """Return a text as one string; leave filtered HTML as it is."""
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
-    return value if isinstance(value, Inert) else _join_text(value, between)
+    return value if isinstance(value, Inert) else join_text(value, between)
 
 
 def _page_of_failure(resources: dict, error: str) -> str:

@@ -1,4 +1,4 @@
-"""Render the pieces of a page in a separate process, with limits for each piece and each page.
+"""Render the pieces of a page in a limited process, with limits for each piece and each page.
 
 A page takes a limited time, whatever a student wrote. If a piece cannot be rendered, the page shows
 its text as written, with a note.
@@ -8,26 +8,19 @@ from __future__ import annotations
 
 import atexit
 import functools
-import json
-import subprocess
-import sys
-import threading
+import time
 from collections.abc import Iterable
 
-from proflab_course.grading.limits import PAGE_SECONDS, PIECE_SECONDS, RENDER_START_SECONDS
+from proflab_course.grading.limited_process import Answer, LimitedProcesses, TooMuchToRead
+from proflab_course.grading.limits import PAGE_SECONDS, PIECE_SECONDS
 from proflab_course.grading.pages.inert import note
-from proflab_course.grading.pages.markup import Piece, as_written
+from proflab_course.grading.pages.markup import Piece, as_written, to_html
 
 MOST_BYTES = 32 * 1024**2  # of a page's pieces together
 _MOST_TAGS = 50_000  # of a page: more would keep a browser busy
 _TOO_SLOW = "This took too long or too much memory to be laid out"
 _PAGE_SLOW = "The page took too long: from here on it is not laid out"
 _PAGE_FULL = "The page would be too large with this: it is not laid out"
-_COMMAND = "from proflab_course.grading.pages.render_process import main; main()"
-
-
-class CannotRender(RuntimeError):
-    """The process that renders pages does not start."""
 
 
 class Inert(str):
@@ -36,18 +29,16 @@ class Inert(str):
     __slots__ = ()
 
 
-class RenderProcess:
-    """A process that renders pieces, started when first needed and after each death."""
+class Renderer:
+    """Renders the pieces of pages, one page after the other."""
 
     def __init__(self) -> None:
-        self.process: subprocess.Popen | None = None
-        self.lock = threading.Lock()
+        self._processes = LimitedProcesses({"html": _answer_html})
 
     def page(self, pieces: Iterable[Piece]) -> list[Inert]:
         """Return the pieces of one page as HTML; raise nothing for their contents."""
-        with self.lock:
-            budget = Budget()
-            return [self.one(piece, budget) for piece in pieces]
+        budget = Budget()
+        return [self.one(piece, budget) for piece in pieces]
 
     def one(self, piece: Piece, budget: Budget) -> Inert:
         """Return one piece as HTML within the page's budget, else its text or a note."""
@@ -66,43 +57,31 @@ class RenderProcess:
         """Return what the process answers, or the text as written where it fails."""
         seconds = min(PIECE_SECONDS, budget.seconds)
         try:
-            answer = self.ask({"piece": piece.as_dict(), "seconds": seconds})
-        except (OSError, ValueError):
-            self.close()
-            budget.seconds -= seconds + RENDER_START_SECONDS
+            answer, _ = self._processes.call("html", piece.as_dict(), seconds=seconds)
+        except TooMuchToRead:
+            budget.seconds -= seconds
             return as_written(piece, _TOO_SLOW)
         budget.seconds -= answer["seconds"]
-        if answer["html"] is None:
+        if answer["error"]:
             return as_written(piece, f"This could not be laid out ({answer['error']})")
         return answer["html"]
 
-    def ask(self, request: dict) -> dict:
-        """Return the answer to a request; raise ValueError if the process died."""
-        if self.process is None:
-            self.start()
-        self.process.stdin.write(json.dumps(request).encode() + b"\n")
-        self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline())
-
-    def start(self) -> None:
-        """Start the process; raise OSError if it does not start."""
-        self.process = subprocess.Popen(
-            # -P: without the current folder, in which a module of a student's may lie.
-            [sys.executable, "-P", "-c", _COMMAND],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-        if self.process.stdout.readline() != b"ready\n":
-            self.close()
-            raise CannotRender("the process that lays out pages does not start: `proflab doctor`")
-
     def close(self) -> None:
         """End the process."""
-        process, self.process = self.process, None
-        if process is not None:
-            process.kill()
-            process.communicate()
+        self._processes.close()
+
+
+def _answer_html(piece: dict) -> Answer:
+    """Return a piece as HTML, or the name of the error; in the process."""
+    begun = time.process_time()
+    html, error = "", ""
+    try:
+        html = to_html(Piece(**piece))
+    except MemoryError:
+        raise  # the process may not be able to free its memory
+    except Exception as raised:
+        error = type(raised).__name__
+    return {"html": html, "error": error, "seconds": time.process_time() - begun}, []
 
 
 class Budget:
@@ -122,8 +101,8 @@ class Budget:
 
 
 @functools.cache
-def shared_renderer() -> RenderProcess:
+def shared_renderer() -> Renderer:
     """Return the renderer that all pages of this process share."""
-    renderer = RenderProcess()
+    renderer = Renderer()
     atexit.register(renderer.close)
     return renderer

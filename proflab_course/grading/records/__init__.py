@@ -1,5 +1,6 @@
 """Write what grading found: nbgrader's gradebook and the graded notebook. Also nbgrader's plugin.
 
+opened.py           the gradebook, opened to read it, if there is one
 gradebook.py        the gradebook, one transaction for each submission
 new_gradebook.py    an empty gradebook
 register.py         a lesson and its cells, entered where they are not there yet

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from proflab_course.course.dates import FILE, Dates, Extension
 from proflab_course.course.words import amount
-from proflab_course.grading.records.clear_errors import clear_errors
 from proflab_course.grading.records.lateness import as_timedelta, rule_of
 from proflab_course.grading.records.queries import read_handed
 
@@ -146,7 +145,7 @@ def read_deadline(
 
     handed: when students handed in, where that is not yet in the gradebook.
     """
-    with clear_errors(book.path), book.gradebook.engine.connect() as connection:
+    with book.reading() as connection:
         due, known = read_handed(connection, lesson)
     if handed is None:
         handed = {student: at for student, (at, _) in known.items()}

@@ -23,15 +23,25 @@ from nbgrader.api import (
     BaseCell,
     Grade,
     Gradebook,
-    GradeCell,
     SubmittedAssignment,
     SubmittedNotebook,
 )
-from sqlalchemy import Column, Integer, MetaData, String, Table, Text, bindparam, func, select
+from sqlalchemy import (
+    Column,
+    Connection,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    bindparam,
+    select,
+)
 from traitlets.config import Config
 
 from proflab_course.course.dates import Extension
 from proflab_course.grading.answer_key import Key
+from proflab_course.grading.answers import ESSAY
 from proflab_course.grading.grade_notebook import CaseResult, Graded
 from proflab_course.grading.records.changed_cells import FORMER
 from proflab_course.grading.records.clear_errors import clear_errors
@@ -43,6 +53,7 @@ from proflab_course.grading.records.queries import (
     read_essays,
     read_scores,
     read_standings,
+    submissions,
 )
 from proflab_course.grading.records.register import register
 from proflab_course.grading.records.removed import TRIGGER, follow_removals
@@ -102,11 +113,15 @@ _KEEP_REPLACED = [
 _REPLACE_OUTCOME, _REPLACE_GUESSES, _REPLACE_VARIANT = (
     table.insert().prefix_with("OR REPLACE") for table in (OUTCOMES, GUESSES, VARIANTS)
 )
-_DELETE_GUESSES, _DELETE_VARIANT = (
-    table.delete().where(
+_DELETE_GUESSES, _DELETE_VARIANT, _READ_GUESSES = (
+    statement.where(
         (table.c.student == bindparam("student")) & (table.c.assignment == bindparam("assignment"))
     )
-    for table in (GUESSES, VARIANTS)
+    for table, statement in (
+        (GUESSES, GUESSES.delete()),
+        (VARIANTS, VARIANTS.delete()),
+        (GUESSES, select(GUESSES.c.guesses)),
+    )
 )
 
 
@@ -175,6 +190,12 @@ class Book:
                 del session.commit
                 session.remove()  # the next submission starts with an empty session
 
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Yield a connection for queries; raise CourseError if the gradebook cannot be read."""
+        with clear_errors(self.path), self.gradebook.engine.connect() as connection:
+            yield connection
+
     def register(self, key: Key) -> str:
         """Enter the lesson's assignment and cells, as `nbgrader generate_assignment` does.
 
@@ -188,7 +209,7 @@ class Book:
         query = select(OUTCOMES).where(OUTCOMES.c.assignment == assignment)
         if student is not None:
             query = query.where(OUTCOMES.c.student == student)
-        with clear_errors(self.path), self.gradebook.engine.connect() as connection:
+        with self.reading() as connection:
             rows = connection.execute(query).mappings().all()
             guesses = dict(
                 connection.execute(
@@ -203,7 +224,7 @@ class Book:
     def variants(self, assignment: str) -> dict[str, str]:
         """Return the digests of each student's variant, of those who have one."""
         query = select(VARIANTS.c.student, VARIANTS.c.digest)
-        with clear_errors(self.path), self.gradebook.engine.connect() as connection:
+        with self.reading() as connection:
             rows = connection.execute(query.where(VARIANTS.c.assignment == assignment))
             return dict(rows.all())
 
@@ -213,7 +234,7 @@ class Book:
 
     def standings(self, assignment: str) -> dict[str, Standing]:
         """Return the standing of each graded hand-in: its outcome without its cases."""
-        with clear_errors(self.path), self.gradebook.engine.connect() as connection:
+        with self.reading() as connection:
             return read_standings(connection, OUTCOMES, assignment)
 
     def write(
@@ -230,7 +251,7 @@ class Book:
             late = {"timestamp": handed.at} if handed.at or handed.problem else {}
             submission = book.update_or_create_submission(key.name, outcome.student, **late)
             notebook = next(n for n in submission.notebooks if n.name == key.name)
-            self._write_grades(notebook, key, graded)
+            self._write_grades(notebook, key, graded, self._same_essays(book, outcome))
             self._write_penalty(book, submission, notebook)
             self._write_outcome(book, outcome)
 
@@ -257,16 +278,27 @@ class Book:
         else:
             book.db.execute(_DELETE_GUESSES, place)
 
-    def _write_grades(self, notebook: Any, key: Key, graded: Graded | None) -> None:
+    def _same_essays(self, book: Gradebook, outcome: Outcome) -> set[str]:
+        """Return the cells whose essay is the one that was graded before."""
+        place = {"student": outcome.student, "assignment": outcome.assignment}
+        earlier = json.loads(book.db.scalar(_READ_GUESSES, place) or "[]")
+        known = {(each.get("name"), each["answer"]) for each in earlier if each["what"] == ESSAY}
+        mine = ((each.name, each.answer) for each in outcome.guesses if each.what == ESSAY)
+        return {str(name) for name, digest in mine if (name, digest) in known}
+
+    def _write_grades(self, notebook: Any, key: Key, graded: Graded | None, same: set[str]) -> None:
         names, scores = self._cell_names(notebook), graded.scores if graded else {}
-        manual = {cell.grade_id for cell in key.cells if cell.kind == "manual"}
+        manual = key.by_hand
         unanswered = set(graded.unanswered) if graded else manual
         by_hand = (manual - unanswered) | (set(graded.below_floor) if graded else set())
         for grade in notebook.grades:
             name = names[grade.cell_id]
             grade.auto_score = None if name in by_hand else scores.get(name, 0.0)
-            # As in nbgrader: keep a mark given by hand, and ask the instructor to check it.
-            grade.needs_manual_grade = grade.manual_score is not None or grade.auto_score is None
+            # As in nbgrader: keep a mark given by hand, and ask the instructor to check it; but not
+            # where it is the mark of this very essay.
+            given = grade.manual_score is not None
+            if not (given and name in same):
+                grade.needs_manual_grade = given or grade.auto_score is None
         for comment in notebook.comments:
             name = names[comment.cell_id]
             comment.auto_comment = "No response." if name in manual & unanswered else None
@@ -313,18 +345,13 @@ class Book:
         """Return the students who have a penalty or may get one."""
         timed = Assignment.duedate.is_not(None) & SubmittedAssignment.timestamp.is_not(None)
         penalised = SubmittedNotebook.late_submission_penalty.is_not(None)
-        rows = (
-            select(SubmittedAssignment.student_id)
-            .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
-            .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
-            .where(Assignment.name == assignment, timed | penalised)
-        )
-        with clear_errors(self.path), self.gradebook.engine.connect() as connection:
+        rows = submissions(assignment, SubmittedAssignment.student_id).where(timed | penalised)
+        with self.reading() as connection:
             return set(connection.execute(rows).scalars())
 
     def essays(self, assignment: str, cell: str) -> dict[str, EssayMark]:
         """Return the mark by hand and the comment of each hand-in with an answer in a cell."""
-        with clear_errors(self.path), self.gradebook.engine.connect() as connection:
+        with self.reading() as connection:
             return read_essays(connection, assignment, cell)
 
     def mark_essay(self, assignment: str, cell: str, student: str, mark: float, text: str) -> None:
@@ -337,35 +364,20 @@ class Book:
 
     def replaced(self, assignment: str, cell: str) -> dict[str, list[tuple[str, str]]]:
         """Return the marks by hand that were replaced, with their times, by student."""
+        columns = SubmittedAssignment.student_id, REPLACED.c.value, REPLACED.c.at
         rows = (
-            select(SubmittedAssignment.student_id, REPLACED.c.value, REPLACED.c.at)
-            .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
-            .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+            submissions(assignment, *columns)
             .join(Grade, Grade.notebook_id == SubmittedNotebook.id)
             .join(BaseCell, BaseCell.id == Grade.cell_id)
             .join(REPLACED, REPLACED.c.row == Grade.id)
-            .where(Assignment.name == assignment, BaseCell.name == cell, REPLACED.c.what == "mark")
+            .where(BaseCell.name == cell, REPLACED.c.what == "mark")
             .order_by(REPLACED.c.id)
         )
         found: dict[str, list[tuple[str, str]]] = {}
-        with clear_errors(self.path), self.gradebook.engine.connect() as connection:
+        with self.reading() as connection:
             for student, value, at in connection.execute(rows):
                 found.setdefault(student, []).append((f"{float(value):g}", at))
         return found
-
-    def late_penalties(self, assignment: str) -> dict[str, float]:
-        """Return the points taken off for lateness, for each student who loses any."""
-        rows = (
-            select(
-                SubmittedAssignment.student_id, func.sum(SubmittedNotebook.late_submission_penalty)
-            )
-            .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
-            .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
-            .where(Assignment.name == assignment)
-            .group_by(SubmittedAssignment.student_id)
-        )
-        with clear_errors(self.path), self.gradebook.engine.connect() as connection:
-            return {student: float(off) for student, off in connection.execute(rows) if off}
 
     def people(self) -> dict[str, str]:
         """Return the name of each student in the gradebook by id, "" if it has none."""
@@ -375,23 +387,13 @@ class Book:
                 for student in self.gradebook.students
             }
 
-    def auto_scores(self, assignment: str) -> dict[str, float]:
-        """Return each student's points for code, in one query, however large the class."""
-        rows = (
-            select(SubmittedAssignment.student_id, func.sum(Grade.score))
-            .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
-            .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
-            .join(Grade, Grade.notebook_id == SubmittedNotebook.id)
-            .join(GradeCell, GradeCell.id == Grade.cell_id)
-            .where(Assignment.name == assignment, GradeCell.cell_type == "code")
-            .group_by(SubmittedAssignment.student_id)
-        )
-        with clear_errors(self.path), self.gradebook.engine.connect() as connection:
-            return {student: float(score) for student, score in connection.execute(rows)}
-
     def scores(self, assignment: str) -> dict[str, dict[str, Any]]:
-        """Return each student's points; needs_manual: wants a person; unread: has no mark yet."""
-        with clear_errors(self.path), self.gradebook.engine.connect() as connection:
+        """Return each student's points, and what lateness takes off.
+
+        auto, manual: for code and by hand; penalty; score: the first two together. needs_manual:
+        wants a person; unread: has no mark yet; again: has that of an earlier essay.
+        """
+        with self.reading() as connection:
             return read_scores(connection, assignment)
 
 

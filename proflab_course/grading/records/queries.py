@@ -21,6 +21,7 @@ from nbgrader.api import (
 )
 from sqlalchemy import Connection, Table, bindparam, func, select, text
 
+from proflab_course.grading.answers import ESSAY
 from proflab_course.grading.grade_notebook import CaseResult
 from proflab_course.grading.submissions.read_guesses import ALIAS
 
@@ -36,6 +37,12 @@ _RACED = text("""
 """).bindparams(bindparam("cells", expanding=True))
 _ALIASES = text("""
     SELECT student, json_extract(value, '$.answer') FROM proflab_guesses, json_each(guesses)
+    WHERE assignment = :assignment AND json_extract(value, '$.what') = :what
+""")
+
+_ESSAYS = text("""
+    SELECT student, json_extract(value, '$.name'), json_extract(value, '$.answer')
+    FROM proflab_guesses, json_each(guesses)
     WHERE assignment = :assignment AND json_extract(value, '$.what') = :what
 """)
 
@@ -78,11 +85,14 @@ def read_aliases(connection: Connection, assignment: str) -> dict[str, str]:
 
 
 def read_scores(connection: Connection, assignment: str) -> dict[str, dict[str, Any]]:
-    """Return each student's points, as nbgrader counts them; see `Book.scores`."""
+    """Return each student's points, as nbgrader counts them.
+
+    needs_manual: wants a person; unread: has no mark yet; again: has one of an earlier essay.
+    """
     found = {
         student: {
             "auto": 0.0, "manual": 0.0, "penalty": float(penalty or 0.0), "score": 0.0,
-            "needs_manual": False, "unread": False,
+            "needs_manual": False, "unread": False, "again": False,
         }
         for student, penalty in connection.execute(_penalties(assignment))
     }  # fmt: skip
@@ -98,38 +108,56 @@ def _add_grade(
     row["auto" if kind == "code" else "manual"] += score
     row["score"] += score
     row["needs_manual"] = row["needs_manual"] or bool(needs_manual)
-    row["unread"] = row["unread"] or all(mark is None for mark in marks)
+    unread = all(mark is None for mark in marks)
+    row["unread"] = row["unread"] or unread
+    row["again"] = row["again"] or (kind != "code" and bool(needs_manual) and not unread)
 
 
 @dataclass(frozen=True)
 class EssayMark:
-    """A hand-in's essay in the gradebook: its mark by hand, None if it has none, and comment."""
+    """A hand-in's essay in the gradebook: its mark by hand, None if it has none, and comment.
+
+    digest: of its text, "" where an older release graded it. checked: whether a person has marked
+    this very essay, and not one that was handed in before.
+    """
 
     mark: float | None
     comment: str
+    digest: str = ""
+    checked: bool = True
 
 
 def read_essays(connection: Connection, assignment: str, cell: str) -> dict[str, EssayMark]:
     """Return the essay of each student who wrote one: an empty one is marked by machine."""
     comments = dict(
         connection.execute(
-            _of(assignment, SubmittedAssignment.student_id, Comment.manual_comment)
-            .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+            submissions(assignment, SubmittedAssignment.student_id, Comment.manual_comment)
             .join(Comment, Comment.notebook_id == SubmittedNotebook.id)
             .join(BaseCell, BaseCell.id == Comment.cell_id)
             .where(BaseCell.name == cell)
         ).all()
     )
     rows = (
-        _of(assignment, SubmittedAssignment.student_id, Grade.manual_score)
-        .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+        submissions(
+            assignment,
+            SubmittedAssignment.student_id,
+            Grade.manual_score,
+            Grade.needs_manual_grade,
+        )
         .join(Grade, Grade.notebook_id == SubmittedNotebook.id)
         .join(BaseCell, BaseCell.id == Grade.cell_id)
         .where(BaseCell.name == cell, Grade.auto_score.is_(None))
     )
+    texts = {
+        student: digest
+        for student, name, digest in connection.execute(
+            _ESSAYS, {"assignment": assignment, "what": ESSAY}
+        )
+        if name == cell
+    }
     return {
-        student: EssayMark(mark, comments.get(student) or "")
-        for student, mark in connection.execute(rows)
+        student: EssayMark(mark, comments.get(student) or "", texts.get(student, ""), not again)
+        for student, mark, again in connection.execute(rows)
     }
 
 
@@ -168,11 +196,14 @@ def _grades(assignment: str) -> Any:
     """
     columns = Grade.cell_type, Grade.score, Grade.needs_manual_grade
     marks = Grade.manual_score, Grade.auto_score
-    return (
-        _of(assignment, SubmittedAssignment.student_id, *columns, *marks)
-        .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
-        .join(Grade, Grade.notebook_id == SubmittedNotebook.id)
-    )
+    found = submissions(assignment, SubmittedAssignment.student_id, *columns, *marks)
+    return found.join(Grade, Grade.notebook_id == SubmittedNotebook.id)
+
+
+def submissions(assignment: str, *columns: Any) -> Any:
+    """Return a query of columns of this assignment's submissions and of their notebooks."""
+    here = SubmittedNotebook.assignment_id == SubmittedAssignment.id
+    return _of(assignment, *columns).join(SubmittedNotebook, here)
 
 
 def _of(assignment: str, *columns: Any) -> Any:

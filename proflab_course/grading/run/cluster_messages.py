@@ -16,8 +16,9 @@ from proflab.checks.values import dumps, loads
 from proflab_course.cases.case import Step
 from proflab_course.cases.hidden_doubles import DoubleSpec
 from proflab_course.grading.limits import Limits
+from proflab_course.grading.odd_json import as_list, fit_text
 from proflab_course.grading.plan import Plan, Reply, Result, RunBlock, RunCell, statements
-from proflab_course.grading.run.replies import as_list, read_reply, text
+from proflab_course.grading.run.replies import read_reply
 
 _ABOUT = ("status", "sentence", "hit_wall", "place", "hidden_sent")
 # Those of a Result; a worker may be anybody's machine, and answer with any other.
@@ -124,7 +125,7 @@ def unpack_answer(data: Any, plan: Plan) -> Result | Refusal:
     try:
         packed = json.loads(data)
         if "refused" in packed:
-            return Refusal(text(packed["where"], 200), text(packed["refused"], 2000))
+            return Refusal(fit_text(packed["where"], 200), fit_text(packed["refused"], 2000))
         status, replies, place = packed["status"], packed["replies"], packed["place"]
         if status not in _STATUSES or len(replies) != len(plan):
             raise BadCrossing("a result of another plan came back")
@@ -132,7 +133,7 @@ def unpack_answer(data: Any, plan: Plan) -> Result | Refusal:
             raise BadCrossing("a result of another plan came back")
         return Result(
             status,
-            text(packed["sentence"], 2000),
+            fit_text(packed["sentence"], 2000),
             [_unpack_replies(*pair) for pair in zip(replies, plan, strict=True)],
             packed["hit_wall"] is True,
             place=place,
@@ -155,5 +156,5 @@ def _unpack_replies(packed: Any, item: RunCell | RunBlock) -> list[Reply]:
 def _unpack_reply(packed: dict, kind: str) -> Reply:
     """Return a reply to a statement of `kind`, every field checked."""
     if "lost" in packed:
-        return Reply("lost", message=text(packed["lost"], 2000))
-    return read_reply(packed, text(packed.get("value")).encode(), kind)
+        return Reply("lost", message=fit_text(packed["lost"], 2000))
+    return read_reply(packed, fit_text(packed.get("value")).encode(), kind)

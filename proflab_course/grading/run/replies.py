@@ -10,7 +10,8 @@ import re
 from typing import Any
 
 from proflab.checks.values import MAX_BYTES, NotPlainData, loads
-from proflab_course.grading.limits import MAX_DEPTH, MAX_ITEMS, MAX_JSON, MAX_TEXT, MAX_VALUE, MB
+from proflab_course.grading.limits import MAX_DEPTH, MAX_ITEMS, MAX_TEXT, MAX_VALUE, MB
+from proflab_course.grading.odd_json import as_list, fit_text
 from proflab_course.grading.plan import Reply
 
 _JSON_MIME = re.compile(r"application/(.*\+)?json")
@@ -65,16 +66,16 @@ def read_reply(message: dict, blob: bytes, kind: str) -> Reply:
     seconds = _seconds(message.get("seconds"))
     outputs = [o for o in map(read_output, as_list(message.get("outputs"))) if o]
     if "raised" in message:
-        names = [text(name, 200) for name in as_list(message["raised"])[:20]] or ["Exception"]
-        lines = [text(line, 4000) for line in as_list(message.get("traceback"))[:40]]
-        reason = text(message.get("message", ""), MAX_TEXT)
+        names = [fit_text(name, 200) for name in as_list(message["raised"])[:20]] or ["Exception"]
+        lines = [fit_text(line, 4000) for line in as_list(message.get("traceback"))[:40]]
+        reason = fit_text(message.get("message", ""), MAX_TEXT)
         return Reply(
             "raised", outputs, raised=names, message=reason, traceback=lines, seconds=seconds
         )
     if kind in ("cell", "setup"):
         return Reply("done", outputs, seconds=seconds)
     if "refused" in message:
-        reason = text(message["refused"], MAX_TEXT)
+        reason = fit_text(message["refused"], MAX_TEXT)
         return Reply("refused", outputs, message=reason, seconds=seconds)
     try:
         value = unread(blob) if kind == "tape" else parse_value(blob)
@@ -88,32 +89,19 @@ def _seconds(value: Any) -> float:
     return float(value) if type(value) in (int, float) and 0 <= value <= 86_400 else 0.0
 
 
-def as_list(value: Any) -> list:
-    """Return `value` if it is a list, else an empty one."""
-    return value if isinstance(value, list) else []
-
-
-def text(value: Any, most: int = MAX_JSON) -> str:
-    """Return `value` cut at `most` characters and without lone surrogates; "" if not a string."""
-    if not isinstance(value, str):
-        return ""
-    value = value[:most]
-    return value if value.isascii() else value.encode("utf-8", "replace").decode()
-
-
 def read_output(output: Any) -> dict | None:
     """Return one output, rebuilt from the fields that nbformat knows; None for anything else."""
     if not isinstance(output, dict):
         return None
     kind = output.get("output_type")
     if kind == "stream" and output.get("name") in ("stdout", "stderr"):
-        return {"output_type": kind, "name": output["name"], "text": text(output.get("text"))}
+        return {"output_type": kind, "name": output["name"], "text": fit_text(output.get("text"))}
     if kind == "error":
-        lines = [text(line) for line in as_list(output.get("traceback"))]
-        names = {key: text(output.get(key), MAX_TEXT) for key in ("ename", "evalue")}
+        lines = [fit_text(line) for line in as_list(output.get("traceback"))]
+        names = {key: fit_text(output.get(key), MAX_TEXT) for key in ("ename", "evalue")}
         return {"output_type": kind, **names, "traceback": lines}
     if kind in ("display_data", "execute_result") and isinstance(output.get("data"), dict):
-        values = {text(mime, 100): value for mime, value in output["data"].items()}
+        values = {fit_text(mime, 100): value for mime, value in output["data"].items()}
         data = {
             mime: _without_surrogates(value)
             for mime, value in values.items()
@@ -152,7 +140,7 @@ def _storable(mime: str, value: Any) -> bool:
 def _without_surrogates(value: Any) -> Any:
     """Return a mime value without lone surrogates, which no file can hold."""
     if isinstance(value, str):
-        return text(value)
+        return fit_text(value)
     return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
 
 

@@ -16,6 +16,7 @@ from typing import Any
 from nbformat import NotebookNode
 
 from proflab_course.course.words import few
+from proflab_course.grading.odd_json import as_dict, as_list, join_text, marks_of
 
 NOTE = "numbers"  # in the metadata of the graded essay
 _MOST_ESSAY = 20_000  # characters
@@ -111,10 +112,12 @@ def note_numbers(notebook: NotebookNode, note: str) -> None:
 
 def note_on_essay(cells: list[Any]) -> str:
     """Return what a marker is told of the essay among a handed-in notebook's cells, as JSON."""
-    place = next((n for n, cell in enumerate(cells) if _grade_id(cell).startswith("essay_")), None)
-    place = next((n for n, c in enumerate(cells) if _is_essay(c)), place)
-    if place is None:
+    essays = [n for n, cell in enumerate(cells) if _is_essay(cell)]
+    names = [str(marks_of(cell).get("grade_id")) for cell in cells]
+    essays = essays or [n for n, name in enumerate(names) if name.startswith("essay_")]
+    if not essays:
         return ""
+    place = essays[0]
     asked = [n for n in range(place) if _QUESTION in _source(cells[n])]
     question = "\n".join(_source(cell) for cell in cells[asked[-1] : place]) if asked else ""
     return look_up(_source(cells[place]), question, _printed(cells))
@@ -157,33 +160,16 @@ def _values(printed: Iterable[str]) -> Iterator[float]:
 def _printed(cells: list[Any]) -> Iterator[str]:
     """Yield the text of each output of the code cells."""
     for cell in cells:
-        outputs = cell.get("outputs") if isinstance(cell, dict) else None
-        for output in outputs if isinstance(outputs, list) else ():
-            if not isinstance(output, dict):
-                continue
-            data = output.get("data")
-            for text in (output.get("text"), data.get("text/plain") if type(data) is dict else ""):
-                yield _joined(text)
+        for output in map(as_dict, as_list(as_dict(cell).get("outputs"))):
+            yield join_text(output.get("text"))
+            yield join_text(as_dict(output.get("data")).get("text/plain"))
 
 
 def _is_essay(cell: Any) -> bool:
-    marks = cell.get("metadata") if isinstance(cell, dict) else None
-    marks = marks.get("nbgrader") if isinstance(marks, dict) else None
-    graded = isinstance(marks, dict) and marks.get("grade") is True and marks.get("solution")
-    return graded is True and cell.get("cell_type") == "markdown"
-
-
-def _grade_id(cell: Any) -> str:
-    metadata = cell.get("metadata") if isinstance(cell, dict) else None
-    marks = metadata.get("nbgrader") if isinstance(metadata, dict) else None
-    return str(marks.get("grade_id", ""))[:100] if isinstance(marks, dict) else ""
+    marks = marks_of(cell)
+    graded = marks.get("grade") is True and marks.get("solution") is True
+    return graded and cell.get("cell_type") == "markdown"
 
 
 def _source(cell: Any) -> str:
-    return _joined(cell.get("source")) if isinstance(cell, dict) else ""
-
-
-def _joined(value: Any) -> str:
-    if isinstance(value, list):
-        return "".join(part for part in value if isinstance(part, str))
-    return value if isinstance(value, str) else ""
+    return join_text(as_dict(cell).get("source"))

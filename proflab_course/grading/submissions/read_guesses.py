@@ -15,7 +15,7 @@ from typing import Any
 
 from proflab.lesson.first_guess import MIME, SKIP
 from proflab.lesson.kernel_record import output_data
-from proflab_course.grading.run.replies import text as fit_text
+from proflab_course.grading.odd_json import as_dict, fit_text, join_text
 
 # build/stamp.py asks for both; what a student has written in their place may be anything.
 TOOK = "the lesson took"
@@ -75,22 +75,20 @@ def read_guesses(cells: list[Any]) -> list[Guess]:
 def _overlooked(cells: Iterable[Any]) -> Iterator[tuple[str, str]]:
     """Yield each guess's name with the line on what it left out."""
     for cell in cells:
-        source = _source(cell)
-        for match in _OVERLOOKED.finditer(source[:_MOST_SEARCHED]):
+        for match in _OVERLOOKED.finditer(_source(cell)):
             yield f"guess_{match[1]}", fit_text(match[3], 2 * _MOST_TEXT)
 
 
 def _source(cell: Any) -> str:
-    source = cell.get("source") if isinstance(cell, dict) else None
-    source = "".join(map(str, source[:20])) if isinstance(source, list) else source
-    return source if isinstance(source, str) else ""
+    """Return the start of a cell's source, where it may say what is searched for."""
+    return join_text(as_dict(cell).get("source"))[:_MOST_SEARCHED]
 
 
 def _said(cells: Iterable[Any]) -> Iterator[Guess]:
     """Yield the minutes that the lesson took and the alias, each once, if they are said."""
     due = {TOOK: _TOOK, ALIAS: _ALIAS}
     for cell in cells:
-        source = _source(cell)[:_MOST_SEARCHED]
+        source = _source(cell)
         for what, pattern in list(due.items()):
             match = pattern.search(source)
             if match and what == ALIAS and match[2].strip():

@@ -16,7 +16,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from proflab_course.course.release_stamp import STAMP, read_stamp
-from proflab_course.grading.run.replies import text as fit_text
+from proflab_course.grading.odd_json import as_dict, fit_text, join_text, marks_of
 from proflab_course.grading.run.student_files import read_start
 from proflab_course.grading.size_limits import too_many_parts
 from proflab_course.grading.submissions.decode_text import ZIP, read_text, why_not_json
@@ -138,18 +138,15 @@ def rebuilt(cell: Any) -> NotebookNode | None:
     if not isinstance(cell, dict):
         return None
     source, kind = cell.get("source", ""), cell.get("cell_type")
-    if isinstance(source, list):
-        source = "".join(part for part in source if isinstance(part, str))
-    if kind not in _KINDS or not isinstance(source, str):
+    if kind not in _KINDS or not isinstance(source, (str, list)):
         return None
-    source = source.encode("utf-8", "replace").decode()[:_MAX_SOURCE]
+    source = join_text(source).encode("utf-8", "replace").decode()[:_MAX_SOURCE]
     # Not with nbformat's makers, which take 0.1 ms each to check their result.
     new = NotebookNode(cell_type=kind, metadata=NotebookNode(), source=source)
     if kind == "code":
         new["execution_count"], new["outputs"] = None, []
-    metadata = cell.get("metadata")
-    marks = metadata.get("nbgrader") if isinstance(metadata, dict) else None
-    if isinstance(marks, dict) and isinstance(marks.get("grade_id"), str):
+    marks = marks_of(cell)
+    if isinstance(marks.get("grade_id"), str):
         # Flags and points are kept only to detect changes.
         new.metadata["nbgrader"] = NotebookNode(
             {
@@ -167,14 +164,12 @@ def rebuilt(cell: Any) -> NotebookNode | None:
 
 def _read_attachments(value: Any) -> dict:
     """Return the pictures pasted into a markdown cell."""
-    if not isinstance(value, dict):
-        return {}
     return {
         fit_text(name, _MAX_NAME): {
             fit_text(mime, _MAX_NAME): fit_text(data)
             for mime, data in bundle.items()
             if isinstance(data, str)
         }
-        for name, bundle in value.items()
+        for name, bundle in as_dict(value).items()
         if isinstance(bundle, dict)
     }

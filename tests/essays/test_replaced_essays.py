@@ -1,0 +1,115 @@
+"""A mark is of the essay that was marked: who hands in another one, or none, is not forgotten."""
+
+import pytest
+from essay_class import ESSAY, STUDENTS, copied, fill, rows_of
+from grading_course import LESSON, cell, grade, hand_in, solved
+
+from proflab_course.cli import main
+from proflab_course.grading.records.gradebook import Book
+from proflab_course.report.lesson_page import read_summary
+
+ANCHORS = {"good answer": set(range(1, 11)), "poor answer": {10}}
+FIRST, SECOND, *_ = STUDENTS
+
+
+def essays(*words):
+    return main(["essays", "01", *words])
+
+
+def marked(course, name, items):
+    theirs = {row["hand-in"]: items for row in rows_of(course, name)}
+    fill(course, name, theirs | ANCHORS)
+
+
+def another_essay(course, student, text):
+    notebook = solved()
+    if text:
+        cell(notebook, ESSAY).source = text
+    hand_in(course, student, notebook)
+    grade(course)
+
+
+def mark_of(course, student):
+    with Book(course.gradebook) as book:
+        return book.essays(LESSON, ESSAY)[student].mark
+
+
+def waiting(course):
+    return [line.name for line in read_summary(course, LESSON).unmarked]
+
+
+@pytest.fixture
+def course(graded, tmp_path, monkeypatch, capsys):
+    """The class of twelve essays, all of which anna has marked with three points."""
+    course = copied(graded, tmp_path)
+    monkeypatch.chdir(course.root)
+    essays("--between", "anna")
+    marked(course, "anna", {1, 2, 3})
+    assert essays() == 0
+    capsys.readouterr()
+    return course
+
+
+@pytest.mark.proves("an essay that is handed in again")
+def test_another_essay_waits_for_a_mark_of_its_own(course, capsys):
+    another_essay(course, FIRST, "Another text: 48 times.")
+    assert essays() == 0
+    said = capsys.readouterr().out
+    assert f"another essay than before, to be marked anew: {FIRST}" in said
+    assert "11 of 12 essays settled\nanna has 1 essay to mark" in said
+    [row] = [row for row in rows_of(course, "anna") if row["hand-in"] == FIRST]
+    assert row["essay"] == "Another text: 48 times." and "1" not in row.values()
+    assert waiting(course) == [FIRST]
+    marked(course, "anna", {1, 2, 3})  # the same items again, of the other text
+    essays()
+    assert "12 of 12 essays settled" in capsys.readouterr().out
+    assert (mark_of(course, FIRST), waiting(course)) == (3, [])
+
+
+def test_the_same_essay_in_another_hand_in_keeps_its_mark_and_waits_for_nobody(course, capsys):
+    notebook = solved(linear_parameters="def linear_parameters(n_in, n_out):\n    return 0")
+    cell(notebook, ESSAY).source = next(
+        row["essay"] for row in rows_of(course, "anna") if row["hand-in"] == FIRST
+    )
+    hand_in(course, FIRST, notebook)
+    grade(course)
+    grade(course, regrade=True)
+    assert waiting(course) == []
+    essays()
+    assert "12 of 12 essays settled" in capsys.readouterr().out
+
+
+def test_an_essay_that_is_withdrawn_stops_nobody_elses(course, capsys):
+    another_essay(course, FIRST, "")
+    assert essays() == 0
+    said = capsys.readouterr().out
+    assert f"dealt, and no essay is there now: {FIRST}" in said
+    assert "11 of 11 essays settled" in said and "not taken" not in said
+    assert essays("--between", "anna,ben") == 0
+    assert FIRST not in [row["hand-in"] for row in rows_of(course, "anna")]
+    assert waiting(course) == [FIRST]
+
+
+def test_a_decision_is_of_the_essays_that_differed(course, capsys):
+    essays("--between", "anna,ben", "--overlap", "12")
+    marked(course, "ben", {1})
+    essays()
+    marked(course, "decide", {1, 2, 3, 4, 5})
+    essays()
+    assert mark_of(course, FIRST) == 5
+    another_essay(course, FIRST, "Another text.")
+    essays()
+    for name, items in (("anna", {1, 2}), ("ben", {1, 2})):
+        fill(course, name, {FIRST: items})
+    essays()
+    assert (mark_of(course, FIRST), mark_of(course, SECOND)) == (2, 5)
+
+
+def test_an_export_names_those_whose_mark_is_of_an_earlier_essay(course, capsys):
+    another_essay(course, FIRST, "Another text.")
+    (course.root / "grades.csv").write_text(
+        f"Student,ID,SIS Login ID,Section,01 Parameters (5)\nA,1,{FIRST},A,\nB,2,{SECOND},A,\n"
+    )
+    assert main(["export", "01", "--canvas", "grades.csv"]) == 0
+    told = "whose mark was given before they handed in another essay, or none:"
+    assert f"{told}\n  {FIRST}\ngraded" in capsys.readouterr().out
