@@ -91,14 +91,15 @@ def _worth(case: Race | LogCase, data: bytes, scope: dict[str, Any]) -> dict[str
     """Return what a tape is worth or a work log shows, counted by the op_facts of the lesson."""
     functions = {**scope["op_facts"].__globals__, **scope}  # the notebook's own, or built's
     used = [functions.get(name) for name in (*_names(case.given), *FUNCTIONS)]
-    options = case.options | {"machine": case.machine}
+    options: dict[str, Any] = case.options | {"machine": case.machine}
     place = case.given, repr(options), *map(id, used)
 
     def find() -> dict[str, Any]:
         known = _kept((isinstance(case, LogCase), *place), used, partial(_known, case, scope))
         if isinstance(case, Race):
             return judged(loads(data), known, scope["op_facts"], **options)
-        return checked(*loads(data), known, functions, **options)
+        log, handed = loads(data)
+        return checked(log, handed, known, functions, **options)
 
     return _kept((sha256(data).digest(), *place), used, find)
 
