@@ -1,7 +1,4 @@
-"""Show the lines of a student's own at which an exception was raised.
-
-Both `errors.py` and `race/trace.py` do, below their sentence.
-"""
+"""Show the student's own lines of an exception, for `errors.py` and `race/trace.py`."""
 
 from __future__ import annotations
 
