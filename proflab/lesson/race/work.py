@@ -37,7 +37,7 @@ def work_of(call: Call, result: Any, row: Mapping[str, Any]) -> float:
     """
     results = [result] if isinstance(result, Tensor) else list(result)
     made = [each for each in results if each is not None]
-    if call.phase == "forward" and _is_view(call):
+    if call.phase == "forward" and call.op in OPS and OPS[call.op].view:
         return OP + STEP * len(made)
     read = [*call.inputs, *_gradients(call)]
     numbers = sum(each.numel() for each in (*read, *made))
@@ -45,10 +45,6 @@ def work_of(call: Call, result: Any, row: Mapping[str, Any]) -> float:
     product = PRODUCT if row["dtype"] in _FAST else _SLOWER * PRODUCT
     seconds = NUMBER * (_DEAR.get(call.op, 1) * numbers + hidden)
     return OP + seconds + STEP * (len(read) + steps) + product * row["matmul_flops"]
-
-
-def _is_view(call: Call) -> bool:
-    return call.op in OPS and OPS[call.op].view
 
 
 def _gradients(call: Call) -> list[Tensor]:
