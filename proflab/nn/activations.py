@@ -41,7 +41,7 @@ class Identity(Module):
 class _InPlace(Module):
     """Common base of activations whose one setting is whether the input takes the result."""
 
-    _function: str  # of functional, where it is looked up at each call: programs may replace it there
+    _function: str  # of functional, looked up at each call: a program may replace it there
 
     def __init__(self, inplace: bool = False):
         self.inplace = inplace
