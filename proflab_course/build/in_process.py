@@ -6,16 +6,19 @@ attacks the grader does not belong here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
 from typing import Any
 
 from proflab.checks.compare import Verdict
 from proflab.checks.values import NotPlainData, dumps, loads
 from proflab.lesson.doubles import HELD
-from proflab.lesson.race.check_log import check_log, once
-from proflab.lesson.race.judge import judge as race_judge
-from proflab_course.cases.case import Answer, Held, Step
+from proflab.lesson.race.check_log import FUNCTIONS, checked
+from proflab.lesson.race.judge import judged
+from proflab.lesson.race.known import Known, known_of
+from proflab_course.cases.case import Answer, Step
 from proflab_course.cases.hidden_doubles import DoubleSpec
 from proflab_course.cases.log import LogCase
 from proflab_course.cases.race import Race
@@ -69,36 +72,55 @@ def ask(step: Step, answer: Answer, scope: dict[str, Any]) -> Verdict:
         return judge_raised(answer, [kind.__name__ for kind in type(error).__mro__], str(error))
     try:
         # What the grader gets has left the student's process by these two.
-        plain = loads(dumps(value))
-        if answer.held is None:
-            return judge_value(answer, plain)
-        return answer.held.judge(_worked_out(answer.held, plain, scope))
+        data = dumps(value)
+        if isinstance(answer.held, Race | LogCase):
+            return answer.held.judge(_worth(answer.held, data, scope))
+        plain = loads(data)
+        held = answer.held
+        return judge_value(answer, plain) if held is None else held.judge(held.worked_out(plain))
     except NotPlainData as error:
         return judge_raised(answer, ["NotPlainData"], str(error))
 
 
-def _worked_out(held: Held, plain: Any, scope: dict[str, Any]) -> dict[str, Any]:
-    """Return what a tape, a plan or a work log is worth."""
-    if isinstance(held, Race):
-        return _raced(held, plain, scope)
-    return _checked(held, plain, scope) if isinstance(held, LogCase) else held.worked_out(plain)
+# Known solutions are judged one after the other in one process, and most bring tapes that another
+# has brought, or a log of which five cases ask: what decides is the same, so nothing runs again.
+_found: dict[tuple, tuple] = {}  # by _place and, for what is judged, its digest
 
 
-def _raced(race: Race, tape: Any, scope: dict[str, Any]) -> dict[str, Any]:
-    """Return what a tape is worth, counted by the op_facts that the lesson has."""
-    given = eval(race.given, scope)
-    return race_judge(tape, list(given), scope["op_facts"], race.machine, **race.options)
-
-
-def _checked(case: LogCase, plain: Any, scope: dict[str, Any]) -> dict[str, Any]:
-    """Return what a work log shows."""
+def _worth(case: Race | LogCase, data: bytes, scope: dict[str, Any]) -> dict[str, Any]:
+    """Return what a tape is worth or a work log shows, counted by the op_facts of the lesson."""
     functions = {**scope["op_facts"].__globals__, **scope}  # the notebook's own, or built's
+    used = [functions.get(name) for name in (*_names(case.given), *FUNCTIONS)]
+    options: dict[str, Any] = case.options | {"machine": case.machine}
+    place = case.given, repr(options), *map(id, used)
 
-    def check() -> dict[str, Any]:
-        (rows, tape), given = plain, list(eval(case.given, scope))
-        return check_log(rows, tape, given, functions, case.machine, **case.options)
+    def find() -> dict[str, Any]:
+        known = _kept((isinstance(case, LogCase), *place), used, partial(_known, case, scope))
+        if isinstance(case, Race):
+            return judged(loads(data), known, scope["op_facts"], **options)
+        log, handed = loads(data)
+        return checked(log, handed, known, functions, **options)
 
-    return once([case.given, case.machine, case.options, plain], functions, check)
+    return _kept((sha256(data).digest(), *place), used, find)
+
+
+def _known(case: Race | LogCase, scope: dict[str, Any]) -> Known:
+    """Return what the tapes of a race, or the steps of a log of it, are judged beside."""
+    options = {name: value for name, value in case.options.items() if name != "one_by_one"}
+    rows = isinstance(case, LogCase)
+    given = list(eval(case.given, scope))
+    return known_of(given, scope["op_facts"], case.machine, rows=rows, **options)
+
+
+def _kept(place: tuple, used: list[Any], find: Callable[[], Any]) -> Any:
+    """Return what was found before, or find it; `used` stays alive, so that no id is another's."""
+    if place not in _found:
+        _found[place] = used, find()
+    return _found[place][1]
+
+
+def _names(code: str) -> tuple[str, ...]:
+    return compile(code, "given", "eval").co_names
 
 
 def made(double: DoubleSpec, scope: dict[str, Any]) -> Any:

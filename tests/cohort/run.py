@@ -204,7 +204,8 @@ def one_by_one(lesson: Solved, exercise: str, codes: list[str], first: bool) -> 
     with more than an exception.
     """
     names, found = dict(lesson.scope), []
-    for code in [*codes, lesson.solutions[exercise]]:
+    # The solution after the helpers, too, which may put what they replace in its place again.
+    for code in [*codes, f"{lesson.helpers}\n{lesson.solutions[exercise]}"]:
         try:
             found.append(alone(lesson, exercise, code, first))
         except BaseException:

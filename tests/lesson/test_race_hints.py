@@ -219,3 +219,34 @@ def test_what_backward_runs_again_is_named_and_a_backward_is_on_its_forward_s_li
     [hint] = texts(found, lambda at: show.line_of(once, at))
     assert "runs again" not in hint
     assert hint.endswith("made = Again.apply(x) if again else x.exp().sin()")
+
+
+def in_turn(x, w):
+    kept, y = x, x
+    for _ in range(40):
+        y = (y @ w).tanh()
+        kept = proflab.cat([kept, y])
+    return kept
+
+
+def in_a_room(x, w):
+    kept, y = proflab.zeros(41, 64), x
+    kept[:1] = x
+    for place in range(1, 41):
+        y = (y @ w).tanh()
+        kept[place : place + 1] = y
+    return kept
+
+
+def at_once(x, w):
+    return proflab.stack([F.relu(x @ w) for _ in range(41)])[:, 0]
+
+
+def test_products_that_wait_for_each_other_are_not_what_can_fall(op_facts):
+    shapes = {"x": (1, 64), "w": (64, 64)}
+    first, *_ = said(in_turn, in_turn, op_facts, **shapes)
+    assert "× cat" in first and first.endswith("kept = proflab.cat([kept, y])")
+    first, *_ = said(at_once, at_once, op_facts, **shapes)
+    assert "overhead of 41 × matmul" in first
+    told = said(in_a_room, in_turn, op_facts, **shapes)
+    assert not any("× matmul" in each for each in told)

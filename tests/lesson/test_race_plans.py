@@ -249,7 +249,8 @@ def test_a_notebook_shows_the_cost_and_keeps_the_share(capsys, monkeypatch):
     assert show([3]) == (
         "🏁 four: 17 → 21 ms of a step: 0 % of the way\n"
         "   11 ms after the end of backward; the all-reduces, 1, take 1 ms to start and 10 ms for "
-        "their bytes; nothing overlaps: the only bucket is full when backward has ended\n"
+        "their bytes; none runs for 10 ms; nothing overlaps: the only bucket is full when backward "
+        "has ended\n"
     )
     assert expect.shares[""]["four"] == 0
     assert show((1, 3)).startswith("🏁 four: 17 → 17 ms of a step: 0 %")

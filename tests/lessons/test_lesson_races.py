@@ -30,8 +30,9 @@ def test_each_race_has_ideas_on_the_way():
 @pytest.mark.parametrize(("lesson", "idea"), IDEAS)
 def test_an_idea_is_worth_its_share_of_the_way(lesson, idea):
     answer, made, scope = raced(lesson, idea.exercise, idea.code)
-    full = answer.held.full
-    assert share_of(_paid(answer, made, scope), full) == pytest.approx(idea.share, abs=0.01)
+    paid, full = _paid(answer, made, scope), answer.held.full
+    assert share_of(paid, full) == pytest.approx(idea.share, abs=0.01)
+    assert paid["ms"] > full  # full marks are at the best of the ideas
 
 
 @pytest.mark.whole
@@ -104,6 +105,27 @@ def test_lessons_quote_the_record_of_ranks():
     for lesson in ("lesson_06", "lesson_13"):
         texts = (cell.source.replace("\n# ", " ") for cell in solved(lesson).cells)
         assert any(said in text for text in texts), lesson
+
+
+def test_what_is_cheaper_than_the_solution_is_not_far_faster():
+    """A count alone does not decide: else the best known would have to be the solution."""
+    record = json.loads((ROOT / "docs" / "figures" / "race_ranks.json").read_text("utf-8"))
+    times = {}  # by race and program: CPU ms, as the record has them
+    for line in record["table"].splitlines():
+        if head := re.fullmatch(r"\d\d (\w+): tau .*", line):
+            name = head[1]
+        elif row := re.fullmatch(
+            r" +[\d.,]+ +([\d.,]+)  (the solution|best known): ?.*", line + ": "
+        ):
+            times[name, row[2]] = float(row[1])
+    found = [name for name, what in times if what == "best known"]
+    for name in found:
+        assert times[name, "the solution"] / times[name, "best known"] < NEAR, name
+    counted = {name for lesson, name in races() if best(lesson, name)} - {*found}
+    for lesson, name in races():
+        case = solved(lesson).tests[name][0].blocks[0].answers[-1].held
+        assert name not in counted or case.full / case.best < NEAR, name
+    assert {"distances", "generate", "faster"} <= {*found} and "order" in counted
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ TOLERANCE = 0.05  # of the gate: a change of less is none
 _GAP = 1e-2  # relative: the gap as the stop tells it
 _MOST_NUMBERS = 20  # in the stop: one of very many is near any gap
 _ROUNDED = 1e-6  # relative: a median of twelve ratios
-_FUNCTIONS = ("op_facts", "speedup_interval", "gate")
+FUNCTIONS = ("op_facts", "speedup_interval", "gate")
 _last: list[Any] = []  # of `once`: what was asked, and what was found
 _NUMBER = re.compile(r"(?<![\w.])\d[\d,_]*(?:\.\d+)?")
 
@@ -139,7 +139,7 @@ def once(
     Five cases in a row ask about the same log, so the last one's findings are kept. Raises
     NotPlainData.
     """
-    place = dumps(asked), [functions.get(name) for name in _FUNCTIONS]
+    place = dumps(asked), [functions.get(name) for name in FUNCTIONS]
     if not _last or _last[0] != place:
         found = check()
         _last[:] = place, found

@@ -194,7 +194,8 @@ def _writes(tape: list, left: Walk, rows: list, slow: dict, state: tuple) -> set
         if name is not None and name not in state:
             raise Refused(f"the input {name} may not be written to: write to a clone of it", at)
         before = at - 1
-        while _is_view(tape[before]):  # `x[i] = y` looks for its place when y is there already
+        # `x[i] = y` looks for its place when y is there already.
+        while tape[before][0] == "op" and dispatch.OPS[tape[before][1]].view:
             before -= 1
         alone = list(left.made[before]) == [line[2]] and users[line[2]] == [at]
         alone = alone and id(owner(source)) not in kept  # backward needs it as it was
@@ -206,10 +207,6 @@ def _writes(tape: list, left: Walk, rows: list, slow: dict, state: tuple) -> set
         read, written = (array.nbytes + beside(array) for array in (source, target))
         rows.append(_row("write", target, at, read, written) | {"input_shapes": [source.shape]})
     return merged
-
-
-def _is_view(line: list) -> bool:
-    return line[0] == "op" and dispatch.OPS[line[1]].view
 
 
 def _into(line: list, left: Walk, target: Any) -> bool:

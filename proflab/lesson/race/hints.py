@@ -24,6 +24,7 @@ WORTH = 0.1  # of the cost: what is less is not worth a word
 _UNSEEN = 0.01  # of the cost: what is computed in vain and cheaper is no mistake to speak of
 _NOTHING = "nothing is left that is worth a tenth of the cost: the rest is inputs to {}"
 _SCATTERED = "can still fall: {:.0f} % of the cost, but no line and no kind of op by a tenth of it"
+_TURNS = 8  # products one after the other, fewer of which may as well be one
 _FAR_MORE = 2  # times what a line can fall by: a kind of op that is worth a word beside it
 _REST = {False: "read, results to write and products", True: "load once and results to store"}
 Hint = dict[str, Any]  # "told", a sentence; "at", an instruction of the line that it is about
@@ -42,9 +43,10 @@ def hints(tape: list, paid: Cost, machine: Machine, floor: float | None) -> list
     if again := _again(tape, paid):
         return [again, betrayed] if betrayed else [again]
     needed, lines = _needed(tape, paid), _groups(tape, paid)
-    over = [_over(rows, needed, paid, machine) for rows in lines]
+    about = needed, _depths(tape, paid), paid, machine
+    over = [_over(rows, *about) for rows in lines]
     most = _left(tape, lines, over, paid, machine, floor)
-    second = betrayed or _together(needed, max(over), paid, machine)
+    second = betrayed or _together(max(over), *about)
     return [each for each in (most, second) if each is not None] or [_rest(over, paid)]
 
 
@@ -92,8 +94,9 @@ def _falling(rows: list[dict], over: float, paid: Cost, machine: Machine) -> str
 
 
 def _together(
-    needed: Mapping[int, float], line: float, paid: Cost, machine: Machine
-) -> Hint | None:
+    line: float, needed: Mapping[int, float], depths: Mapping[int, int], paid: Cost,
+    machine: Machine,
+) -> Hint | None:  # fmt: skip
     """Return the kind of op that is farthest above its floor, on all lines together, or None.
 
     It is worth a word where no single line is, or where it is worth far more than any line.
@@ -102,7 +105,7 @@ def _together(
     kinds: dict[str, list[dict]] = {}
     for row in filter(lambda row: row["ms"], paid.rows):
         kinds.setdefault(row["op"], []).append(row)
-    over = {op: _over(rows, needed, paid, machine) for op, rows in kinds.items()}
+    over = {op: _over(rows, needed, depths, paid, machine) for op, rows in kinds.items()}
     op = max(over, key=lambda op: over[op])
     if over[op] < WORTH * paid.ms or (line >= WORTH * paid.ms and over[op] < _FAR_MORE * line):
         return None
@@ -187,15 +190,36 @@ def _places(tape: list, kind: str) -> Iterator[int]:
     return (at for at, line in enumerate(tape) if line[0] == kind)
 
 
-def _over(rows: list[dict], needed: Mapping[int, float], paid: Cost, machine: Machine) -> float:
+def _over(
+    rows: list[dict], needed: Mapping[int, float], depths: Mapping[int, int], paid: Cost,
+    machine: Machine,
+) -> float:  # fmt: skip
     """Return by how much a line costs more than its floor."""
-    ms = math.fsum(row["ms"] for row in rows)
     if paid.two_memories:
-        return ms - math.fsum(min(row["ms"], needed.get(row["at"], 0.0)) for row in rows)
+        return math.fsum(row["ms"] - min(row["ms"], needed.get(row["at"], 0.0)) for row in rows)
+    turns, ops = [depths[row["at"]] for row in rows if row["matmul_flops"]], 1
+    if len(turns) == len({*turns}) >= _TURNS:  # no two can be one, nor share what they read
+        rows = [row for row in rows if not row["matmul_flops"]]
+        ops = len(rows)
+    ms = math.fsum(row["ms"] for row in rows)
     least = math.fsum(
         max(_product_ms(row, machine), _bytes_ms(row, needed, machine)) for row in rows
     )
-    return ms - least - machine.op_us / 1e3
+    return ms - least - ops * machine.op_us / 1e3
+
+
+def _depths(tape: list, paid: Cost) -> dict[int, int]:
+    """Return, by instruction, how many products follow from each other up to it."""
+    products = {row["at"] for row in paid.rows if row.get("matmul_flops")}
+    found: dict[int, int] = {}
+    deep: dict[int, int] = {}  # by storage
+    for at, line in enumerate(tape):
+        before = (deep.get(_root_of(paid.walk, number), 0) for number in used(line))
+        found[at] = max(before, default=0) + (at in products)
+        for number in line[1:2] if line[0] == "write" else paid.walk.made[at]:
+            root = _root_of(paid.walk, number)
+            deep[root] = max(deep.get(root, 0), found[at])
+    return found
 
 
 def _products(rows: list[dict], machine: Machine) -> float:

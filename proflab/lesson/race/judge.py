@@ -16,15 +16,7 @@ import numpy as np
 from proflab.lesson.blas import on_threads
 from proflab.lesson.race.cost import MACHINES, cost
 from proflab.lesson.race.hints import hints
-from proflab.lesson.race.known import (
-    Content,
-    Example,
-    Known,
-    Terms,
-    counting,
-    known_of,
-    on_meta,
-)
+from proflab.lesson.race.known import Content, Example, Known, Terms, counting, known_of, on_meta
 from proflab.lesson.race.replay import Walk, walk
 from proflab.lesson.race.tape import Refused, check
 

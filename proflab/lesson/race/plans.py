@@ -159,10 +159,6 @@ def _length(plan: Any) -> int:
 # ── the order of a product's multiply-adds, against a cache ──────────────────────────────────
 
 
-def _given_order(n: int, lines: int, line: int) -> np.ndarray:
-    return np.indices((n, n, n)).reshape(3, -1).T
-
-
 def _cache(plan: Any, n: int, lines: int, line: int) -> Simulated:
     """Count the misses of a product of n × n matrices, its multiply-adds in a plan's order.
 
@@ -229,10 +225,6 @@ def _inside(rows: list[list[int]], n: int) -> None:
 # ── buckets of gradients ─────────────────────────────────────────────────────────────────────
 
 
-def _given_buckets(layers: Sequence, alpha_ms: float, ms_per_byte: float) -> list[int]:
-    return list(range(len(layers)))
-
-
 def _buckets(plan: Any, layers: Sequence, alpha_ms: float, ms_per_byte: float) -> Simulated:
     """Count the ms until backward and the last all-reduce have ended.
 
@@ -249,26 +241,23 @@ def _buckets(plan: Any, layers: Sequence, alpha_ms: float, ms_per_byte: float) -
         raise Refused(f"the gradients are 0 to {count - 1}; there is no {show(wrong[0])}")
     if count - 1 not in cuts:
         raise Refused(f"the last gradient, {count - 1}, is never sent: its index ends a bucket")
-    now = free = waiting = 0.0
+    now = free = waiting = idle = 0.0
     for at, (ms, size) in enumerate(layers):
         now, waiting = now + ms, waiting + size
         if at in cuts:
+            idle += max(0.0, now - free)
             free, waiting = max(now, free) + alpha_ms + waiting * ms_per_byte, 0.0
     total = max(now, free)
     fixed, moved = alpha_ms * len(cuts), ms_per_byte * sum(size for _, size in layers)
     largest = (
         f"{total - now:.4g} ms after the end of backward; the all-reduces, {len(cuts)}, take "
-        f"{fixed:.4g} ms to start and {moved:.4g} ms for their bytes"
+        f"{fixed:.4g} ms to start and {moved:.4g} ms for their bytes; none runs for {idle:.4g} ms"
     )
     alone = "nothing overlaps: the only bucket is full when backward has ended"
     return Simulated(total, largest, alone if len(cuts) == 1 and count > 1 else "")
 
 
 # ── batches for workers ──────────────────────────────────────────────────────────────────────
-
-
-def _given_owners(load_ms: Sequence, workers: int, room: int, step_ms: float) -> list[int]:
-    return [batch % workers for batch in range(len(load_ms))]
 
 
 def _loader(plan: Any, load_ms: Sequence, workers: int, room: int, step_ms: float) -> Simulated:
@@ -303,11 +292,17 @@ def _loader(plan: Any, load_ms: Sequence, workers: int, room: int, step_ms: floa
 
 
 RULES: dict[str, Rule] = {
-    "cache": Rule(("n", "lines", "line"), _cache, _given_order, "misses"),
+    "cache": Rule(
+        ("n", "lines", "line"), _cache,
+        lambda n, lines, line: np.indices((n, n, n)).reshape(3, -1).T, "misses",
+    ),
     "buckets": Rule(
-        ("layers", "alpha_ms", "ms_per_byte"), _buckets, _given_buckets, "ms of a step"
+        ("layers", "alpha_ms", "ms_per_byte"), _buckets,
+        lambda layers, alpha_ms, ms_per_byte: list(range(len(layers))), "ms of a step",
     ),
     "loader": Rule(
-        ("load_ms", "workers", "room", "step_ms"), _loader, _given_owners, "ms of an epoch"
+        ("load_ms", "workers", "room", "step_ms"), _loader,
+        lambda load_ms, workers, room, step_ms: [at % workers for at in range(len(load_ms))],
+        "ms of an epoch",
     ),
-}
+}  # fmt: skip
