@@ -40,6 +40,17 @@ def method(function: _F, name: str | None = None) -> _F:
     return function
 
 
+def named_method(function: _F, name: str, doc: str) -> _F:
+    """Make a function that is written once for many ops a method of Tensor under an op's name.
+
+    Tracebacks and profiles take a name from the code: without it cProfile adds up all such ops.
+    """
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    function.__code__ = function.__code__.replace(co_name=name, co_qualname=name)
+    return method(function)
+
+
 def in_place(function: _F) -> _F:
     """Add the method `<name>_`, which writes the function's result into the tensor. A decorator."""
     name = f"{function.__name__}_"

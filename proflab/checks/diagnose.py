@@ -64,7 +64,7 @@ def diagnose(actual: Any, expected: Any, flops: bool = False) -> tuple[str, str]
         return "", ""
     if isinstance(expected, int) and isinstance(actual, float) and _is_nearly(actual, expected):
         return "a float where a whole number is asked: use // instead of /", ""
-    if not (_is_finite(actual) and _is_finite(expected)) or actual == 0 or expected == 0:
+    if not (is_number(actual) and is_number(expected)) or actual == 0 or expected == 0:
         return "", ""
     if actual == -expected:
         return "is the sign the wrong way round?", ""
@@ -118,12 +118,11 @@ def is_real(value: Any) -> bool:
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Return True for a finite number, also one of numpy's, and no truth value."""
-    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _is_finite(value: float) -> bool:
-    return isinstance(value, int) or math.isfinite(value)  # isfinite overflows on a huge int
+    """Return True for a number that a float can hold, also one of numpy's, and no truth value."""
+    try:
+        return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def _is_nearly(actual: float, expected: int) -> bool:

@@ -114,7 +114,7 @@ def as_meant(guess: object, unit: str = "") -> float | str | None:
     if text.lower() == SKIP:
         return SKIP
     text = _in_digits(text)
-    found = _NUMBER.fullmatch(text)
+    found = _NUMBER.fullmatch(text) if len(text) < 200 else None  # a longer one was cut
     if found and found[2] in ("", "%", "x", "×", unit) and (found[2] != "%" or unit[:1] == "%"):
         digits = found[1]
         if "," not in digits or _THOUSANDS.fullmatch(digits):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from proflab.nn import functional as F
 from proflab.nn.module import Module
 from proflab.tensor import Tensor
@@ -41,27 +39,27 @@ class Identity(Module):
 
 
 class _InPlace(Module):
-    """Common base of activations that have no setting but whether the input stands for it."""
+    """Common base of activations whose one setting is whether the input takes the result."""
 
-    function: Callable[[Tensor, bool], Tensor]
+    _function: str  # of functional, looked up at each call: a program may replace it there
 
     def __init__(self, inplace: bool = False):
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
-        return self.function(input, self.inplace)
+        return getattr(F, self._function)(input, self.inplace)
 
 
 class ReLU(_InPlace):
     """max(x, 0)"""
 
-    function = staticmethod(F.relu)
+    _function = "relu"
 
 
 class ReLU6(_InPlace):
     """min(max(x, 0), 6)"""
 
-    function = staticmethod(F.relu6)
+    _function = "relu6"
 
 
 class LeakyReLU(Module):
@@ -100,19 +98,19 @@ class GELU(Module):
 class SiLU(_InPlace):
     """x · sigmoid(x)"""
 
-    function = staticmethod(F.silu)
+    _function = "silu"
 
 
 class Hardswish(_InPlace):
     """x · min(max(x + 3, 0), 6) / 6"""
 
-    function = staticmethod(F.hardswish)
+    _function = "hardswish"
 
 
 class Hardsigmoid(_InPlace):
     """min(max(x / 6 + 1/2, 0), 1)"""
 
-    function = staticmethod(F.hardsigmoid)
+    _function = "hardsigmoid"
 
 
 class Softplus(Module):
@@ -138,7 +136,7 @@ class Hardtanh(Module):
 class Mish(_InPlace):
     """x · tanh(softplus(x))"""
 
-    function = staticmethod(F.mish)
+    _function = "mish"
 
 
 class GLU(Module):

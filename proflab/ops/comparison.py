@@ -13,7 +13,7 @@ from proflab.ops.convert import as_number, common_dtype
 from proflab.ops.pointwise import OfTensor
 from proflab.shapes import broadcast
 from proflab.tensor import Tensor, bool_
-from proflab.tensor_methods import method, operator
+from proflab.tensor_methods import method, named_method, operator
 
 __all__ = [
     "allclose", "eq", "equal", "ge", "gt", "isfinite", "isinf", "isnan", "le", "logical_and",
@@ -48,9 +48,7 @@ def _comparison(op_name: str, doc: str, ufunc) -> OfTwo:
             return apply(op, (input,), other=scalar)
         return apply(op, common_dtype(input, as_tensor(other)))
 
-    compare.__name__ = compare.__qualname__ = op_name
-    compare.__doc__ = doc
-    return method(compare)
+    return named_method(compare, op_name, doc)
 
 
 def _test(op_name: str, doc: str, ufunc) -> OfTensor:
@@ -70,9 +68,7 @@ def _test(op_name: str, doc: str, ufunc) -> OfTensor:
     def test(input: Tensor) -> Tensor:
         return apply(op, (input,))
 
-    test.__name__ = test.__qualname__ = op_name
-    test.__doc__ = doc
-    return method(test)
+    return named_method(test, op_name, doc)
 
 
 def _ordered(op_name: str, sign: str, ufunc) -> OfTwo:

@@ -14,7 +14,7 @@ from proflab.dispatch import Op, apply, register
 from proflab.meta import MetaArray
 from proflab.ops.convert import to_float
 from proflab.tensor import Tensor
-from proflab.tensor_methods import in_place, method, operator
+from proflab.tensor_methods import in_place, method, named_method, operator
 
 __all__ = [
     "abs", "absolute", "arctan", "atan", "ceil", "cos", "erf", "exp", "exp2", "expm1", "floor",
@@ -142,9 +142,7 @@ def _pointwise(
     def of_tensor(input: Tensor) -> Tensor:
         return apply(op, (input if integers else to_float(input),))
 
-    of_tensor.__name__ = of_tensor.__qualname__ = op_name
-    of_tensor.__doc__ = doc
-    return method(of_tensor)
+    return named_method(of_tensor, op_name, doc)
 
 
 # An op a row: its name, its docstring, numpy's function, the slope, and what that is a function of.

@@ -170,7 +170,7 @@ class Lesson:
 
     @property
     def tests(self) -> dict[str, list[Cell]]:
-        """The test cells of each exercise, all in order."""
+        """Return the test cells of each exercise, all in order."""
         found: dict[str, list[Cell]] = {cell.name: [] for cell in self.named("exercise")}
         for cell in self.named("test"):
             if (exercise := exercise_of(cell.name, found)) in found:

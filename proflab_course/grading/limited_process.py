@@ -65,7 +65,7 @@ class CallFailed(Unreadable):
 
     @property
     def reason(self) -> str:
-        """The exception alone, as the traceback's last line has it."""
+        """Return the exception alone, as the traceback's last line has it."""
         return str(self).strip().splitlines()[-1]
 
 

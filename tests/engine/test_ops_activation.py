@@ -89,3 +89,10 @@ def test_fused_attention_keeps_no_scores():
     with proflab.saved_tensors(lambda t: kept.append(t.shape) or t, lambda t: t):
         F.scaled_dot_product_attention(q, q, q)
     assert (2, 3, 50, 50) not in kept and (2, 3, 50, 1) in kept
+
+
+@pytest.mark.parametrize("layer", ["ReLU", "ReLU6", "GELU", "SiLU", "Hardswish", "Mish"])
+def test_a_layer_calls_what_stands_in_functional(layer, monkeypatch):
+    """As in torch: a program may try a function of its own in all layers of a model."""
+    monkeypatch.setattr(F, layer.lower(), lambda input, *settings, **named: input + 1)
+    assert getattr(nn, layer)()(Tensor([-1.0])).tolist() == [0.0]

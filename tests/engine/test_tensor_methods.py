@@ -1,6 +1,8 @@
 """Tensor's methods: given by decorators, known to editors through a generated stub."""
 
+import cProfile
 import inspect
+import pstats
 from pathlib import Path
 
 import jedi
@@ -62,6 +64,17 @@ def test_an_operator_and_its_methods_are_one_function():
     y = x
     x += 1
     assert x is y and x.add_(1) is y and y.tolist() == [3.0, 4.0]
+
+
+def test_a_profile_and_a_traceback_name_each_op():
+    x = Tensor([1.0, 2.0])
+    with cProfile.Profile() as profile:
+        x.exp(), x.sqrt(), x == x, x < x, x.isnan()
+    found = {name for file, _, name in pstats.Stats(profile).stats if "ops" in Path(file).parts}
+    assert {"exp", "sqrt", "eq", "lt", "isnan"} <= found
+    with pytest.raises(AttributeError) as error:
+        proflab.exp("text")
+    assert "exp" in [step.name for step in error.traceback]
 
 
 def test_no_function_takes_another_ones_name():

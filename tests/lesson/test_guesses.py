@@ -35,6 +35,7 @@ from proflab.lesson import guesses
         (".5", 1, "", "layer: 1; you guessed 0.5, 2 times too low"),
         (" Skip", 5, "", "layer: 5 (you skipped the guess)"),
         ("3 apples", 5, "", "layer: 5; your guess, '3 apples', is not a number"),
+        (10**400, 5, "", f"layer: 5; your guess, '{10**199}', is not a number"),
         ((2, 362, 0), 2_362_000, "", "layer: 2,362,000, as you guessed"),
         ((2, 5), 5, "", "layer: 5; your guess, '(2, 5)', is not a number"),
         (0.37, 40, "%", "layer: 40 %; you guessed 0.37 %: did you mean 37?"),

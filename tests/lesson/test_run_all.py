@@ -141,6 +141,9 @@ SLIPS = {
         "`area` (section 1) raised RuntimeError: nobody answers input() where a notebook is "
         "graded: take an argument instead"
     ),
+    "class Refused(ValueError):\n    pass\n\n\ndef area(width, height):\n    raise Refused('no')": (
+        "`area` (section 1) raised Refused: no"
+    ),
     "def area(width, height):\n    return width * height\n\n\narea = area(3, 4)": (
         "`area` is no longer your function but of type int: run its cell again (section 1), "
         "and give the result another name"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 
+import numpy as np
 import pytest
 from lesson_demos import beside
 
@@ -118,6 +119,12 @@ BAD = {
         "rows", "occupancy", 0, "points", 0, value=[9.0, 9.0]
     ),
     "rows.stream[0]: watts must be a number": put("rows", "stream", 0, "watts", value="hot"),
+    "rows.stream[0]: watts must be a number, ": put(
+        "rows", "stream", 0, "watts", value=np.float32(70)
+    ),
+    "rows.stream[0]: watts must be a number, or null": put(
+        "rows", "stream", 0, "watts", value=10**400
+    ),
 }
 
 

@@ -21,7 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from proflab.checks.diagnose import is_number
+from proflab.checks.diagnose import is_number, is_real
 
 CheckRow = Callable[[Any, str], None]  # a row and its place; raises ValueError with a sentence
 
@@ -123,8 +123,12 @@ def _require(good: bool, sentence: str) -> None:
         raise ValueError(sentence)
 
 
+def _is_number(value: Any) -> bool:
+    return is_real(value) and is_number(value)  # JSON has no other
+
+
 def _is_positive(value: Any) -> bool:
-    return is_number(value) and value > 0
+    return _is_number(value) and value > 0
 
 
 def _is_count(value: Any) -> bool:
@@ -156,7 +160,7 @@ SORTS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "count": (_is_count, "an int of at least 0"),
     "name": (_is_name, "a text"),
     "flag": (_is_flag, "true or false"),
-    "number": (is_number, "a number"),
+    "number": (_is_number, "a number"),
     "positive": (_is_positive, "a positive number"),
     "object": (_is_dict, "an object"),
 }

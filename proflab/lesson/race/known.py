@@ -57,7 +57,7 @@ class Terms:
 
     @property
     def of_cost(self) -> dict[str, Any]:
-        """Return what of it `cost` takes."""
+        """Return those that `cost` takes, by the names of its parameters."""
         return {"state": tuple(self.state), "fast": self.fast, "memory": self.memory}
 
 

@@ -33,6 +33,7 @@ from proflab.lesson.race.pairs import Pairs, calling, speedup_of, timed_pairs
 from proflab.lesson.race.steps import LARGEST, MOST_STEPS, MOST_TEXT, PAIRS, groups_of
 from proflab.lesson.race.tape import Refused
 from proflab.lesson.race.trace import Tape, traced
+from proflab.lesson.words import shortened
 
 MIME = "application/vnd.proflab.step+json"  # grading/submissions/read_steps.py reads it
 FILE = Path(".proflab", "steps.jsonl")  # grading/command.py takes it over from hand-ins
@@ -247,7 +248,8 @@ class _Traced:
 
 def _told(top: Mapping[str, Any]) -> str:
     by_op, by_line = (f"{100 * top[key]:.0f} %" for key in ("share", "line_share"))
-    return f"{by_op} is {top['op']}; {by_line} this line: {show.cut(top['line'])}"
+    line = shortened(top["line"], show.WIDTH)
+    return f"{by_op} is {top['op']}; {by_line} this line: {line}"
 
 
 def _line(row: dict[str, Any]) -> str:

@@ -19,7 +19,7 @@ from proflab.lesson.words import many, shortened
 
 counting: dict[str, Callable] = {}  # op_facts, once the notebook has said `count_with`
 _MOST_LINES = 8
-_WIDTH = 70  # characters of a program's line in a row of output
+WIDTH = 70  # characters of a program's line in a row of output
 _LARGE = 0.05  # of what is alive: what is less is not shown
 # A work log counts the same few tapes in each of its test cells. The costs of a long one are large.
 _KEPT, _SHORT = 16, 2_000  # tapes, and instructions
@@ -120,7 +120,7 @@ def _row(rows: list[dict], paid: Cost, machine: Machine, text: str) -> str:
 
 def line_of(tape: Tape, at: int) -> str:
     """Return the line of the program that made an instruction, cut to what fits into a row."""
-    return cut(whole_line_of(tape, at))
+    return shortened(whole_line_of(tape, at), WIDTH)
 
 
 def whole_line_of(tape: Tape, at: int) -> str:
@@ -139,8 +139,3 @@ def refusal(tape: Tape, found: Mapping[str, Any]) -> str:
         made["the inputs" if tape[made_at][0] == "in" else line_of(tape, made_at)] += count
     large = [each for each in made.most_common() if each[1] >= _LARGE * made.total()]
     return "\n".join([*lines, *(f"   {count:>11,} bytes: {text}" for text, count in large)])
-
-
-def cut(text: str) -> str:
-    """Return a line of a program, or its beginning where all of it does not fit into a row."""
-    return shortened(text, _WIDTH)

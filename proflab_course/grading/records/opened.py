@@ -1,7 +1,7 @@
 """Open the gradebook for those who read it, whether or not anything was graded yet.
 
-Here alone is it known that nbgrader, on which the gradebook rests, takes seconds to import: a
-command that comes without a gradebook does not wait for it.
+nbgrader, on which the gradebook rests, takes seconds to import: a command that comes without a
+gradebook does not wait for it. Commands that need one (`grading/`, `report/`) open it themselves.
 """
 
 from __future__ import annotations
