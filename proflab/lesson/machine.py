@@ -105,10 +105,6 @@ class _Process:
     def __init__(self, pid: int | None = None) -> None:
         self.pid = os.getpid() if pid is None else pid
 
-    @property
-    def _proc(self) -> _Process:
-        return self
-
     def memory_info(self) -> Any:
         """Return rss and vms in bytes. Raises NotHere where the system tells neither."""
         try:
@@ -119,8 +115,6 @@ class _Process:
                 "A process's memory is not known here: psutil, which reads it, is not installed."
             ) from None
         return _MemoryInfo(int(pages[1]) * size, int(pages[0]) * size)
-
-    memory_full_info = memory_info
 
 
 def __getattr__(name: str) -> Any:

@@ -148,11 +148,15 @@ def _deal(
 
 
 def _replaced(marking: Marking, essays: dict[str, EssayMark]) -> set[str]:
-    """Return the students who have handed in another essay than was marked, or is in a table."""
+    """Return the students whose essay is another one than tables show, and is not marked yet.
+
+    Once one of the markers has marked it, a decision is about this essay.
+    """
     return {
         student
         for student, essay in essays.items()
-        if marking.outdated(student, essay.digest) or marking.is_another(student, essay.digest)
+        if marking.is_another(student, essay.digest)
+        or ((old := marking.outdated(student, essay.digest)) and old == {*marking.marks[student]})
     }
 
 

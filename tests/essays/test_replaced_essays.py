@@ -113,3 +113,21 @@ def test_an_export_names_those_whose_mark_is_of_an_earlier_essay(course, capsys)
     assert main(["export", "01", "--canvas", "grades.csv"]) == 0
     told = "whose mark was given before they handed in another essay, or none:"
     assert f"{told}\n  {FIRST}\ngraded" in capsys.readouterr().out
+
+
+def test_a_decision_on_the_new_essay_counts_though_one_of_three_has_not_marked_it(course, capsys):
+    essays("--between", "anna,ben,cleo", "--overlap", "12")
+    for name in ("ben", "cleo"):
+        marked(course, name, {1, 2, 3})
+    another_essay(course, FIRST, "Another text.")
+    essays()
+    for name, items in (("anna", {1, 2}), ("ben", {1})):
+        fill(course, name, {FIRST: items})
+    essays()
+    said = capsys.readouterr().out
+    assert f"markers differ on {FIRST}" in said
+    assert "anna and ben, on 12 essays" in said and "anna and cleo, on 11 essays" in said
+    fill(course, "decide", {FIRST: {1, 2, 3, 4}})
+    essays()
+    assert (mark_of(course, FIRST), waiting(course)) == (4, [])
+    assert "marked anew" not in capsys.readouterr().out

@@ -212,12 +212,37 @@ def _long(x):
     return x
 
 
+class _Silent(Exception):
+    def __str__(self):
+        raise ValueError("no text")
+
+
+def _silent(x):
+    raise _Silent
+
+
+def _wordy(x):
+    raise ValueError("two\nlines " + "and more " * 1000)
+
+
+def _executed(x):
+    exec("def inner(a):\n    return a @ None\ninner(x)", {"x": x})
+
+
+class _InATestCell:  # whose text no file has
+    exec("def program(y):\n    return y")
+
+
 # What a student reads: a sentence that says what to do, and the lines of the program.
 TOLD = [
     (_renamed, "argument 'x': its parameters have to be x", ["def _renamed(a):"]),
     (_early, "return Tensors", ["def _early(x):"]),
     (_deep, "`_deep` raised ValueError: ", ["return product(x) + 1", "return a @ a.reshape(2, 2)"]),
     (_frozen, "make it by zeros, ones or full", ["table[0] = 5.0"]),
+    (_silent, "`_silent` raised ", ["raise _Silent"]),
+    (_wordy, "raised ValueError: two lines and more", ["raise ValueError("]),
+    (_executed, "a tensor of shape (4,) and NoneType", ["exec("]),
+    (_InATestCell.program, "its parameters have to be x", []),
     (_long, "at most 10,000 operations, this one 10,003", ["def _long(x):"]),
     (lambda x: F.dropout(x, 0.5), "dropout is random", ["(lambda x: F.dropout(x, 0.5), "]),
     (lambda x: x.item(), "it may know shapes only", ["(lambda x: x.item(), "]),
@@ -232,7 +257,7 @@ def test_what_stops_a_trace_is_told_with_the_programs_lines_alone(program, sente
     with pytest.raises(Refused) as caught:
         traced(program, x=(4,))
     first, *others = str(caught.value).splitlines()
-    assert sentence in first and len(others) == len(lines)
+    assert sentence in first and len(first) < 400 and len(others) == len(lines)
     for shown, line in zip(others, lines, strict=True):
         where, text = shown.split(":  ", 1)
         assert where.startswith("    line ") and text.startswith(line)

@@ -97,7 +97,9 @@ def checked(
             _count(step, known, functions["op_facts"], machine, terms, budget)
         except (Refused, NotPlainData, UnicodeError) as error:
             step.wrong = str(error)
-    floors = _floors(known, machine)
+    # The race's floor and the one by bytes alone, which logs of earlier years tell.
+    by_bytes = floor_by_bytes(known.inputs, known.results, MACHINES[machine])
+    floors = [known.floor or math.inf, by_bytes]
     rules = {
         "costs": [_costs(steps, start)],
         "times": [_times(steps, functions["speedup_interval"], functions["gate"])],
@@ -219,11 +221,6 @@ def _largest(steps: list[Step], start: Step) -> Iterator[str]:
             )
         if step.kept and step.tape is not None:
             before = step
-
-
-def _floors(known: Known, machine: str) -> list[float]:
-    """Return the race's floor and the one by bytes alone, which logs of earlier years tell."""
-    return [known.floor or math.inf, floor_by_bytes(known.inputs, known.results, MACHINES[machine])]
 
 
 def _stop(text: Any, steps: list[Step], floors: list[float]) -> Iterator[str]:

@@ -22,6 +22,7 @@ import proflab
 from proflab import Tensor, dispatch, graph
 from proflab.lesson.lines_shown import lines_of
 from proflab.lesson.race.tape import Refused, check, encode
+from proflab.lesson.words import shortened
 from proflab.meta import MetaArray, Storage
 from proflab.ops.views import expand
 from proflab.tensor import wrap
@@ -248,17 +249,20 @@ def _refused(error: Exception, program: Callable, tape: Tape, names: str) -> Ref
     """
     name, code = getattr(program, "__name__", "the program"), getattr(program, "__code__", None)
     own = [step for step in traceback.walk_tb(error.__traceback__) if _is_own(step[0])]
-    told = str(error)
-    if "has no data" in told:  # as proflab/tensor.py and ops/ say it
-        told = f"the program asks for numbers while it is traced ({told}): it may know shapes only"
-    elif not isinstance(error, Refused):
-        told = f"`{name}` raised {type(error).__name__}: {told}"
-        told += ": correct it here" if own else f": its parameters have to be {names}"
+    *_, raised = traceback.format_exception_only(error)  # also where str(error) raises
+    told = shortened(" ".join(raised.split()), 300)
+    if isinstance(error, Refused):
+        told = str(error)
+    elif "has no data" in told:  # as proflab/tensor.py and ops/ say it
+        told = f"the program asks for numbers while it is traced ({error}): it may know shapes only"
+    else:
+        mend = "correct it here" if own else f"its parameters have to be {names}"
+        told = f"`{name}` raised {told}: {mend}"
     lines, place = list(lines_of(own)), None
     if isinstance(error, Refused) and error.at is not None:
         place = tape.lines[error.at]
     elif code is not None:
         place = code.co_filename, code.co_firstlineno
-    if not own and place is not None:
-        lines = [f"    line {place[1]}:  {linecache.getline(*place).strip()}"]
+    if not lines and place is not None and (text := linecache.getline(*place).strip()):
+        lines = [f"    line {place[1]}:  {text}"]
     return Refused("\n".join([told, *lines]))
