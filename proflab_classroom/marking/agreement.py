@@ -40,9 +40,17 @@ def cohens_kappa(pairs: Sequence[tuple[bool, bool]]) -> float | None:
 
 
 def both_marked(marking: Marking, first: str, second: str, anchors: set[str]) -> list[str]:
-    """Return the essays that both have marked, without the anchors."""
-    marks = marking.marks.items()
-    return [s for s, by in marks if s not in anchors and {first, second} <= by.keys()]
+    """Return the essays that both have marked, without the anchors.
+
+    One that was replaced between the two marks is none: each has read another text.
+    """
+    found = []
+    for student, by in marking.marks.items():
+        of_first = marking.texts.get(student, {}).get(first, "")
+        same = second not in marking.outdated(student, of_first)
+        if student not in anchors and {first, second} <= by.keys() and same:
+            found.append(student)
+    return found
 
 
 def agreements(

@@ -229,6 +229,10 @@ def _executed(x):
     exec("def inner(a):\n    return a @ None\ninner(x)", {"x": x})
 
 
+class _InATestCell:  # whose text no file has
+    exec("def program(y):\n    return y")
+
+
 # What a student reads: a sentence that says what to do, and the lines of the program.
 TOLD = [
     (_renamed, "argument 'x': its parameters have to be x", ["def _renamed(a):"]),
@@ -238,6 +242,7 @@ TOLD = [
     (_silent, "`_silent` raised ", ["raise _Silent"]),
     (_wordy, "raised ValueError: two lines and more", ["raise ValueError("]),
     (_executed, "a tensor of shape (4,) and NoneType", ["exec("]),
+    (_InATestCell.program, "its parameters have to be x", []),
     (_long, "at most 10,000 operations, this one 10,003", ["def _long(x):"]),
     (lambda x: F.dropout(x, 0.5), "dropout is random", ["(lambda x: F.dropout(x, 0.5), "]),
     (lambda x: x.item(), "it may know shapes only", ["(lambda x: x.item(), "]),

@@ -263,6 +263,6 @@ def _refused(error: Exception, program: Callable, tape: Tape, names: str) -> Ref
         place = tape.lines[error.at]
     elif code is not None:
         place = code.co_filename, code.co_firstlineno
-    if not lines and place is not None:
-        lines = [f"    line {place[1]}:  {linecache.getline(*place).strip()}"]
+    if not lines and place is not None and (text := linecache.getline(*place).strip()):
+        lines = [f"    line {place[1]}:  {text}"]
     return Refused("\n".join([told, *lines]))
