@@ -48,7 +48,9 @@ def table(
         except Refused as refused:
             parts.append(f"{name}: refused, {refused}")
             continue
-        parts.append(f"{name}: {_price(paid, machine)}, {_ops(paid)}")
+        count = sum(row["ms"] > 0 for row in paid.rows)
+        ops = many(count, "move" if paid.two_memories else "op")
+        parts.append(f"{name}: {_price(paid, machine)}, {ops}")
         if fast is not None or memory is not None:
             room = memory if fast is None else fast
             parts[-1] += f"; at the peak {paid.peak_bytes:,} of {room:,} bytes live"
@@ -87,11 +89,6 @@ def _price(paid: Cost, machine: str) -> str:
 def number(cost: float) -> str:
     """Return a cost as it is shown."""
     return f"{cost:,.0f}" if cost >= 1000 else f"{cost:.4g}"
-
-
-def _ops(paid: Cost) -> str:
-    count, what = sum(row["ms"] > 0 for row in paid.rows), "move" if paid.two_memories else "op"
-    return many(count, what)
 
 
 def _lines(tape: Tape, paid: Cost, machine: Machine) -> list[str]:
