@@ -84,7 +84,8 @@ def ask(step: Step, answer: Answer, scope: dict[str, Any]) -> Verdict:
 
 # Known solutions are judged one after the other in one process, and most bring tapes that another
 # has brought, or a log of which five cases ask: what decides is the same, so nothing runs again.
-_found: dict[tuple, tuple] = {}  # by _place and, for what is judged, its digest
+_found: dict[tuple, tuple] = {}  # by what is asked and, for what is judged, its digest
+_MOST = 200  # of them: of entries that count by themselves, no two ask the same
 
 
 def _worth(case: Race | LogCase, data: bytes, scope: dict[str, Any]) -> dict[str, Any]:
@@ -114,9 +115,11 @@ def _known(case: Race | LogCase, scope: dict[str, Any]) -> Known:
 
 def _kept(place: tuple, used: list[Any], find: Callable[[], Any]) -> Any:
     """Return what was found before, or find it; `used` stays alive, so that no id is another's."""
-    if place not in _found:
-        _found[place] = used, find()
-    return _found[place][1]
+    found = _found.pop(place, None) or (used, find())
+    _found[place] = found  # behind all others
+    for old in list(_found)[:-_MOST]:
+        del _found[old]
+    return found[1]
 
 
 def _names(code: str) -> tuple[str, ...]:

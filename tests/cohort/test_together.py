@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+from types import FunctionType
+
 import pytest
 from race_tapes import solved_op_facts
 
 from cohort.run import Solved, one_by_one
 from proflab.lesson import race
+from proflab_course.build import in_process
 from proflab_course.build.in_process import Case, run_cell
 from proflab_course.cases.reader import split
 
@@ -81,3 +86,19 @@ def test_another_program_is_judged_anew(program, fine):
 
     assert verdict(slow=slow).passed
     assert verdict(slow=slow, once=program).passed is fine
+
+
+def test_what_entries_count_with_by_themselves_is_not_kept_for_good(monkeypatch):
+    monkeypatch.setattr(in_process, "_MOST", 4)
+    seen = []
+
+    def slow(x):
+        return (x @ x + x) - x
+
+    for _ in range(4):
+        op_facts = FunctionType(dear.__code__, globals())
+        seen.append(weakref.ref(op_facts))
+        assert verdict(slow=slow, op_facts=op_facts).reason
+    del op_facts
+    gc.collect()
+    assert [each() is None for each in seen[:2]] == [True, True]

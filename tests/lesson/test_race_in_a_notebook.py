@@ -123,6 +123,25 @@ def test_a_further_try_runs_its_own_program_alone(op_facts, monkeypatch):
     assert runs["given"] == 3  # counted otherwise, and so known anew
 
 
+def test_a_try_that_was_interrupted_can_be_made_again(op_facts, capsys, monkeypatch):
+    judging._kept_known.cache_clear()
+    monkeypatch.setattr(show, "counting", {"op_facts": op_facts})
+    interrupts = [KeyboardInterrupt]
+
+    def interrupted(tape, inputs, *rest, **how):
+        if interrupts and isinstance(inputs["x"], np.ndarray):
+            raise interrupts.pop()
+        return walk(tape, inputs, *rest, **how)
+
+    monkeypatch.setattr(knowing, "walk", interrupted)
+    tape = traced(lambda x, w, b: F.relu(x @ w + b[:, None]), **EXPERTS)
+    about = {"like": experts, "machine": "T4", "full": 0.02872}
+    with pytest.raises(KeyboardInterrupt):
+        expect.expect_faster("64 experts", tape, **about)
+    expect.expect_faster("64 experts", tape, **about)
+    assert "64 experts" in capsys.readouterr().out
+
+
 def test_a_race_that_takes_long_says_so_first(op_facts, capsys, monkeypatch):
     monkeypatch.setattr(show, "counting", {"op_facts": op_facts})
     for soon, says in ((1e-6, True), (1e6, False)):

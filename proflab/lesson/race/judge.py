@@ -64,7 +64,11 @@ def judge(
     announce: called with the seconds that running takes. options: the race's Terms.
     """
     known = _kept_known(Content([[*given], machine, {"salt": salt, **options}]), op_facts)
-    return judged(tape, known, op_facts, machine, announce=announce, **options)
+    try:
+        return judged(tape, known, op_facts, machine, announce=announce, **options)
+    except BaseException:  # as an interrupt, after which no further draw can be asked for
+        _kept_known.cache_clear()
+        raise
 
 
 @lru_cache(_MOST_KNOWN)

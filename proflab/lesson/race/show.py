@@ -48,7 +48,9 @@ def table(
         except Refused as refused:
             parts.append(f"{name}: refused, {refused}")
             continue
-        parts.append(f"{name}: {_price(paid, machine)}, {_ops(paid)}")
+        count = sum(row["ms"] > 0 for row in paid.rows)
+        ops = many(count, "move" if paid.two_memories else "op")
+        parts.append(f"{name}: {_price(paid, machine)}, {ops}")
         if fast is not None or memory is not None:
             room = memory if fast is None else fast
             parts[-1] += f"; at the peak {paid.peak_bytes:,} of {room:,} bytes live"
@@ -89,11 +91,6 @@ def number(cost: float) -> str:
     return f"{cost:,.0f}" if cost >= 1000 else f"{cost:.4g}"
 
 
-def _ops(paid: Cost) -> str:
-    count, what = sum(row["ms"] > 0 for row in paid.rows), "move" if paid.two_memories else "op"
-    return many(count, what)
-
-
 def _lines(tape: Tape, paid: Cost, machine: Machine) -> list[str]:
     groups: dict[tuple[str, int], list[dict]] = {}
     for row in filter(lambda row: row["ms"], paid.rows):
@@ -120,13 +117,12 @@ def _row(rows: list[dict], paid: Cost, machine: Machine, text: str) -> str:
 
 def line_of(tape: Tape, at: int) -> str:
     """Return the line of the program that made an instruction, cut to what fits into a row."""
-    return shortened(whole_line_of(tape, at), WIDTH)
+    return shortened(line_at(*tape.lines[at]), WIDTH)
 
 
-def whole_line_of(tape: Tape, at: int) -> str:
-    """Return the line of the program that made an instruction, as a student may quote it."""
-    place = tape.lines[at]
-    return linecache.getline(*place).strip() or f"line {place[1]}"
+def line_at(file: str, number: int) -> str:
+    """Return the line of a program at a place of `Tape.lines`, as a student may quote it."""
+    return linecache.getline(file, number).strip() or f"line {number}"
 
 
 def refusal(tape: Tape, found: Mapping[str, Any]) -> str:
