@@ -5,11 +5,15 @@ from contextlib import closing
 
 import pytest
 from grading_course import LESSON, command, copy_course, grade, hand_in, solved
+from sqlalchemy import select
 
 from proflab_course.course.layout import CourseError
+from proflab_course.grading.records.gradebook import OUTCOMES, Book
 from proflab_course.grading.records.removed import TRIGGER
 from proflab_course.report.lesson_page import read_summary, render
 from proflab_course.report.term_page import read_term
+
+OTHER = "02_other"
 
 
 @pytest.fixture(params=["today's gradebook", "an older one"])
@@ -41,8 +45,22 @@ def test_a_student_whom_nbgrader_removes_is_on_no_page_and_is_graded_anew(course
     assert (again.score, again.fresh) == (100, True)
 
 
-def test_a_lesson_that_nbgrader_removes_is_not_graded_yet(course):
+def add_another_lesson(course):
+    """Enter a hand-in of ann's for another lesson, with an outcome as the first one's."""
+    with Book(course.gradebook) as book:
+        book.gradebook.add_assignment(OTHER)
+        with book.gradebook.db.no_autoflush:  # SQLAlchemy warns of nbgrader's own
+            book.gradebook.add_submission(OTHER, "ann")
+        with book.gradebook.engine.begin() as connection:
+            row = connection.execute(select(OUTCOMES).where(OUTCOMES.c.student == "ann")).mappings()
+            connection.execute(OUTCOMES.insert(), dict(row.one()) | {"assignment": OTHER})
+
+
+def test_a_lesson_that_nbgrader_removes_is_not_graded_yet_and_others_stay(course):
+    add_another_lesson(course)
     nbgrader_removes(course, "assignment", "remove", LESSON)
     with pytest.raises(CourseError, match="not graded yet"):
         read_summary(course, LESSON)
+    with Book(course.gradebook) as book:
+        assert book.outcomes(OTHER).keys() == {"ann"}
     assert {row.score for row in grade(course).values()} == {100}
