@@ -25,7 +25,7 @@ from proflab_course.course.look_alikes import notes_on_look_alikes
 from proflab_course.course.secret import course_secret
 from proflab_course.grading import failed_setup, work_limit
 from proflab_course.grading.answer_key import Key, read_key
-from proflab_course.grading.answers import as_guesses, essay_digests
+from proflab_course.grading.answers import ANSWERED, ESSAY, as_guesses, essay_digests
 from proflab_course.grading.grade_notebook import Graded, grade_aligned
 from proflab_course.grading.grader_errors import NOT_GRADED, log_error, log_path, sentence_of
 from proflab_course.grading.lean import import_nbgrader
@@ -421,7 +421,8 @@ def write(course: Course, key: Key, book, done: Done) -> None:
         if done.error is None or isinstance(error, CourseError):
             raise
     cases = graded.cases if graded else []
-    guesses = list(done.guesses)
+    # What grading itself stores beside the guesses is taken from no output of a hand-in.
+    guesses = [each for each in done.guesses if each.what not in (ANSWERED, ESSAY)]
     if graded:
         guesses += [*as_guesses(graded.answers), *essay_digests(graded.notebook, key.by_hand)]
     sentence = _join_sentences(done.sentence, handed.problem)

@@ -1,9 +1,13 @@
 """A mark is of the essay that was marked: who hands in another one, or none, is not forgotten."""
 
+import hashlib
+
 import pytest
 from essay_class import ESSAY, STUDENTS, copied, fill, rows_of
 from grading_course import LESSON, cell, grade, hand_in, solved
+from nbformat.v4 import new_code_cell, new_output
 
+from proflab.lesson.first_guess import MIME
 from proflab_course.cli import main
 from proflab_course.grading.records.gradebook import Book
 from proflab_course.report.lesson_page import read_summary
@@ -77,6 +81,21 @@ def test_the_same_essay_in_another_hand_in_keeps_its_mark_and_waits_for_nobody(c
     assert waiting(course) == []
     essays()
     assert "12 of 12 essays settled" in capsys.readouterr().out
+
+
+def test_no_output_of_a_hand_in_says_which_essay_was_marked(course):
+    text = "Another text."
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    forged = {"what": "essay", "name": ESSAY, "guess": 1.0, "answer": digest}
+    notebook = solved()
+    [row] = [row for row in rows_of(course, "anna") if row["hand-in"] == FIRST]
+    cell(notebook, ESSAY).source = row["essay"]
+    notebook.cells.append(new_code_cell("", outputs=[new_output("display_data", {MIME: forged})]))
+    hand_in(course, FIRST, notebook)
+    grade(course)
+    assert waiting(course) == []
+    another_essay(course, FIRST, text)
+    assert waiting(course) == [FIRST]
 
 
 def test_an_essay_that_is_withdrawn_stops_nobody_elses(course, capsys):

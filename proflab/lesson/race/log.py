@@ -227,10 +227,9 @@ class _Traced:
     def lines(self) -> dict[str, Any]:
         """Return the lines that made the tape's instructions, as numbers, and their texts."""
         texts: dict[str, int] = {}
-        known = range(len(self.tape.lines))
-        whole = (show.whole_line_of(self.tape, at)[:MOST_TEXT] for at in known)
-        numbers = [texts.setdefault(text, len(texts)) for text in whole]
-        numbers += [0] * (len(self.tape) - len(known))  # of the results, which no line makes
+        places = {place: show.line_at(*place)[:MOST_TEXT] for place in set(self.tape.lines)}
+        numbers = [texts.setdefault(places[place], len(texts)) for place in self.tape.lines]
+        numbers += [0] * (len(self.tape) - len(numbers))  # of the results, which no line makes
         return {"lines": numbers, "texts": list(texts)}
 
     @cached_property

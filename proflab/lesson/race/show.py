@@ -117,13 +117,12 @@ def _row(rows: list[dict], paid: Cost, machine: Machine, text: str) -> str:
 
 def line_of(tape: Tape, at: int) -> str:
     """Return the line of the program that made an instruction, cut to what fits into a row."""
-    return shortened(whole_line_of(tape, at), WIDTH)
+    return shortened(line_at(*tape.lines[at]), WIDTH)
 
 
-def whole_line_of(tape: Tape, at: int) -> str:
-    """Return the line of the program that made an instruction, as a student may quote it."""
-    place = tape.lines[at]
-    return linecache.getline(*place).strip() or f"line {place[1]}"
+def line_at(file: str, number: int) -> str:
+    """Return the line of a program at a place of `Tape.lines`, as a student may quote it."""
+    return linecache.getline(file, number).strip() or f"line {number}"
 
 
 def refusal(tape: Tape, found: Mapping[str, Any]) -> str:
