@@ -8,6 +8,7 @@ import csv
 import functools
 import gc
 import os
+import signal
 from collections import defaultdict
 from pathlib import Path
 
@@ -36,11 +37,16 @@ def once(request, tmp_path_factory):
 
 @pytest.fixture(scope="module", autouse=True)
 def environment_as_it_was():
-    """Restore the environment after each file: nbgrader and Dask set variables in it."""
-    before = dict(os.environ)
+    """Restore the environment and a signal after each file.
+
+    nbgrader and Dask set variables. A profiler's command line lets a closed pipe end the process,
+    which would be that of later tests.
+    """
+    before, pipe = dict(os.environ), signal.getsignal(signal.SIGPIPE)
     yield
     os.environ.clear()
     os.environ.update(before)
+    signal.signal(signal.SIGPIPE, pipe)
 
 
 def pytest_sessionstart() -> None:
