@@ -251,7 +251,9 @@ class Book:
             late = {"timestamp": handed.at} if handed.at or handed.problem else {}
             submission = book.update_or_create_submission(key.name, outcome.student, **late)
             notebook = next(n for n in submission.notebooks if n.name == key.name)
-            self._write_grades(notebook, key, graded, self._same_essays(book, outcome))
+            marked = any(grade.manual_score is not None for grade in notebook.grades)
+            same = self._same_essays(book, outcome) if marked else set()
+            self._write_grades(notebook, key, graded, same)
             self._write_penalty(book, submission, notebook)
             self._write_outcome(book, outcome)
 
