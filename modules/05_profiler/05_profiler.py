@@ -2176,18 +2176,18 @@ def profile_backward_pass(model, x, hardware, warmup=1, iterations=5):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_profile_backward_pass", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
-clock, x = doubles.Clock(), Tensor(np.ones((32, 256)))
+clock, x = doubles.Clock(), Tensor(np.ones((128, 256)))
 fixed, used = nn.Linear(256, 256, bias=False), nn.Linear(256, 1024, bias=False)
 fixed.weight.requires_grad = False
 pace = doubles.Model(clock, ms=[3.000457, 1.0], cold_ms=[70.0, 80.0])
 layers = profiled.Paced(pace, nn.Sequential(fixed, nn.ReLU(), used).eval(), back=True)
-machine = Hardware(peak_flops=37.82e6, bandwidth=2.82e6)  # both limit this nearly alike
+machine = Hardware(peak_flops=151.29e6, bandwidth=4.197e6)  # both limit this nearly alike
 found = clock.run(profile_backward_pass, layers, x, machine, 4, 9)
 expect(
     "FLOPs of both passes",
     found["flops"],
-    37_748_736,
-    mistakes={"the forward pass alone": 20_971_520},
+    150_994_944,
+    mistakes={"the forward pass alone": 83_886_080},
 )
 expect(
     "ms of both",
@@ -2200,12 +2200,12 @@ rates = {key: found[key] for key in ("gflops_per_second", "bottleneck")}
 expect(
     "FLOPs of both in the time of both",
     rates,
-    {"gflops_per_second": 9.436105925, "bottleneck": "compute"},
+    {"gflops_per_second": 37.74442369, "bottleneck": "compute"},
     rel=1e-6,
 )
 expect("4 + 9 steps are timed, each back as well", pace.calls, 30, abs=3)
 memory = {key: found[f"{key}_memory_mb"] for key in ("forward", "gradient", "total")}
-expect("MB", memory, {"forward": 1.406, "gradient": 1.0, "total": 2.406}, rel=0.01)
+expect("MB", memory, {"forward": 1.875, "gradient": 1.0, "total": 2.875}, rel=0.01)
 some = profiled.Partly().eval()  # some of it is frozen, unused, used twice, in float64
 some.used.weight.grad = Tensor(np.ones((256, 256)))
 part = profile_backward_pass(some, x, None, 0, 1)
@@ -2217,7 +2217,7 @@ expect(
 )
 own = {"grad": some.used.weight.grad.sum().item(), "other": some.head.weight.grad}
 own |= {"some": some.training, "layers": layers.training}
-plain, batches = nn.Linear(256, 256, bias=False), [Tensor(np.ones((n, 256))) for n in (64, 12)]
+plain, batches = nn.Linear(1024, 1024, bias=False), [Tensor(np.ones((n, 1024))) for n in (64, 12)]
 own["flops"] = [profile_backward_pass(plain, batch, None, 0, 1)["flops"] for batch in batches]
 expect(
     "earlier gradients and modes stay; FLOPs of one model for two batches",
@@ -2227,7 +2227,7 @@ expect(
         "other": None,
         "some": False,
         "layers": True,
-        "flops": [16_777_216, 3_145_728],
+        "flops": [268_435_456, 50_331_648],
     },
 )
 ### BEGIN HIDDEN TESTS
@@ -2235,7 +2235,7 @@ from proflab.lesson.recording import columns
 
 partly = profiled.Partly()  # frozen, unused, used twice, in float64
 partly.used.weight.grad = Tensor(np.ones((256, 256)))
-deep = profile_backward_pass(partly, Tensor(np.ones((64, 256))), None, 0, 1)
+deep = profile_backward_pass(partly, Tensor(np.ones((1024, 256))), None, 0, 1)
 expect(
     "a gradient is counted once, at its dtype, for parameters that were used",
     deep["gradient_memory_mb"],
