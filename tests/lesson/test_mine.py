@@ -126,7 +126,7 @@ def built(folder: Path, code: str = "print(area(2, 3))") -> str:
 
 @pytest.fixture
 def forgotten(release):
-    """What mine.py held: it is gone, and is there again for the tests that run later."""
+    """Yield what mine.py held, without the file; put it back for the tests that run later."""
     before = (release / "mine.py").read_text()
     (release / "mine.py").unlink()
     yield before
