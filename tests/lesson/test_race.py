@@ -133,6 +133,18 @@ def test_a_write_is_free_only_where_the_op_before_could_have_written_there(op_fa
     part = moved(lambda x: x.exp()) + 2_000 + 2_000  # of a result, a part is moved
     assert placed(lambda y, x: y.__setitem__((1, slice(500)), x.exp()[:500])) == part
 
+    def kept(x, y):
+        """Write a result that its backward needs as it was."""
+        own = (x * 1).detach().requires_grad_()
+        result, z = own.exp(), proflab.zeros(1000)
+        with proflab.no_grad():
+            z.copy_(result)
+        result.backward(y)
+        return z, own.grad
+
+    tape = crossed(traced(kept, training=True, x=(1000,), y=(1000,)))
+    assert "write" in [row["op"] for row in cost(tape, DESK, op_facts).rows]
+
 
 def test_live_bytes_are_a_property_of_the_program(op_facts):
     def peak(program):
