@@ -67,7 +67,6 @@ def test_a_new_file_counts_whatever_it_is(packages):
     new.unlink()
 
 
-@pytest.mark.whole
 def test_another_text_of_one_length_in_a_students_own_module_is_another_hand_in(tmp_path):
     lessons, found = Lessons(make_key("01_parameters", source()), ROOT / "source"), set()
     (tmp_path / "01_parameters.ipynb").write_text("{}")
@@ -77,6 +76,7 @@ def test_another_text_of_one_length_in_a_students_own_module_is_another_hand_in(
     assert len(found) == 2
 
 
+@pytest.mark.whole
 def test_the_grader_imports_nothing_that_is_not_counted():
     known = modules("proflab_course")
     counted = {name for name, path in known.items() if path in set(harness_files(ROOT))}
