@@ -18,6 +18,7 @@ from proflab.meta import Array, MetaArray
 from proflab.tensor import Tensor, wrap
 
 _KINDS = ("in", "const", "fill", "op", "vjp", "write")  # of instructions that may make values
+_MOST_NUMBERS = 1 << 62  # of a tensor; costs are counted in floats, which hold no product of more
 # What running an op on operands that do not fit may raise.
 _FAILS = (
     ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RuntimeError,
@@ -153,6 +154,8 @@ class _Run:
         else:
             values += self.ways[line[0]](at, *line[1:])
         end = len(values)
+        if self.meta and any(values[number].size > _MOST_NUMBERS for number in range(first, end)):
+            raise Refused("a tensor of more numbers than an array can hold")
         if self.counted is not None:
             for number in range(first, end):
                 real, said = values[number], self.counted.values[number]
