@@ -160,8 +160,7 @@ class _Run:
             for number in range(first, end):
                 real, said = values[number], self.counted.values[number]
                 if real.shape != said.shape or real.dtype != said.dtype:
-                    what = f"a result of {real.shape} was counted as {said.shape}"
-                    raise Refused(f"{line[1]}: {what}")
+                    raise Refused(f"{line[1]}: {real.shape} was counted as {said.shape}")
         self.left.made.append(range(first, end))
         if not self.meta:
             for number in self.reading.done[at]:
@@ -199,9 +198,8 @@ class _Run:
             with graph.set_grad_enabled(True):
                 result = call()
         outs = [result] if isinstance(result, Tensor) else list(result)
-        if (
-            at in self.reading.backward and need is not None
-        ):  # what no `vjp` asks for need not stay alive
+        # What no `vjp` asks for need not stay alive.
+        if at in self.reading.backward and need is not None:
             self.left.nodes[at] = outs[0].node
             self.shapes[at] = [tensor.shape for tensor in outs]
         if self.look is not None:
