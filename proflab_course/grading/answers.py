@@ -62,7 +62,7 @@ def essay_digests(notebook: NotebookNode, names: Collection[str]) -> list[Guess]
     """
     found = []
     for cell in notebook.cells:
-        if (name := meta(cell).get("grade_id")) in names:
+        if (name := str(meta(cell).get("grade_id"))) in names:
             digest = hashlib.sha256(cell.source.strip().encode("utf-8", "replace"))
             if pictures := cell.get("attachments"):
                 digest.update(json.dumps(pictures, sort_keys=True).encode())
