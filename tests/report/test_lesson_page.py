@@ -22,8 +22,14 @@ from proflab_course.cli import main
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.grade_notebook import CaseResult
-from proflab_course.grading.records.gradebook import Book
-from proflab_course.report.lesson_page import StudentLine, histogram, read_summary, render
+from proflab_course.grading.records.gradebook import Book, Outcome
+from proflab_course.report.lesson_page import (
+    StudentLine,
+    histogram,
+    read_summary,
+    render,
+    summarise,
+)
 
 
 @pytest.fixture(scope="module")
@@ -100,6 +106,15 @@ def test_the_public_page_has_no_names_and_no_hidden_cases(course):
         for hidden, answer in test.answers:
             assert not hidden or f"· {answer.label} " not in page
     assert "submission 17" in page
+
+
+def test_a_misconception_that_a_hidden_case_alone_shows_is_not_on_the_public_page():
+    case = CaseResult("test_linear_parameters", "wide", True, False, "got 1", "a term left out?")
+    outcome = Outcome("ann", LESSON, "graded", "", "", [case])
+    scores = {"ann": {"auto": 1.0, "manual": 0.0, "penalty": 0.0, "needs_manual": False}}
+    for public, found in ((False, ["a term left out?"]), (True, [])):
+        summary = summarise(make_key(LESSON, source()), {"ann": outcome}, scores, [], public)
+        assert [each.sentence for each in summary.misconceptions] == found
 
 
 def test_names_are_escaped_and_the_page_stands_alone(course):
