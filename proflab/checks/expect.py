@@ -187,19 +187,16 @@ def expect_log(
     Raises AssertionError with a sentence on what is not consistent.
     """
     from proflab.lesson.race import show
-    from proflab.lesson.race.check_log import RULES, check_log, methods_of, once
+    from proflab.lesson.race.check_log import FUNCTIONS, RULES, found_in, methods_of
+    from proflab.lesson.race.known import Content
     from proflab.lesson.race.trace import Tape
 
     if not isinstance(handed, Tape):
         raise TypeError("expect_log takes a log and what `traced(program, …)` returns")
     given, functions = handed.traced_with(like), methods_of(like) | show.counting
     try:
-        plain = to_plain_data(log), list(handed), list(given)
-        found = once(
-            [plain, machine, options],
-            functions,
-            lambda: check_log(*plain, functions, machine, **options),
-        )
+        asked = Content([to_plain_data(log), list(handed), list(given), machine, options])
+        found = found_in(asked, *(functions[name] for name in FUNCTIONS))
     except NotPlainData as error:
         found = {rule: str(error)}
     _tell(label, Verdict(not found[rule], found[rule]), RULES[rule])

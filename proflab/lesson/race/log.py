@@ -219,8 +219,8 @@ class _Traced:
     tape: Tape
     machine: str
 
-    @cached_property
-    def paid(self) -> Cost:
+    @property
+    def paid(self) -> Cost:  # `count_with` may name another op_facts by now
         return show.counted(self.tape, self.machine)
 
     @cached_property
@@ -232,16 +232,16 @@ class _Traced:
         numbers += [0] * (len(self.tape) - len(numbers))  # of the results, which no line makes
         return {"lines": numbers, "texts": list(texts)}
 
-    @cached_property
+    @property
     def largest(self) -> dict[str, Any]:
         """Return the op and the line on which the program spends most, each with its share."""
-        if not self.paid.ms:
+        if not (paid := self.paid).ms:
             return {"op": "nothing", "line": "", "share": 0.0, "line_share": 0.0}
-        rows = [row_of(row) for row in self.paid.rows]
+        rows = [row_of(row) for row in paid.rows]
         texts = self.lines["texts"]
         by_op, _, by_line = groups_of(rows, [texts[number] for number in self.lines["lines"]])
         op, line = (max(group, key=lambda name: group[name]) for group in (by_op, by_line))
-        shares = {"share": by_op[op] / self.paid.ms, "line_share": by_line[line] / self.paid.ms}
+        shares = {"share": by_op[op] / paid.ms, "line_share": by_line[line] / paid.ms}
         return {"op": op, "line": line, **shares}
 
 
