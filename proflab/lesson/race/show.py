@@ -13,7 +13,7 @@ from typing import Any
 from proflab.lesson.race.cost import MACHINES, Cost, Machine, cost
 from proflab.lesson.race.hints import wall_of
 from proflab.lesson.race.known import Content
-from proflab.lesson.race.tape import Refused, check
+from proflab.lesson.race.tape import Refused
 from proflab.lesson.race.trace import Tape, traced
 from proflab.lesson.words import many, shortened
 
@@ -61,14 +61,13 @@ def table(
 def counted(tape: Tape, machine: str, fast: int | None = None, memory: int | None = None) -> Cost:
     """Return what a tape costs on a machine, by its name: in all, and a row for each op.
 
-    fast, memory: as in `judge`. Raises RuntimeError before `count_with`, and Refused for a tape
-    that cannot be run.
+    tape: as `traced` returns it, which has checked it. fast, memory: as in `judge`. Raises
+    RuntimeError before `count_with`, and Refused for a tape that cannot be run.
     """
     if "op_facts" not in counting:
         raise RuntimeError("nothing counts here yet: run race.count_with(op_facts) first")
     about = MACHINES[machine], counting["op_facts"]
     room: dict[str, Any] = {"fast": fast, "memory": memory}
-    check(tape)
     if len(tape) > _SHORT:
         return cost(tape, *about, **room)
     kept = _kept_cost(Content([*tape]), *about, **room)
