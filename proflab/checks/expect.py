@@ -143,7 +143,8 @@ def expect_faster(
             print(f"⏳ {label}: takes about {seconds:.0f} s")
 
     found = judge.judge(actual, given, op_facts, machine, announce=announce, **options)
-    if wrong := show.refusal(actual, found) if "refused" in found else found["wrong"]:
+    line_of = partial(show.line_of, actual)
+    if wrong := show.refusal(actual, found, line_of) if "refused" in found else found["wrong"]:
         _tell(label, Verdict(False, wrong), "")
     if op_facts is None:
         print(f"🏁 {label}: same results")
@@ -156,7 +157,7 @@ def expect_faster(
     print(f"🏁 {label}: {same}; {told}{_earned(share)}")
     _show_best(best, judge.unit_of(machine, options.get("fast")))
     known = min(full, (best or full) / (1 - WORTH))
-    for text in texts(found, partial(show.line_of, actual)) if found["ms"] > known else ():
+    for text in texts(found, line_of) if found["ms"] > known else ():
         print(f"   {text}")
 
 

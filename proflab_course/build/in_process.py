@@ -70,8 +70,9 @@ def ask(step: Step, answer: Answer, scope: dict[str, Any]) -> Verdict:
     except Exception as error:
         return judge_raised(answer, [kind.__name__ for kind in type(error).__mro__], str(error))
     try:
-        # What the grader gets has left the student's process by these two.
-        data = dumps(value)
+        # What the grader gets has left the student's process by these two; the lines of a tape
+        # change no verdict, and equal tapes of two solutions are judged once without them.
+        data = dumps(value["tape"] if isinstance(answer.held, Race) else value)
         if isinstance(answer.held, Race | LogCase):
             return answer.held.judge(_worth(answer.held, data, scope))
         plain = loads(data)

@@ -30,6 +30,7 @@ from proflab_course.cases.case import (
     said,
 )
 
+WITH_LINES = ".with_lines()"  # so that sentences about a tape can name lines of its program
 # What a race may say besides, as race.judge takes it.
 _OPTIONS = {"within", "floor", "draws", "state", "fast", "memory"}
 
@@ -103,9 +104,8 @@ def parse(call: ast.Call, name: str) -> list[Sent]:
         least = f"write the ms that earn all points, such as full=1.7, not {full!r}"
         raise GrammarError(at(name, call, f"full is no cost: {least}"))
     race = Race(given, machine, float(full), best_cost(best, full, call, name), options)
-    return [
-        (Step("tape", ast.unparse(made)), Answer(label_of(label, name), "expect_faster", held=race))
-    ]
+    code = ast.unparse(made) + WITH_LINES
+    return [(Step("tape", code), Answer(label_of(label, name), "expect_faster", held=race))]
 
 
 def given_code(made: ast.expr, like: ast.expr, name: str) -> str:

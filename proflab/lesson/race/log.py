@@ -225,12 +225,7 @@ class _Traced:
 
     @cached_property
     def lines(self) -> dict[str, Any]:
-        """Return the lines that made the tape's instructions, as numbers, and their texts."""
-        texts: dict[str, int] = {}
-        places = {place: show.line_at(*place)[:MOST_TEXT] for place in set(self.tape.lines)}
-        numbers = [texts.setdefault(places[place], len(texts)) for place in self.tape.lines]
-        numbers += [0] * (len(self.tape) - len(numbers))  # of the results, which no line makes
-        return {"lines": numbers, "texts": list(texts)}
+        return self.tape.by_line()
 
     @property
     def largest(self) -> dict[str, Any]:

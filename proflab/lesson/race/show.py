@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -14,7 +13,7 @@ from proflab.lesson.race.cost import MACHINES, Cost, Machine, cost
 from proflab.lesson.race.hints import wall_of
 from proflab.lesson.race.known import Content
 from proflab.lesson.race.tape import Refused
-from proflab.lesson.race.trace import Tape, traced
+from proflab.lesson.race.trace import Tape, line_at, traced
 from proflab.lesson.words import many, shortened
 
 counting: dict[str, Callable] = {}  # op_facts, once the notebook has said `count_with`
@@ -119,18 +118,13 @@ def line_of(tape: Tape, at: int) -> str:
     return shortened(line_at(*tape.lines[at]), WIDTH)
 
 
-def line_at(file: str, number: int) -> str:
-    """Return the line of a program at a place of `Tape.lines`, as a student may quote it."""
-    return linecache.getline(file, number).strip() or f"line {number}"
-
-
-def refusal(tape: Tape, found: Mapping[str, Any]) -> str:
+def refusal(tape: list, found: Mapping[str, Any], line_of: Callable[[int], str]) -> str:
     """Return why a program is refused, with its line; where memory is full, with what fills it."""
     lines = [found["refused"]]
     if (at := found.get("at")) is not None:
-        lines.append(f"   at: {line_of(tape, at)}")
+        lines.append(f"   at: {line_of(at)}")
     made: Counter[str] = Counter()
     for made_at, count in found.get("alive", ()):
-        made["the inputs" if tape[made_at][0] == "in" else line_of(tape, made_at)] += count
+        made["the inputs" if tape[made_at][0] == "in" else line_of(made_at)] += count
     large = [each for each in made.most_common() if each[1] >= _LARGE * made.total()]
     return "\n".join([*lines, *(f"   {count:>11,} bytes: {text}" for text, count in large)])
