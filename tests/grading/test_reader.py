@@ -24,7 +24,7 @@ from pace import at_most
 
 from proflab.lesson.outline import squeezed
 from proflab_course.course.layout import CourseError
-from proflab_course.export.student_code import write_code
+from proflab_course.export.code_for_comparison import write_code
 from proflab_course.grading import limited_process
 from proflab_course.grading import reader as reading
 from proflab_course.grading.answer_key import make_key, read_key
