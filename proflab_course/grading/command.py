@@ -279,6 +279,7 @@ def grade_class(
                 nowhere |= record(course, key, book, replace(done, variant=drawn))
             fresh = {w.student for w in due}
             unchanged = [w.student for w in works if w.student not in fresh]
+            # Dates and extensions may be others now (course/dates.py), whatever was handed in.
             book.update_penalties(key, unchanged)
             if works and notes is not None:
                 notes += read_deadline(book, lesson, dates).told
@@ -302,7 +303,7 @@ def _graded_works(
             if not running:
                 return
             finished, running = wait(running, return_when=FIRST_COMPLETED)
-            while finished:
+            while finished:  # popped: a future that stays in the set would keep two notebooks
                 yield finished.pop().result()
     finally:
         pool.shutdown(wait=False, cancel_futures=True)

@@ -55,13 +55,9 @@ def least_flops(call: dispatch.Call, result: Any) -> int:
     if call.op == "argsort":
         return size * max(1, math.ceil(math.log2(result.shape[call.attributes["dim"]] or 1)))
     if call.op == "pow":
-        return size * _products_of(call.attributes.get("other"))
+        # The multiplications or divisions that the engine makes of a power.
+        return size * (2 if call.attributes.get("other") in (3, -2) else 1)
     return size if call.op in _CHOOSE else 0
-
-
-def _products_of(exponent: float | None) -> int:
-    """Return how many multiplications or divisions the engine makes of a power."""
-    return 2 if exponent in (3, -2) else 1
 
 
 def _see_pairs(call: dispatch.Call, row: dict) -> None:

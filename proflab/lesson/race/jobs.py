@@ -70,11 +70,12 @@ def _raced(value: Any, *about: Any, **options: Any) -> dict[str, Any]:
     student's word as the tape is: nothing but sentences for the same student is made of them.
     """
     said = value if isinstance(value, dict) else {"tape": value}
-    if not isinstance(made := said.get("tape"), list):
-        return judged(made, *about, **options)
-    tape, lines = Tape(made), lines_of(said.get("lines"), said.get("texts"), len(made))
+    made: Any = said.get("tape")
+    length = len(made) if isinstance(made, list) else 0
+    lines = lines_of(said.get("lines"), said.get("texts"), length)
     if not any(lines):
         return judged(made, *about, **options)
+    tape = Tape(made)
     tape.lines = [(line, 0) for line in lines]  # by which hints.py puts costs together
     found = judged(tape, *about, **options)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from proflab.lesson.race.cost import MACHINES, Cost, Machine, cost
 from proflab.lesson.race.hints import wall_of
+from proflab.lesson.race.judge import unit_of
 from proflab.lesson.race.known import Content
 from proflab.lesson.race.tape import Refused
 from proflab.lesson.race.trace import Tape, line_at, traced
@@ -49,7 +50,7 @@ def table(
             continue
         count = sum(row["ms"] > 0 for row in paid.rows)
         ops = many(count, "move" if paid.two_memories else "op")
-        parts.append(f"{name}: {_price(paid, machine)}, {ops}")
+        parts.append(f"{name}: {number(paid.ms)} {unit_of(machine, fast)}, {ops}")
         if fast is not None or memory is not None:
             room = memory if fast is None else fast
             parts[-1] += f"; at the peak {paid.peak_bytes:,} of {room:,} bytes live"
@@ -76,12 +77,6 @@ def counted(tape: Tape, machine: str, fast: int | None = None, memory: int | Non
 @lru_cache(_KEPT)
 def _kept_cost(tape: Content, *about: Any, **room: Any) -> Cost:
     return cost(tape.data, *about, **room)
-
-
-def _price(paid: Cost, machine: str) -> str:
-    if paid.two_memories:
-        return f"{number(paid.ms)} bytes between the memories"
-    return f"{number(paid.ms)} ms on {machine}"
 
 
 def number(cost: float) -> str:
