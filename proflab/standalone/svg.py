@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from proflab.lesson.hardware import Hardware
+from proflab.lesson.words import many
 
 WIDTH, TEXT = 420, 12
 # Okabe and Ito's colours, without the yellow, which is too light on white.
@@ -136,7 +137,7 @@ def draw_roofline(
     busiest = max(points, key=lambda p: p["share"], default=None)
     description = (
         f"A roof of {rate(roof.bandwidth, 'B/s')} and {rate(roof.peak_flops, 'FLOP/s')}, which "
-        f"meet at {ridge:.3g} FLOPs a byte, and {len(points)} points below or near it."
+        f"meet at {ridge:.3g} FLOPs a byte, and {many(len(points), 'point')} below or near it."
     )
     if busiest:
         description += (
@@ -220,7 +221,7 @@ def draw_timeline(rows: Sequence[dict], kinds: dict[str, str]) -> str:
     longest = next(iter(kinds))
     most = sum(row["self_ms"] for row in rows if row["op"] == longest)
     description = (
-        f"{len(rows)} operations in {digits(total)} ms; "
+        f"{many(len(rows), 'operation')} in {digits(total)} ms; "
         f"most of it, {digits(most)} ms, is {longest}."
     )
     return _svg(end, "Timeline of one pass", description, [*parts, *legend])

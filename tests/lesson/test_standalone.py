@@ -416,9 +416,12 @@ def test_a_roofline_says_where_its_points_are():
     drawn = svg.draw_roofline([point], Hardware(1e11, 2e10), 5.0, {"linear": "#0072B2"})
     said = "linear fc: 80 GFLOP/s at 50 FLOPs a byte, 80% of its roof, 90.0% of the time"
     assert f"<title>{said}</title>" in drawn
-    assert "which meet at 5 FLOPs a byte, and 1 points" in drawn
+    assert "which meet at 5 FLOPs a byte, and 1 point below" in drawn
     assert "Most time is linear fc, at 80% of its roof." in drawn
     assert svg.draw_roofline([], Hardware(1e11, 2e10), 5.0, {}).startswith("<svg")
+    odd = point | {"name": "f <g>"}
+    odd = svg.draw_roofline([odd], Hardware(1e11, 2e10), 5.0, {"linear": "red"})
+    assert "<title>f &lt;g&gt;: 80 GFLOP/s" in odd and "<g>" not in odd
 
 
 def test_an_operation_has_one_colour_in_all_drawings_and_grey_is_named(report):
