@@ -13,8 +13,9 @@ import re
 import textwrap
 import tokenize
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,12 +68,6 @@ def leaks(
     lessons: all of the course, as written; given: exercises whose code a track gives in this one.
     only: the files that are searched; skip: folders that are not.
     """
-    secrets = [
-        secret
-        for other in lessons
-        for secret in _secrets(other, lesson.name)
-        if secret.kind != "solution" or secret.cell.name not in given
-    ]
     disclosed = {
         line
         for other in lessons
@@ -81,13 +76,20 @@ def leaks(
         for region in regions(cell.source, SOLUTION)
         for line in _telling(region)
     }
+    secrets = [
+        replace(secret, lines=tuple(line for line in secret.lines if line not in disclosed))
+        for other in lessons
+        for secret in _secrets(other, lesson.name)
+        if secret.kind != "solution" or secret.cell.name not in given
+    ]
     found = []
     for path in sorted(path for path in folder.rglob(only) if path.is_file()):
         if any(path.is_relative_to(left_out) for left_out in skip):
             continue
         name = f"{place}/{path.relative_to(folder)}"
         text = _normal(_text(path))
-        found += [_sentence(name, secret, text, disclosed) for secret in secrets]
+        words = frozenset(text.split())
+        found += [_sentence(name, secret, text, words) for secret in secrets]
     return [sentence for sentence in found if sentence]
 
 
@@ -112,13 +114,19 @@ def _forms_of_secret(root: Path) -> tuple[bytes, ...]:
     return secret, secret.hex().encode(), base64.b64encode(secret), repr(secret)[2:-1].encode()
 
 
-def _sentence(name: str, secret: _Secret, text: str, disclosed: set[str]) -> str:
-    lines = [line for line in secret.lines if line not in disclosed]
-    shown = [line for line in lines if line in text]
+def _sentence(name: str, secret: _Secret, text: str, words: frozenset[str]) -> str:
+    # Most lines have a word that the text lacks: to know that, it need not be searched.
+    shown = [line for line in secret.lines if _inner_words(line) <= words and line in text]
     # One line of a longer solution may occur elsewhere by chance; of the rest none may.
-    if not shown or (secret.kind == "solution" and 2 * len(shown) < len(lines)):
+    if not shown or (secret.kind == "solution" and 2 * len(shown) < len(secret.lines)):
         return ""
     return f"{name} shows students the {secret.kind} of {secret.cell.where}: `{shown[0]}`"
+
+
+@lru_cache(maxsize=8192)
+def _inner_words(line: str) -> frozenset[str]:
+    """Return the words of a line that are whole words wherever it stands: not the first and last."""
+    return frozenset(line.split()[1:-1])
 
 
 def _secrets(lesson: Lesson, folder: str) -> Iterator[_Secret]:
@@ -200,19 +208,30 @@ def _normal(text: str) -> str:
 def _text(path: Path) -> str:
     raw = path.read_bytes().decode("utf-8", errors="ignore")
     if path.suffix == ".html":
-        return _page_text(raw)
+        page = _PageText(raw)
+        return "\n".join(["".join(page.shown), *page.said])
     if path.suffix != ".ipynb":
         return raw
     return "\n".join(_strings(json.loads(raw)))
 
 
-def _page_text(page: str) -> str:
-    """Return what a page shows or says: colours split the code on it into many elements."""
-    from bs4 import BeautifulSoup
+class _PageText(HTMLParser):
+    """Collect what a page shows or says: colours split the code on it into many elements."""
 
-    parsed = BeautifulSoup(page, "html.parser")
-    said = [value for tag in parsed.find_all(True) for value in tag.attrs.values()]
-    return "\n".join([parsed.get_text(), *(value for value in said if isinstance(value, str))])
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.shown: list[str] = []
+        self.said: list[str] = []
+        self.feed(page)
+        self.close()
+
+    def handle_data(self, data: str) -> None:
+        """Take text between two tags."""
+        self.shown.append(data)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Take the values of a tag's attributes."""
+        self.said += [value for _, value in attrs if value]
 
 
 def _strings(value: object) -> Iterator[str]:
