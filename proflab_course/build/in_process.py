@@ -6,6 +6,7 @@ attacks the grader does not belong here.
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -13,7 +14,7 @@ from hashlib import sha256
 from typing import Any
 
 from proflab.checks.compare import Verdict
-from proflab.checks.values import NotPlainData, dumps, loads
+from proflab.checks.values import NotPlainData, to_plain_data
 from proflab.lesson.doubles import HELD
 from proflab.lesson.race.check_log import FUNCTIONS, checked
 from proflab.lesson.race.judge import judged
@@ -71,12 +72,11 @@ def ask(step: Step, answer: Answer, scope: dict[str, Any]) -> Verdict:
     except Exception as error:
         return judge_raised(answer, [kind.__name__ for kind in type(error).__mro__], str(error))
     try:
-        # What the grader gets has left the student's process by these two.
-        data = dumps(value)
-        if isinstance(answer.held, Race | LogCase):
-            return answer.held.judge(_worth(answer.held, data, scope))
-        plain = loads(data)
-        held = answer.held
+        # What the grader gets, without the way there: `loads(dumps(value))` is the same, as
+        # tests/checks/test_values.py holds, and of a tape takes as long as what judges it.
+        plain, held = to_plain_data(value), answer.held
+        if isinstance(held, Race | LogCase):
+            return held.judge(_worth(held, plain, scope))
         return judge_value(answer, plain) if held is None else held.judge(held.worked_out(plain))
     except NotPlainData as error:
         return judge_raised(answer, ["NotPlainData"], str(error))
@@ -88,7 +88,7 @@ _found: dict[tuple, tuple] = {}  # by what is asked and, for what is judged, its
 _MOST = 200  # of them: of entries that count by themselves, no two ask the same
 
 
-def _worth(case: Race | LogCase, data: bytes, scope: dict[str, Any]) -> dict[str, Any]:
+def _worth(case: Race | LogCase, plain: Any, scope: dict[str, Any]) -> dict[str, Any]:
     """Return what a tape is worth or a work log shows, counted by the op_facts of the lesson."""
     functions = {**scope["op_facts"].__globals__, **scope}  # the notebook's own, or built's
     used = [functions.get(name) for name in (*_names(case.given), *FUNCTIONS)]
@@ -98,11 +98,11 @@ def _worth(case: Race | LogCase, data: bytes, scope: dict[str, Any]) -> dict[str
     def find() -> dict[str, Any]:
         known = _kept((isinstance(case, LogCase), *place), used, partial(_known, case, scope))
         if isinstance(case, Race):
-            return judged(loads(data), known, scope["op_facts"], **options)
-        log, handed = loads(data)
+            return judged(plain, known, scope["op_facts"], **options)
+        log, handed = plain
         return checked(log, handed, known, functions, **options)
 
-    return _kept((sha256(data).digest(), *place), used, find)
+    return _kept((sha256(pickle.dumps(plain)).digest(), *place), used, find)
 
 
 def _known(case: Race | LogCase, scope: dict[str, Any]) -> Known:
