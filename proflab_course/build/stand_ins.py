@@ -84,6 +84,7 @@ def search(lesson: Lesson, folder: Path) -> list[Found]:
     notebook.__dict__.update(scope)
     sys.modules["__main__"] = notebook  # where a scripted clock looks for what reads it
     helpers = list(_helpers(folder))
+    importlib.import_module("matplotlib.pyplot")  # or what plots imports it anew in each fork
     found: list[Found] = []
     for exercise, tests in lesson.tests.items():
         for test in map(split_cell, tests):
