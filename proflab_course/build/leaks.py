@@ -125,7 +125,7 @@ def _sentence(name: str, secret: _Secret, text: str, words: frozenset[str]) -> s
 
 @lru_cache(maxsize=8192)
 def _inner_words(line: str) -> frozenset[str]:
-    """Return the words of a line that are whole words wherever it stands: not the first and last."""
+    """Return the words of a line that are whole words in any text that has it."""
     return frozenset(line.split()[1:-1])
 
 
