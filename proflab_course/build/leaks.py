@@ -13,7 +13,7 @@ import re
 import textwrap
 import tokenize
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from html.parser import HTMLParser
 from pathlib import Path
@@ -47,11 +47,11 @@ _LAYOUT = {tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
 @dataclass(frozen=True)
 class _Secret:
-    """The telling lines of one region that students must not see."""
+    """The telling lines of one region that students must not see, each with its inner words."""
 
     cell: Cell
     kind: str
-    lines: tuple[str, ...]
+    lines: list[tuple[str, set[str]]]
 
 
 def leaks(
@@ -77,9 +77,9 @@ def leaks(
         for line in _telling(region)
     }
     secrets = [
-        replace(secret, lines=tuple(line for line in secret.lines if line not in disclosed))
+        secret
         for other in lessons
-        for secret in _secrets(other, lesson.name)
+        for secret in _secrets(other, lesson.name, disclosed)
         if secret.kind != "solution" or secret.cell.name not in given
     ]
     found = []
@@ -116,28 +116,22 @@ def _forms_of_secret(root: Path) -> tuple[bytes, ...]:
 
 def _sentence(name: str, secret: _Secret, text: str, words: frozenset[str]) -> str:
     # Most lines have a word that the text lacks: to know that, it need not be searched.
-    shown = [line for line in secret.lines if _inner_words(line) <= words and line in text]
+    shown = [line for line, inner in secret.lines if inner <= words and line in text]
     # One line of a longer solution may occur elsewhere by chance; of the rest none may.
     if not shown or (secret.kind == "solution" and 2 * len(shown) < len(secret.lines)):
         return ""
     return f"{name} shows students the {secret.kind} of {secret.cell.where}: `{shown[0]}`"
 
 
-@lru_cache(maxsize=8192)
-def _inner_words(line: str) -> frozenset[str]:
-    """Return the words of a line that are whole words in any text that has it."""
-    return frozenset(line.split()[1:-1])
-
-
-def _secrets(lesson: Lesson, folder: str) -> Iterator[_Secret]:
+def _secrets(lesson: Lesson, folder: str, disclosed: set[str]) -> Iterator[_Secret]:
     open_text = "\n".join(map(_open_text, (c.source for c in lesson.cells if c.role != "manual")))
     for cell in lesson.cells:
         for kind, lines in _secret_lines(cell.source, cell.role == "manual"):
             if kind == "solution" and lesson.name < folder:
                 continue
             told = [line for line in lines if kind == "solution" or line not in open_text]
-            if told:
-                yield _Secret(cell, kind, tuple(told))
+            if told := [line for line in told if line not in disclosed]:
+                yield _Secret(cell, kind, [(line, {*line.split()[1:-1]}) for line in told])
 
 
 @lru_cache(maxsize=2048)  # each lesson's folder is searched for the secrets of all
@@ -208,30 +202,21 @@ def _normal(text: str) -> str:
 def _text(path: Path) -> str:
     raw = path.read_bytes().decode("utf-8", errors="ignore")
     if path.suffix == ".html":
-        page = _PageText(raw)
-        return "\n".join(["".join(page.shown), *page.said])
+        return _page_text(raw)
     if path.suffix != ".ipynb":
         return raw
     return "\n".join(_strings(json.loads(raw)))
 
 
-class _PageText(HTMLParser):
-    """Collect what a page shows or says: colours split the code on it into many elements."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.shown: list[str] = []
-        self.said: list[str] = []
-        self.feed(page)
-        self.close()
-
-    def handle_data(self, data: str) -> None:
-        """Take text between two tags."""
-        self.shown.append(data)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Take the values of a tag's attributes."""
-        self.said += [value for _, value in attrs if value]
+def _page_text(page: str) -> str:
+    """Return what a page shows or says: colours split the code on it into many elements."""
+    shown, said = list[str](), list[str]()
+    parser = HTMLParser()
+    vars(parser)["handle_data"] = shown.append
+    vars(parser)["handle_starttag"] = lambda _, named: said.extend(v for _, v in named if v)
+    parser.feed(page)
+    parser.close()
+    return "\n".join(["".join(shown), *said])
 
 
 def _strings(value: object) -> Iterator[str]:
