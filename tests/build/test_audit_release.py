@@ -142,8 +142,10 @@ def test_a_model_answer_stays_secret_in_later_lessons(tmp_path, form):
     assert len(found) == 1 and "notes.md shows students the mark scheme of " + FILE in found[0]
 
 
-def test_what_earlier_lessons_disclose_or_show_is_no_secret(tmp_path):
-    lessons = [read(tmp_path, FIRST), read(tmp_path, SECOND, "02_second")]
+@pytest.mark.parametrize("line", ["ground = area(width, depth)", "surface = width * height"])
+def test_what_earlier_lessons_disclose_or_show_is_no_secret(tmp_path, line):
+    second = SECOND.replace("ground = area(width, depth)", line)
+    lessons = [read(tmp_path, FIRST), read(tmp_path, second, "02_second")]
     folder = tmp_path / "release/02_second"
     folder.mkdir(parents=True)
     (folder / "built.py").write_text("    surface = width * height\n    return surface\n")
