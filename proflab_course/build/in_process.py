@@ -72,8 +72,7 @@ def ask(step: Step, answer: Answer, scope: dict[str, Any]) -> Verdict:
     except Exception as error:
         return judge_raised(answer, [kind.__name__ for kind in type(error).__mro__], str(error))
     try:
-        # What the grader gets, without the way there: `loads(dumps(value))` is the same, as
-        # tests/checks/test_values.py holds, and of a tape takes as long as what judges it.
+        # What the grader gets is the same after `dumps` and `loads` (checks/test_values.py).
         plain, held = to_plain_data(value), answer.held
         if isinstance(held, Race | LogCase):
             return held.judge(_worth(held, plain, scope))
@@ -91,7 +90,8 @@ _MOST = 200  # of them: of entries that count by themselves, no two ask the same
 def _worth(case: Race | LogCase, plain: Any, scope: dict[str, Any]) -> dict[str, Any]:
     """Return what a tape is worth or a work log shows, counted by the op_facts of the lesson."""
     functions = {**scope["op_facts"].__globals__, **scope}  # the notebook's own, or built's
-    used = [functions.get(name) for name in (*_names(case.given), *FUNCTIONS)]
+    names = compile(case.given, "given", "eval").co_names
+    used = [functions.get(name) for name in (*names, *FUNCTIONS)]
     options: dict[str, Any] = case.options | {"machine": case.machine}
     place = case.given, repr(options), *map(id, used)
 
@@ -120,10 +120,6 @@ def _kept(place: tuple, used: list[Any], find: Callable[[], Any]) -> Any:
     for old in list(_found)[:-_MOST]:
         del _found[old]
     return found[1]
-
-
-def _names(code: str) -> tuple[str, ...]:
-    return compile(code, "given", "eval").co_names
 
 
 def made(double: DoubleSpec, scope: dict[str, Any]) -> Any:

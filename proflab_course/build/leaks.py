@@ -227,9 +227,8 @@ def _strings(value: object) -> Iterator[str]:
         for key, inner in value.items():
             yield key
             yield from _strings(inner)
+    elif isinstance(value, list) and all(isinstance(inner, str) for inner in value):
+        yield "".join(value)
     elif isinstance(value, list):
-        if all(isinstance(inner, str) for inner in value):
-            yield "".join(value)
-        else:
-            for inner in value:
-                yield from _strings(inner)
+        for inner in value:
+            yield from _strings(inner)
