@@ -71,8 +71,7 @@ def ask(step: Step, answer: Answer, scope: dict[str, Any]) -> Verdict:
     except Exception as error:
         return judge_raised(answer, [kind.__name__ for kind in type(error).__mro__], str(error))
     try:
-        # What the grader gets is the same after `dumps` and `loads` (checks/test_values.py); the
-        # lines of a tape change no verdict, and equal tapes are judged once without them.
+        # The way to the grader changes no value (checks/test_values.py), and a tape's lines no verdict.
         held = answer.held
         plain = to_plain_data(value["tape"] if isinstance(held, Race) else value)
         if isinstance(held, Race | LogCase):
@@ -102,8 +101,7 @@ def _found(data: bytes, asked: Content, used: Used) -> dict[str, Any]:
     (is_log, _, machine, options), functions = asked.data, dict(used)
     known = _known(asked, used)
     if is_log:
-        log, handed = pickle.loads(data)
-        return checked(log, handed, known, functions, machine, **options)
+        return checked(*pickle.loads(data), known, functions, machine, **options)
     return judged(pickle.loads(data), known, functions["op_facts"], machine, **options)
 
 

@@ -130,8 +130,8 @@ def _secrets(lesson: Lesson, folder: str, disclosed: set[str]) -> Iterator[_Secr
             if kind == "solution" and lesson.name < folder:
                 continue
             told = [line for line in lines if kind == "solution" or line not in open_text]
-            if told := [line for line in told if line not in disclosed]:
-                yield _Secret(cell, kind, [(line, {*line.split()[1:-1]}) for line in told])
+            own = [(line, {*line.split()[1:-1]}) for line in told if line not in disclosed]
+            yield _Secret(cell, kind, own)
 
 
 @lru_cache(maxsize=2048)  # each lesson's folder is searched for the secrets of all

@@ -184,10 +184,9 @@ class _Trial:
         return all(case.passed for case in run_cell(self.test, self.scope))
 
     def _passes_again(self) -> bool:
-        try:
+        with contextlib.suppress(Exception):
             return self._first_passes()
-        except Exception:
-            return False
+        return False
 
     def _set_up(self, step: Step, double: DoubleSpec | None) -> None:
         if double is not None:
@@ -201,8 +200,7 @@ class _Trial:
         if self.case is None:
             return True
         step, answer = self.case
-        # What can be traced has the whole cell: data take seconds.
-        if isinstance(answer.held, Race):
+        if isinstance(answer.held, Race):  # traced, it has the whole cell: data take seconds
             eval(step.code, self.scope)
             return True
         return ask(step, answer, self.scope).passed
