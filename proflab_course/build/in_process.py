@@ -71,7 +71,7 @@ def ask(step: Step, answer: Answer, scope: dict[str, Any]) -> Verdict:
     except Exception as error:
         return judge_raised(answer, [kind.__name__ for kind in type(error).__mro__], str(error))
     try:
-        # The way to the grader changes no value (checks/test_values.py), and a tape's lines no verdict.
+        # `dumps` and `loads` change no value (checks/test_values.py), a tape's lines no verdict.
         held = answer.held
         plain = to_plain_data(value["tape"] if isinstance(held, Race) else value)
         if isinstance(held, Race | LogCase):
@@ -99,10 +99,10 @@ def _worth(case: Race | LogCase, data: bytes, scope: dict[str, Any]) -> dict[str
 @lru_cache(_MOST)
 def _found(data: bytes, asked: Content, used: Used) -> dict[str, Any]:
     (is_log, _, machine, options), functions = asked.data, dict(used)
-    known = _known(asked, used)
+    tried, known = pickle.loads(data), _known(asked, used)
     if is_log:
-        return checked(*pickle.loads(data), known, functions, machine, **options)
-    return judged(pickle.loads(data), known, functions["op_facts"], machine, **options)
+        return checked(tried[0], tried[1], known, functions, machine, **options)
+    return judged(tried, known, functions["op_facts"], machine, **options)
 
 
 @lru_cache(_MOST)
