@@ -220,12 +220,14 @@ def _term_grades(course: Course, essay: bool, percent: bool) -> dict[str, Points
     if term.weight == "minutes" and not percent:
         raise CourseError('the track says weight = "minutes", and points have none: add --percent')
     with Book(course.gradebook) as book:
-        names = _other_names(book)
+        names, scores = _other_names(book), [book.scores(each.name) for each in term.lessons]
     unread = {student for _, student in term.waiting} if essay else set()
+    again = {name for each in scores for name, score in each.items() if essay and score["again"]}
     return {
         student.name: Points(
             None if student.name in unread else round(student.grade(percent), 2),
             names.get(student.name, ()),
+            student.name in again,
         )
         for student in term.students
         if not student.absent
