@@ -83,7 +83,8 @@ def render_items(items: Sequence[ConceptItem], public: bool) -> str:
 def answers_csv(course: Course, lesson: str, public: bool = False) -> str:
     """Return students × questions: the letters as the class sees them, below those of the key.
 
-    public: without ids, in the order of points. Raises CourseError if nobody has answered.
+    public: without ids, in the order of points and then of letters. Raises CourseError if nobody
+    has answered.
     """
     asked, answers = asked_concepts(course, lesson), read_answers(course, lesson)
     if not asked:
@@ -94,7 +95,8 @@ def answers_csv(course: Course, lesson: str, public: bool = False) -> str:
     with opened_book(course) as book:
         scores = book.scores(lesson) if book else {}
     points = {student: scores[student]["auto"] for student in answers if student in scores}
-    order = sorted(points, key=lambda student: -points[student]) if public else sorted(points)
+    told = {s: (-each, sorted(answers[s].items())) for s, each in points.items()}
+    order = sorted(points, key=told.__getitem__ if public else None)
     rows = [["student", "points", *(each.id for each in asked)]]
     rows.append(["(key)", "", *(each.key for each in asked)])
     for number, student in enumerate(order, start=1):

@@ -13,9 +13,9 @@ from proflab_course.course.features import Column, Survey, survey_named, survey_
 from proflab_course.course.files import replace_file
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.words import few
+from proflab_course.export.code_for_comparison import write_code
 from proflab_course.export.columns import TERM, Wanted, parts
 from proflab_course.export.platform_files import Points, fill
-from proflab_course.export.student_code import write_code
 from proflab_course.grading.records.opened import opened_book
 
 if TYPE_CHECKING:

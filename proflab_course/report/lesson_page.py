@@ -270,8 +270,9 @@ def summarise(key: Key, outcomes: dict, scores: dict, known: list[str], public: 
     exercises = _make_exercises(key)
     students = []
     mistakes: dict[tuple[str, str], list[str]] = defaultdict(list)
-    # Alphabetical order would reveal whose a line without a name is.
-    order = sorted(outcomes, key=lambda n: -scores[n]["auto"]) if public else sorted(outcomes)
+    # Alphabetical order would reveal whose a line without a name is, also among equal points.
+    told = {n: (-scores[n]["auto"], each.status, str(each.cases)) for n, each in outcomes.items()}
+    order = sorted(outcomes, key=told.__getitem__ if public else None)
     for number, name in enumerate(order, start=1):
         outcome = outcomes[name]
         outcome = replace(outcome, cases=[c for c in outcome.cases if not is_answer_cell(c.cell)])

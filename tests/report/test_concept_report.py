@@ -10,8 +10,9 @@ from concept_class import answer, simulated, with_concepts
 from grading_course import LESSON, copy_course, grade
 
 from proflab_classroom.questions.asked import asked_concepts
-from proflab_classroom.questions.concept_items import concept_items
+from proflab_classroom.questions.concept_items import answers_csv, concept_items
 from proflab_course.cli import main
+from proflab_course.grading.records.gradebook import Book
 from proflab_course.report.lesson_page import read_summary, render
 
 GIVEN = {"complete": {"01_1": "B", "01_2": "A", "01_A": "B"}, "half_done": {"01_1": "A"}}
@@ -75,6 +76,21 @@ def test_an_answer_without_points_is_left_out(answered):
     asked = asked_concepts(answered, LESSON)
     (first, *_) = concept_items(asked, {"ann": {"01_1": "B"}, "bob": {"01_1": "B"}}, {"ann": 50.0})
     assert first.item.n == 1
+
+
+def test_equal_points_stand_in_the_public_table_in_no_order_of_names(answered, monkeypatch):
+    """Else a class list tells whose a line without an id is."""
+
+    def table(**letters):
+        points = dict.fromkeys(letters, {"auto": 50.0})
+        theirs = {name: {"01_1": letter} for name, letter in sorted(letters.items())}
+        monkeypatch.setattr(
+            "proflab_classroom.questions.concept_items.read_answers", lambda *_: theirs
+        )
+        monkeypatch.setattr(Book, "scores", lambda *_: points)
+        return answers_csv(answered, LESSON, public=True)
+
+    assert table(ann="A", bob="B") == table(ann="B", bob="A")
 
 
 def read(path):
