@@ -10,6 +10,7 @@ import statistics
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup
@@ -246,10 +247,8 @@ def read_summary(course: Course, lesson: str, public: bool = False, ids: bool = 
     summary.people = {} if public or ids else people
     choice = read_settings(course.root).board
     aliases = aliases_in({student: each.guesses for student, each in outcomes.items()})
-    if public:
-        names = names_shown(choice, aliases, people)
-    else:
-        names = {student: summary.who(student) for student in outcomes}
+    everybody = {student: summary.who(student) for student in outcomes}
+    names = names_shown(choice, aliases, people) if public else everybody
     summary.races = _raced(key, outcomes, names)
     summary.panels = panels(Results(course, lesson, public))
     return summary
@@ -397,7 +396,7 @@ def environment(package: str = "proflab_course.report") -> Environment:
         "names": lambda names: few(names, _FEW_NAMES),
         "case_text": case_text,
         "cost": shown_cost,
-        "sentence": brief_sentence,
+        "sentence": partial(case_text, most=_BRIEF_SENTENCE),
     }
     return made
 
@@ -408,14 +407,9 @@ def full_label(student: str, people: Mapping[str, str]) -> str:
     return f"{name} ({student})" if name else student
 
 
-def case_text(text: str, brief: bool) -> str:
-    """Return a label or a reason as the page shows it."""
-    return shortened(text, _BRIEF_TEXT) if brief else text
-
-
-def brief_sentence(text: str, brief: bool) -> str:
-    """Return the sentence about an outcome as the page shows it."""
-    return shortened(text, _BRIEF_SENTENCE) if brief else text
+def case_text(text: str, brief: bool, most: int = _BRIEF_TEXT) -> str:
+    """Return a label, a reason or a sentence as the page shows it; most: characters if brief."""
+    return shortened(text, most) if brief else text
 
 
 def shown(value: object) -> object:
