@@ -109,10 +109,9 @@ def _refuse_what_does_not_apply(arguments: argparse.Namespace, term: bool) -> No
     if part and term:
         raise CourseError(f"--{part.name} writes the {part.called} of one lesson: name it")
     table = "--code" if arguments.code else "--csv" if arguments.csv else ""
+    options = {"--column": arguments.column, "--percent": arguments.percent, "-o": arguments.output}
     given = [f"--{part.name}"] if part else []
-    given += ["--column"] if arguments.column else []
-    given += ["--percent"] if arguments.percent else []
-    given += ["-o"] if arguments.output else []
+    given += [option for option, value in options.items() if value]
     if table and given:
         raise CourseError(f"{given[0]} is about a platform's file: leave it out with {table}")
 
@@ -220,12 +219,14 @@ def _term_grades(course: Course, essay: bool, percent: bool) -> dict[str, Points
     if term.weight == "minutes" and not percent:
         raise CourseError('the track says weight = "minutes", and points have none: add --percent')
     with Book(course.gradebook) as book:
-        names = _other_names(book)
+        names, scores = _other_names(book), [book.scores(each.name) for each in term.lessons]
     unread = {student for _, student in term.waiting} if essay else set()
+    again = {name for each in scores for name, score in each.items() if essay and score["again"]}
     return {
         student.name: Points(
             None if student.name in unread else round(student.grade(percent), 2),
             names.get(student.name, ()),
+            student.name in again,
         )
         for student in term.students
         if not student.absent

@@ -140,12 +140,13 @@ def test_a_decision_is_of_the_essays_that_differed(course, capsys):
     assert (mark_of(course, FIRST), mark_of(course, SECOND)) == (2, 5)
 
 
-def test_an_export_names_those_whose_mark_is_of_an_earlier_essay(course, capsys):
+@pytest.mark.parametrize("what, column", [("01", "01 Parameters"), ("term", "Term")])
+def test_an_export_names_those_whose_mark_is_of_an_earlier_essay(course, capsys, what, column):
     another_essay(course, FIRST, "Another text.")
     (course.root / "grades.csv").write_text(
-        f"Student,ID,SIS Login ID,Section,01 Parameters (5)\nA,1,{FIRST},A,\nB,2,{SECOND},A,\n"
+        f"Student,ID,SIS Login ID,Section,{column} (5)\nA,1,{FIRST},A,\nB,2,{SECOND},A,\n"
     )
-    assert main(["export", "01", "--canvas", "grades.csv"]) == 0
+    assert main(["export", what, "--canvas", "grades.csv"]) == 0
     told = "whose mark was given before they handed in another essay, or none:"
     assert f"{told}\n  {FIRST}\ngraded" in capsys.readouterr().out
 
