@@ -75,7 +75,8 @@ class HandTable:
     ) -> Iterator[Row]:
         """Yield the rows below the first; key: the columns that no two lines have in common.
 
-        A line that only repeats the first one is left out, as where two tables were put together.
+        Where tables were put together, a line that repeats the first one, or the beginning of it,
+        is left out; one with the same names in another order raises CourseError.
         A line is not clear that has a cell beyond the last column, or a key that stands in another
         line: `refused` gets the reason by the line's place, and of two lines with one key neither
         is taken. Without `refused`, CourseError is raised.
@@ -106,13 +107,23 @@ class HandTable:
         """Yield each row as it was typed, and the first cell beyond the last column."""
         for line, cells in zip(self.table.lines[1:], self.table.rows[1:], strict=True):
             typed = [as_typed(cell).strip() for cell in cells]
-            if [cell.lower() for cell in typed] == self.header:
+            if self._repeats([cell.lower() for cell in typed], line):
                 continue
             beyond = next((cell for cell in typed[len(self.header) :] if cell), "")
             row = Row(
                 f"{self.place}, line {line}", line, dict(zip(self.header, typed, strict=False))
             )
             yield row, beyond[:_MOST_SHOWN]
+
+    def _repeats(self, names: list[str], line: int) -> bool:
+        while names and not names[-1]:
+            names.pop()
+        if len(names) > 1 and names == self.header[: len(names)]:
+            return True
+        if len(names) > 1 and sorted(names) == sorted(filter(None, self.header)):
+            problem = f"{self.place}, line {line}: the columns stand in another order from here on"
+            raise CourseError(f"{problem}: keep the tables in files of their own")
+        return False
 
 
 def write_table(path: Path, rows: Iterable[Iterable[object]]) -> None:

@@ -29,8 +29,10 @@ def test_rows_have_their_lines_and_cells_as_they_were_typed(tmp_path, text):
     ]
 
 
-def test_a_first_line_that_is_there_again_is_no_row(tmp_path):
-    assert len(rows(tmp_path, f"{HEAD}ann,1\nstudent,mark\nben,0\n")) == 2
+@pytest.mark.parametrize("again", ["student,mark", "Student, MARK", "student,mark,,"])
+def test_a_first_line_that_is_there_again_is_no_row(tmp_path, again):
+    assert len(rows(tmp_path, f"{HEAD}ann,1\n{again}\nben,0\n")) == 2
+    assert len(rows(tmp_path, f"Student,Mark,Note\nann,1,\n{again}\nben,0,\n")) == 2
 
 
 def test_an_absent_cell_or_column_is_empty(tmp_path):
@@ -45,6 +47,7 @@ def test_an_absent_cell_or_column_is_empty(tmp_path):
         ("\nStudent,Marc\n", "marks.csv, line 2: the column mark is missing; it needs student"),
         ("student,mark,Mark\n", "marks.csv, line 1: two columns are called mark: rename one"),
         ("student,mark,note,note\n", "marks.csv, line 1: two columns are called note: rename one"),
+        (f"{HEAD}ann,1\nmark,student\n", "marks.csv, line 3: the columns stand in another order"),
         (f"{HEAD}ann,1,0\n", "marks.csv, line 2: '0' stands beyond the last column: put a text"),
         (f"{HEAD}ann,1\nben,1\nann,0\n", "marks.csv, line 4: ann stands in line 2 already: keep"),
     ],
