@@ -90,6 +90,11 @@ class StudentLine:
         ordered = [case for case in self.failed if firsts[case.cell] is case]
         return ordered[:_BRIEF_CASES]
 
+    def without_name(self) -> tuple:
+        """Return all that the public page shows of the line, as lines are sorted there."""
+        marks = list(map(str, self.marks.values()))
+        return -self.score, marks, self.status, self.penalty, self.manual
+
     @property
     def is_unusual(self) -> bool:
         """Return True if a person should know the outcome, or the sentence with it.
@@ -269,17 +274,19 @@ def summarise(key: Key, outcomes: dict, scores: dict, known: list[str], public: 
     """Gather the figures."""
     exercises = _make_exercises(key)
     students = []
-    mistakes: dict[tuple[str, str], list[str]] = defaultdict(list)
-    # Alphabetical order would reveal whose a line without a name is.
-    order = sorted(outcomes, key=lambda n: -scores[n]["auto"]) if public else sorted(outcomes)
-    for number, name in enumerate(order, start=1):
+    mistakes: dict[tuple[str, str], list[StudentLine]] = defaultdict(list)
+    for name in sorted(outcomes):
         outcome = outcomes[name]
         outcome = replace(outcome, cases=[c for c in outcome.cases if not is_answer_cell(c.cell)])
-        shown = f"submission {number}" if public else name
-        student = _make_student(shown, outcome, scores[name], exercises, public)
+        student = _make_student(name, outcome, scores[name], exercises, public)
         students.append(student)
         for exercise, sentence in _diagnosed_mistakes(outcome.cases, exercises, public):
-            mistakes[exercise, sentence].append(shown)
+            mistakes[exercise, sentence].append(student)
+    if public:
+        # Any other order, such as that of names or of grading, would tell whose a line is.
+        students.sort(key=StudentLine.without_name)
+        for number, student in enumerate(students, start=1):
+            student.name = f"submission {number}"
     points = [s.score for s in students]
     shared = sorted(mistakes.items(), key=lambda item: (-len(item[1]), item[0]))
     return Summary(
@@ -288,7 +295,7 @@ def summarise(key: Key, outcomes: dict, scores: dict, known: list[str], public: 
         key.max_score,
         students,
         exercises,
-        [Misconception(*where, names) for where, names in shared],
+        [Misconception(*where, [s.name for s in found]) for where, found in shared],
         [] if public else sorted(set(known) - set(outcomes)),
         histogram(points, key.max_score),
         statistics.median(points),

@@ -10,8 +10,9 @@ from concept_class import answer, simulated, with_concepts
 from grading_course import LESSON, copy_course, grade
 
 from proflab_classroom.questions.asked import asked_concepts
-from proflab_classroom.questions.concept_items import concept_items
+from proflab_classroom.questions.concept_items import answers_csv, concept_items
 from proflab_course.cli import main
+from proflab_course.grading.records.gradebook import Book
 from proflab_course.report.lesson_page import read_summary, render
 
 GIVEN = {"complete": {"01_1": "B", "01_2": "A", "01_A": "B"}, "half_done": {"01_1": "A"}}
@@ -96,6 +97,13 @@ def test_the_table_has_the_letters_that_the_class_saw(answered, monkeypatch, cap
     assert [row[0] for row in public[2:]] == ["submission 1", "submission 2"]
     assert main(["report", "--csv"]) == 2
     assert "report LESSON --csv" in capsys.readouterr().err
+
+
+def test_no_order_of_the_public_table_tells_who_is_who(answered, monkeypatch):
+    equal = dict.fromkeys(GIVEN, {"auto": 50.0})
+    monkeypatch.setattr(Book, "scores", lambda book, lesson: equal)
+    rows = answers_csv(answered, LESSON, public=True).splitlines()[2:]
+    assert rows == ["submission 1,50,B,,", "submission 2,50,C,C,B"]
 
 
 def test_a_table_without_answers_is_told(tmp_path, monkeypatch, capsys):

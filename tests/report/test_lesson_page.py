@@ -22,7 +22,7 @@ from proflab_course.cli import main
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.records.gradebook import Book
-from proflab_course.report.lesson_page import histogram, read_summary, render
+from proflab_course.report.lesson_page import histogram, read_summary, render, summarise
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +99,17 @@ def test_the_public_page_has_no_names_and_no_hidden_cases(course):
         for hidden, answer in test.answers:
             assert not hidden or f"· {answer.label} " not in page
     assert "submission 17" in page
+
+
+def test_no_order_on_the_public_page_tells_who_is_who(course):
+    with Book(course.gradebook) as book:
+        outcomes, scores = book.outcomes(LESSON), book.scores(LESSON)
+    # The same hand-ins, of other people and graded in another order.
+    others = dict(zip(sorted(outcomes), sorted(outcomes, reverse=True), strict=True))
+    of_others = [{others[name]: by[name] for name in sorted(by)} for by in (outcomes, scores)]
+    key = make_key(LESSON, source())
+    one = summarise(key, outcomes, scores, [], public=True)
+    assert render(one) == render(summarise(key, *of_others, [], public=True))
 
 
 def test_names_are_escaped_and_the_page_stands_alone(course):
