@@ -19,6 +19,7 @@ from proflab_course.course.sections import sections
 from proflab_course.grading.submissions.read_guesses import TOOK, Guess
 from proflab_course.tracks.read import PUBLIC, Track, Tracks
 
+_MAPPED = re.compile(r"\| (\d+) \| (?:[\d.]+|optional) \|$", re.MULTILINE)  # build/map_cell.py
 LEAST = 5  # answers without which a lesson keeps its estimates
 
 
@@ -67,8 +68,11 @@ def minutes_patch(course: Course) -> tuple[str, list[str]]:
                 told.append(f"{name}: {median}; its own text says {estimate}: correct it there")
                 continue
             if tracks.times[name].measured == len(taken):
-                # The headings in source/ may still say the minutes before the correction.
                 told.append(f"{name}: corrected already by {len(taken)} students")
+                continue
+            if mapped_minutes(course, name) not in (None, tracks.writing(tracks.track(), name)):
+                # A factor of headings before a correction would correct once more.
+                told.append(f"{name}: its headings are older than {PUBLIC}: run `proflab build`")
                 continue
             factor = statistics.median(taken) / estimate
             after = scaled(after, tracks.track(), name, factor, len(taken))
@@ -84,6 +88,13 @@ def estimated(tracks: Tracks, track: Track, lesson: str, source: Path) -> int:
     """Return the minutes that a lesson's headings say; where they say none, those of writing."""
     found = sections(read_notebook(source, lesson))
     return sum(section.minutes or 0 for section in found) or tracks.minutes(track, lesson)
+
+
+def mapped_minutes(course: Course, lesson: str) -> int | None:
+    """Return the minutes of writing in the map that the build has made; None without such a map."""
+    cells = read_notebook(course.source(lesson), lesson).cells
+    found = [m for cell in cells if "map" in cell.tags for m in _MAPPED.findall(cell.source)]
+    return sum(map(int, found)) if found else None
 
 
 def scaled(text: str, track: Track, lesson: str, factor: float, students: int) -> str:
