@@ -53,13 +53,14 @@ def minutes_patch(course: Course) -> tuple[str, list[str]]:
         raise CourseError(f"there are no minutes to correct: the course has no {PUBLIC}")
     if not course.gradebook.exists():
         raise CourseError("nothing is graded yet: run `proflab grade LESSON` first")
+    track, lessons = tracks.track(), counted(course.lessons("source"))
     before = (course.root / PUBLIC).read_text(encoding="utf-8")
     after, told = before, []
     with Book(course.gradebook) as book:
-        for name in counted(course.lessons("source")):
+        for name in (each for each in lessons if tracks.has(track, each)):
             outcomes = book.outcomes(name).values()
             taken = minutes_taken(outcome.guesses for outcome in outcomes)
-            estimate = estimated(tracks, tracks.track(), name, course.source(name))
+            estimate = estimated(tracks, track, name, course.source(name))
             if len(taken) < LEAST or not estimate:
                 told.append(f"{name}: {len(taken)} of {len(outcomes)} students say their minutes")
                 continue
@@ -70,12 +71,12 @@ def minutes_patch(course: Course) -> tuple[str, list[str]]:
             if tracks.times[name].measured == len(taken):
                 told.append(f"{name}: corrected already by {len(taken)} students")
                 continue
-            if mapped_minutes(course, name) not in (None, tracks.writing(tracks.track(), name)):
+            if mapped_minutes(course, name) not in (None, tracks.writing(track, name)):
                 # A factor of headings before a correction would correct once more.
                 told.append(f"{name}: its headings are older than {PUBLIC}: run `proflab build`")
                 continue
             factor = statistics.median(taken) / estimate
-            after = scaled(after, tracks.track(), name, factor, len(taken))
+            after = scaled(after, track, name, factor, len(taken))
             what = f"a median of {statistics.median(taken):.0f} minutes, {estimate} estimated"
             told.append(f"{name}: {what}, from {len(taken)} students")
     if after == before:
