@@ -280,7 +280,7 @@ def fill(
     asked = {q.name for q in sheet.questions if q.about_own_code}
     sheet.functions = [printed(name, code) for name, code in cells.items() if name in asked]
     own = sum(q.about_own_code for q in sheet.questions)
-    few = f"Only {own} of {number} questions could be made from this hand-in."
+    few = f"{f'Only {own}' if own else 'None'} of {number} questions could be made from this hand-in."
     told = [few if own < number else "", missing_kinds(sheet.questions, number), *untraced]
     sheet.problem = " ".join(filter(None, told))
 

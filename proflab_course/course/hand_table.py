@@ -75,11 +75,10 @@ class HandTable:
     ) -> Iterator[Row]:
         """Yield the rows below the first; key: the columns that no two lines have in common.
 
-        Where tables were put together, a line that repeats the first one, or the beginning of it,
-        is left out; one with the same names in another order raises CourseError.
-        A line is not clear that has a cell beyond the last column, or a key that stands in another
-        line: `refused` gets the reason by the line's place, and of two lines with one key neither
-        is taken. Without `refused`, CourseError is raised.
+        A line that only repeats the first one, or its beginning, is left out, as where two tables
+        were put together. A line is not clear that has a cell beyond the last column, or a key that
+        stands in another line: `refused` gets the reason by the line's place, and of two lines with
+        one key neither is taken. Without `refused`, CourseError is raised.
         """
         places: dict[tuple[str, ...], int] = {}
         rows: list[tuple[tuple[str, ...], Row]] = []
@@ -107,7 +106,7 @@ class HandTable:
         """Yield each row as it was typed, and the first cell beyond the last column."""
         for line, cells in zip(self.table.lines[1:], self.table.rows[1:], strict=True):
             typed = [as_typed(cell).strip() for cell in cells]
-            if self._repeats([cell.lower() for cell in typed], line):
+            if self._repeats([cell.lower() for cell in typed]):
                 continue
             beyond = next((cell for cell in typed[len(self.header) :] if cell), "")
             row = Row(
@@ -115,15 +114,10 @@ class HandTable:
             )
             yield row, beyond[:_MOST_SHOWN]
 
-    def _repeats(self, names: list[str], line: int) -> bool:
+    def _repeats(self, names: list[str]) -> bool:
         while names and not names[-1]:
             names.pop()
-        if len(names) > 1 and names == self.header[: len(names)]:
-            return True
-        if len(names) > 1 and sorted(names) == sorted(filter(None, self.header)):
-            problem = f"{self.place}, line {line}: the columns stand in another order from here on"
-            raise CourseError(f"{problem}: keep the tables in files of their own")
-        return False
+        return len(names) > 1 and names == self.header[: len(names)]
 
 
 def write_table(path: Path, rows: Iterable[Iterable[object]]) -> None:

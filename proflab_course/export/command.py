@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from proflab_course.course.features import Column, Survey, survey_named, survey_of, surveys
 from proflab_course.course.files import replace_file
 from proflab_course.course.layout import Course, CourseError
-from proflab_course.course.words import few
+from proflab_course.course.words import amount, few
 from proflab_course.export.columns import TERM, Wanted, parts
 from proflab_course.export.platform_files import Points, fill
 from proflab_course.export.student_code import write_code
@@ -165,7 +165,7 @@ def _export_table(course: Course, lesson: str, arguments: argparse.Namespace) ->
     term = read_term(course, arguments.ids, essay=not arguments.without_essay)
     output = arguments.csv
     replace_file(output, b"\xef\xbb\xbf" + term_csv(term).encode("utf-8", "replace"))
-    print(f"{output}: {len(term.students)} students, {len(term.lessons)} lessons")
+    print(f"{output}: {amount(len(term.students), 'student')}, {amount(len(term.lessons), 'lesson')}")
     return 0
 
 
