@@ -280,7 +280,8 @@ def fill(
     asked = {q.name for q in sheet.questions if q.about_own_code}
     sheet.functions = [printed(name, code) for name, code in cells.items() if name in asked]
     own = sum(q.about_own_code for q in sheet.questions)
-    few = f"{f'Only {own}' if own else 'None'} of {number} questions could be made from this hand-in."
+    some = f"Only {own}" if own else "None"
+    few = f"{some} of {number} questions could be made from this hand-in."
     told = [few if own < number else "", missing_kinds(sheet.questions, number), *untraced]
     sheet.problem = " ".join(filter(None, told))
 
@@ -295,7 +296,7 @@ def _lost_points(course: Course, key: Key) -> dict[str, dict[str, float]]:
         failed = {case.cell for case in outcome.cases if not case.passed}
         lost = found.setdefault(student, {})
         for cell in key.cells:
-            if cell.kind == "test" and cell.grade_id in failed:
+            if cell.points and cell.grade_id in failed:
                 name = exercise_of(cell.grade_id, names)
                 if name in names:
                     lost[name] = lost.get(name, 0.0) + cell.points

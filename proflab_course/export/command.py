@@ -165,7 +165,8 @@ def _export_table(course: Course, lesson: str, arguments: argparse.Namespace) ->
     term = read_term(course, arguments.ids, essay=not arguments.without_essay)
     output = arguments.csv
     replace_file(output, b"\xef\xbb\xbf" + term_csv(term).encode("utf-8", "replace"))
-    print(f"{output}: {amount(len(term.students), 'student')}, {amount(len(term.lessons), 'lesson')}")
+    counts = amount(len(term.students), "student"), amount(len(term.lessons), "lesson")
+    print(f"{output}: {', '.join(counts)}")
     return 0
 
 
