@@ -106,18 +106,14 @@ class HandTable:
         """Yield each row as it was typed, and the first cell beyond the last column."""
         for line, cells in zip(self.table.lines[1:], self.table.rows[1:], strict=True):
             typed = [as_typed(cell).strip() for cell in cells]
-            if self._repeats([cell.lower() for cell in typed]):
+            names = ",".join(typed).lower().rstrip(",").split(",")
+            if len(names) > 1 and names == self.header[: len(names)]:
                 continue
             beyond = next((cell for cell in typed[len(self.header) :] if cell), "")
             row = Row(
                 f"{self.place}, line {line}", line, dict(zip(self.header, typed, strict=False))
             )
             yield row, beyond[:_MOST_SHOWN]
-
-    def _repeats(self, names: list[str]) -> bool:
-        while names and not names[-1]:
-            names.pop()
-        return len(names) > 1 and names == self.header[: len(names)]
 
 
 def write_table(path: Path, rows: Iterable[Iterable[object]]) -> None:
