@@ -106,8 +106,8 @@ class HandTable:
         """Yield each row as it was typed, and the first cell beyond the last column."""
         for line, cells in zip(self.table.lines[1:], self.table.rows[1:], strict=True):
             typed = [as_typed(cell).strip() for cell in cells]
-            names = ",".join(typed).lower().rstrip(",").split(",")
-            if len(names) > 1 and names == self.header[: len(names)]:
+            names = [cell.lower() for cell in typed if cell]
+            if len(names) > 1 and names == list(filter(None, self.header))[: len(names)]:
                 continue
             beyond = next((cell for cell in typed[len(self.header) :] if cell), "")
             row = Row(
