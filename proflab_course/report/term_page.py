@@ -177,7 +177,8 @@ def read_term(course: Course, ids: bool = False, essay: bool = True) -> Term:
             totals[name] = points
             term.track = term.track or summary.track
             exercises += [_exercise(name, exercise) for exercise in summary.exercises]
-            term.waiting += [(name, s) for s in sorted(outcomes) if scores[s]["unread"]]
+            waits = (s for s in sorted(outcomes) if scores[s]["unread"] or scores[s]["again"])
+            term.waiting += [(name, student) for student in waits]
             least = summary.max_score
             # By points lost, for lessons have different numbers of them.
             unusual += [(s.urgency, s.score - least, name, s) for s in summary.unusual]

@@ -11,6 +11,7 @@ from proflab.lesson.first_guess import MIME
 from proflab_course.cli import main
 from proflab_course.grading.records.gradebook import Book
 from proflab_course.report.lesson_page import read_summary
+from proflab_course.report.term_page import read_term
 
 ANCHORS = {"good answer": set(range(1, 11)), "poor answer": {10}}
 FIRST, SECOND, *_ = STUDENTS
@@ -63,7 +64,7 @@ def test_another_essay_waits_for_a_mark_of_its_own(course, capsys):
     assert "11 of 12 essays settled\nanna has 1 essay to mark" in said
     [row] = [row for row in rows_of(course, "anna") if row["hand-in"] == FIRST]
     assert row["essay"] == "Another text: 48 times." and "1" not in row.values()
-    assert waiting(course) == [FIRST]
+    assert waiting(course) == [FIRST] and read_term(course).waiting == [(LESSON, FIRST)]
     marked(course, "anna", {1, 2, 3})  # the same items again, of the other text
     essays()
     assert "12 of 12 essays settled" in capsys.readouterr().out
@@ -150,3 +151,18 @@ def test_a_decision_on_the_new_essay_counts_though_one_of_three_has_not_marked_i
     essays()
     assert (mark_of(course, FIRST), waiting(course)) == (4, [])
     assert "marked anew" not in capsys.readouterr().out
+
+
+def test_an_earlier_table_that_is_put_back_marks_no_other_essay(course, capsys):
+    table = course.root / "essays" / LESSON / "anna.csv"
+    before = table.read_bytes()
+    another_essay(course, FIRST, "Another text.")
+    essays()
+    table.write_bytes(before)
+    for status in (1, 0):  # once it has said so, the row is there anew
+        assert essays() == status
+        assert (f"the row of {FIRST} shows an earlier essay" in capsys.readouterr().out) == status
+        assert waiting(course) == [FIRST]
+    fill(course, "anna", {FIRST: {1, 2}})
+    assert essays() == 0
+    assert (mark_of(course, FIRST), mark_of(course, SECOND), waiting(course)) == (2, 3, [])
