@@ -98,6 +98,7 @@ class Term:
     """All figures of the page.
 
     weight: what lessons count by in a percent; left_out: graded lessons that the track has not.
+    waiting, again: lesson and student of an essay without a mark, and with that of an earlier one.
     """
 
     lessons: list[TermLesson] = field(default_factory=list)
@@ -105,6 +106,7 @@ class Term:
     hardest: list[TermExercise] = field(default_factory=list)
     guesses: list[TermGuesses] = field(default_factory=list)
     waiting: list[tuple[str, str]] = field(default_factory=list)
+    again: list[tuple[str, str]] = field(default_factory=list)
     unusual: list[tuple[str, str, str, str]] = field(default_factory=list)
     people: dict[str, str] = field(default_factory=dict)
     track: str = ""
@@ -177,8 +179,8 @@ def read_term(course: Course, ids: bool = False, essay: bool = True) -> Term:
             totals[name] = points
             term.track = term.track or summary.track
             exercises += [_exercise(name, exercise) for exercise in summary.exercises]
-            waits = (s for s in sorted(outcomes) if scores[s]["unread"] or scores[s]["again"])
-            term.waiting += [(name, student) for student in waits]
+            term.waiting += [(name, s) for s in sorted(outcomes) if scores[s]["unread"]]
+            term.again += [(name, s) for s in sorted(outcomes) if scores[s]["again"]]
             least = summary.max_score
             # By points lost, for lessons have different numbers of them.
             unusual += [(s.urgency, s.score - least, name, s) for s in summary.unusual]

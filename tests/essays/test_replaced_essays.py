@@ -11,7 +11,7 @@ from proflab.lesson.first_guess import MIME
 from proflab_course.cli import main
 from proflab_course.grading.records.gradebook import Book
 from proflab_course.report.lesson_page import read_summary
-from proflab_course.report.term_page import read_term
+from proflab_course.report.term_page import read_term, render_term
 
 ANCHORS = {"good answer": set(range(1, 11)), "poor answer": {10}}
 FIRST, SECOND, *_ = STUDENTS
@@ -64,7 +64,7 @@ def test_another_essay_waits_for_a_mark_of_its_own(course, capsys):
     assert "11 of 12 essays settled\nanna has 1 essay to mark" in said
     [row] = [row for row in rows_of(course, "anna") if row["hand-in"] == FIRST]
     assert row["essay"] == "Another text: 48 times." and "1" not in row.values()
-    assert waiting(course) == [FIRST] and read_term(course).waiting == [(LESSON, FIRST)]
+    assert waiting(course) == [FIRST]
     marked(course, "anna", {1, 2, 3})  # the same items again, of the other text
     essays()
     assert "12 of 12 essays settled" in capsys.readouterr().out
@@ -128,11 +128,15 @@ def test_a_decision_is_of_the_essays_that_differed(course, capsys):
 def test_an_export_names_those_whose_mark_is_of_an_earlier_essay(course, capsys):
     another_essay(course, FIRST, "Another text.")
     (course.root / "grades.csv").write_text(
-        f"Student,ID,SIS Login ID,Section,01 Parameters (5)\nA,1,{FIRST},A,\nB,2,{SECOND},A,\n"
+        f"Student,ID,SIS Login ID,Section,01 Parameters (5),Term (6)\n"
+        f"A,1,{FIRST},A,,\nB,2,{SECOND},A,,\n"
     )
-    assert main(["export", "01", "--canvas", "grades.csv"]) == 0
     told = "whose mark was given before they handed in another essay, or none:"
-    assert f"{told}\n  {FIRST}\ngraded" in capsys.readouterr().out
+    for what in ("01", "term"):
+        assert main(["export", what, "--canvas", "grades.csv"]) == 0
+        assert f"{told}\n  {FIRST}\ngraded" in capsys.readouterr().out
+    term = render_term(read_term(course))
+    assert f"{LESSON}, <b>{FIRST}</b>: handed in another essay" in term
 
 
 def test_a_decision_on_the_new_essay_counts_though_one_of_three_has_not_marked_it(course, capsys):
