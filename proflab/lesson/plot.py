@@ -177,7 +177,7 @@ def short(count: float, giga: str = "B") -> str:
     giga: "G" for FLOPs and bytes; parameters and numbers have billions.
     """
     for size, unit in ((1e12, " T"), (1e9, f" {giga}"), (1e6, " M"), (1e3, " K")):
-        if abs(count) >= size:
+        if abs(count) >= 0.9995 * size:  # what three digits make 1,000 of is 1 of the next
             return f"{count / size:.3g}{unit}"
     return f"{count:.3g}"
 

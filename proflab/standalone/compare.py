@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any, TypeGuard
@@ -20,6 +21,7 @@ from typing import Any, TypeGuard
 from proflab.lesson.hardware import this_machine
 from proflab.standalone.arguments import positive, share
 from proflab.standalone.pinned import with_threads
+from proflab.standalone.svg import digits
 
 COMMANDS = ("compare", "gate")
 # What is called here, and the lesson in which it is written.
@@ -32,6 +34,7 @@ START_UP = "start_up"  # what is timed beside the two commands
 _SHELL = {"|", "||", "&&", "&", ";", "<", ">", ">>", "2>&1"}
 STOPS = {"slower"}  # the verdicts with which `gate` ends with 1
 STOPS_IF_STRICT = {"slower", "unclear"}
+_ms = partial(digits, count=4)
 
 
 def compare(names: dict[str, Any], file: str, arguments: Sequence[str]) -> int:
@@ -200,18 +203,18 @@ def _notes(times: dict[str, Any]) -> dict[str, Any]:
     """Return the time of start-up and the load, and what is to be said of them."""
     notes, found = [], {}
     if times.get(START_UP):
-        found["start_up_ms"] = start_up = median(times[START_UP])
+        found["start_up_ms"] = start = median(times[START_UP])
         before, after = (median(times[name]) for name in ("before", "after"))
         shorter = min(before, after)
-        left = f", which leaves {before - start_up:.4g} ms before and {after - start_up:.4g} after"
-        notes.append(f"start-up: {start_up:.4g} ms{left if start_up < shorter else ''}")
-        if start_up > shorter / 2:
-            part = min(start_up / shorter, 1)
+        left = f", which leaves {_ms(before - start)} ms before and {_ms(after - start)} after"
+        notes.append(f"start-up: {_ms(start)} ms{left if start < shorter else ''}")
+        if start > shorter / 2:
+            part = min(start / shorter, 1)
             warning = "hides most of a change: let each run do more work"
             notes.append(f"warning: start-up is {part:.0%} of the shorter time, and {warning}")
     if cpu := _cpu(times):
         found["cpu_ms"] = cpu
-        notes.append("CPU time: {before:.4g} ms before, {after:.4g} ms after".format(**cpu))
+        notes.append("CPU time: {} ms before, {} ms after".format(*map(_ms, cpu.values())))
     load, processors = times.get("load"), times.get("processors")
     if "load" in times:
         found["load"] = load
@@ -238,7 +241,7 @@ def _cpu(times: dict[str, Any]) -> dict[str, float]:
 def _sentence(found: dict[str, Any]) -> str:
     verdict = f"{found['verdict']}: " if "verdict" in found else ""
     return (
-        f"{verdict}{found['before_ms']:.4g} ms before, {found['after_ms']:.4g} ms after; "
+        f"{verdict}{_ms(found['before_ms'])} ms before, {_ms(found['after_ms'])} ms after; "
         f"{found['speedup']:.3f} times as fast ({found['low']:.3f} to {found['high']:.3f}, "
         f"{found['confidence']:.4g} sure, {found['rounds']} rounds)"
     )

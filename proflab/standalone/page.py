@@ -8,7 +8,7 @@ from html import escape
 
 from proflab.standalone import svg
 from proflab.standalone.measure import Report
-from proflab.standalone.svg import rate, three_digits
+from proflab.standalone.svg import digits, rate
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #222; --soft: #555; --line: #ddd; --page: #fff; }
@@ -80,7 +80,7 @@ def page(report: Report, when: str) -> str:
 
 def figures(report: Report) -> list[tuple[str, str]]:
     """Return what there is to know in single numbers: (name, value)."""
-    passes = f"{three_digits(min(report.passes_ms))} to {three_digits(max(report.passes_ms))} ms"
+    passes = f"{digits(min(report.passes_ms))} to {digits(max(report.passes_ms))} ms"
     best = report.targets[0] if report.targets else None
     target = [("best target", "{name}: {best:.2f}× at its roof".format(**best))] if best else []
     return [

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from proflab.lesson.hardware import Hardware
+from proflab.lesson.words import many
 
 WIDTH, TEXT = 420, 12
 # Okabe and Ito's colours, without the yellow, which is too light on white.
@@ -21,14 +22,14 @@ INK, QUIET, FAINT, REST = "#222222", "#5f5f5f", "#dddddd", "#9a9a9a"
 def rate(value: float, unit: str) -> str:
     """Return a rate in the largest unit that keeps it at 1 or above: 27 GB/s, 1.2 TFLOP/s."""
     for size, prefix in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if value >= size:
+        if value >= 0.9995 * size:  # what three digits make 1,000 of is 1 of the next
             return f"{value / size:.3g} {prefix}{unit}"
     return f"{value:.3g} {unit}"
 
 
-def three_digits(number: float) -> str:
-    """Return a number in three digits, or as a whole one: 0.171, 35, 1,495."""
-    return f"{number:,.3g}" if abs(number) < 1000 else f"{number:,.0f}"
+def digits(number: float, count: int = 3) -> str:
+    """Return a number in so many digits, or as a whole one: 0.171, 35, 1,495."""
+    return f"{number:,.{count}g}" if abs(number) < 999.5 else f"{number:,.0f}"
 
 
 def colours(rows: Sequence[dict]) -> dict[str, str]:
@@ -136,7 +137,7 @@ def draw_roofline(
     busiest = max(points, key=lambda p: p["share"], default=None)
     description = (
         f"A roof of {rate(roof.bandwidth, 'B/s')} and {rate(roof.peak_flops, 'FLOP/s')}, which "
-        f"meet at {ridge:.3g} FLOPs a byte, and {len(points)} points below or near it."
+        f"meet at {ridge:.3g} FLOPs a byte, and {many(len(points), 'point')} below or near it."
     )
     if busiest:
         description += (
@@ -206,23 +207,22 @@ def draw_timeline(rows: Sequence[dict], kinds: dict[str, str]) -> str:
     y = max(lanes.values()) + 22
     for row in rows:
         said = f"{row['op']} {row['module']} ({row['phase']}): {row['self_ms']:.3f} ms"
-        parts.append(
-            _rect(x(row["start_ms"]), y, x(start + row["ms"]) - 1, 34, kinds[row["op"]], said)
-        )
+        left, width = x(row["start_ms"]), x(start + row["ms"]) - 1
+        parts.append(_rect(left, y, width, 34, kinds[row["op"]], said))
     ends: dict[float, str] = {0: "start", 1: "end"}
     for share in (0, 0.25, 0.5, 0.75, 1):
         at = 1 + share * (WIDTH - 2)
         parts.append(_line(at, y + 34, at, y + 39, QUIET))
         anchor = ends.get(share, "middle")
-        ms = three_digits(share * total) + (" ms" if share == 1 else "")
+        ms = digits(share * total) + (" ms" if share == 1 else "")
         parts.append(_text(at, y + 52, ms, anchor, QUIET))
     told = {kind: (1, colour) for kind, colour in kinds.items() if colour != REST}
     legend, end = _legend(told | ({"others": (1, REST)} if len(told) < len(kinds) else {}), y + 74)
     longest = next(iter(kinds))
     most = sum(row["self_ms"] for row in rows if row["op"] == longest)
     description = (
-        f"{len(rows)} operations in {three_digits(total)} ms; "
-        f"most of it, {three_digits(most)} ms, is {longest}."
+        f"{many(len(rows), 'operation')} in {digits(total)} ms; "
+        f"most of it, {digits(most)} ms, is {longest}."
     )
     return _svg(end, "Timeline of one pass", description, [*parts, *legend])
 
@@ -256,11 +256,9 @@ def draw_bars(values: dict[str, float], unit: str, title: str) -> str:
     most = max(values.values(), default=0) or 1.0
     parts, y = [], 14.0
     for name, value in values.items():
-        parts.append(_text(0, y, name))
-        parts.append(
-            _rect(0, y + 5, 310 * max(value, 0) / most, 15, COLOURS[0], f"{value:,.1f} {unit}")
-        )
-        parts.append(_text(310 * max(value, 0) / most + 6, y + 17, f"{value:,.1f} {unit}"))
+        width, told = 310 * max(value, 0) / most, f"{value:,.1f} {unit}"
+        parts += [_text(0, y, name), _rect(0, y + 5, width, 15, COLOURS[0], told)]
+        parts.append(_text(width + 6, y + 17, told))
         y += 40
     said = ", ".join(f"{name} {value:,.1f} {unit}" for name, value in values.items())
     return _svg(y - 12, title, said, parts)

@@ -182,9 +182,12 @@ def _metadata(lesson: Lesson) -> Iterator[str]:
             yield f"{cell.where}: nbgrader's metadata is not valid: {reason.splitlines()[0]}"
             continue
         locked = cell.nbgrader.get("locked", False)
+        if cell.nbgrader.get("task"):  # grading knows none: its points would stand in no total
+            how = "mark it as an essay (grade and solution)"
+            yield f"{cell.where}: nbgrader's tasks are not counted: {how}"
         if cell.role == "test" and not locked:
             yield f"{cell.where}: a test cell must be locked"
-        if cell.role in ("exercise", "manual") and locked and not cell.nbgrader.get("task"):
+        if cell.role in ("exercise", "manual") and locked:
             yield f"{cell.where}: a cell that the student fills in must not be locked"
 
 

@@ -113,7 +113,7 @@ class Cell:
         """
         marks = self.nbgrader
         grade, solution = marks.get("grade"), marks.get("solution")
-        if (grade and solution) or marks.get("task"):
+        if grade and solution:
             return "manual"
         if self.node["cell_type"] != "code":
             return "text"

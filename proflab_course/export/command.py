@@ -222,10 +222,8 @@ def _term_grades(course: Course, essay: bool, percent: bool) -> dict[str, Points
         raise CourseError('the track says weight = "minutes", and points have none: add --percent')
     with Book(course.gradebook) as book:
         names = _other_names(book)
-    unread, again = (
-        {student for _, student in found} if essay else set()
-        for found in (term.waiting, term.again)
-    )
+    unread = {student for _, student in term.waiting if essay}
+    again = {student for _, student in term.again if essay}
     return {
         student.name: Points(
             None if student.name in unread else round(student.grade(percent), 2),

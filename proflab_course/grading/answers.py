@@ -7,6 +7,7 @@ the order of the class is undone, so that a later build with another seed change
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
@@ -55,10 +56,15 @@ def as_guesses(answers: Mapping[str, Answered]) -> list[Guess]:
 
 
 def essay_digests(notebook: NotebookNode, names: Collection[str]) -> list[Guess]:
-    """Return digests of what stands in cells that people mark, by the cells' names."""
-    digests = {
-        meta(cell)["grade_id"]: hashlib.sha256(cell.source.strip().encode("utf-8", "replace"))
-        for cell in notebook.cells
-        if meta(cell).get("grade_id") in names
-    }
-    return [Guess(ESSAY, None, each.hexdigest()[:16], name=name) for name, each in digests.items()]
+    """Return digests of what stands in cells that people mark, by the cells' names.
+
+    Of a text alone, as in gradebooks of older releases, or with the pictures pasted into it.
+    """
+    found = []
+    for cell in notebook.cells:
+        if (name := str(meta(cell).get("grade_id"))) in names:
+            digest = hashlib.sha256(cell.source.strip().encode("utf-8", "replace"))
+            if pictures := cell.get("attachments"):
+                digest.update(json.dumps(pictures, sort_keys=True).encode())
+            found.append(Guess(ESSAY, None, digest.hexdigest()[:16], name=name))
+    return found

@@ -49,7 +49,7 @@ from proflab_course.grading.run.runners import conditions_of
 from proflab_course.grading.run.sandbox_runner import make_runner
 from proflab_course.grading.run.student_files import beside_support, gather_files
 from proflab_course.grading.submissions.essay_numbers import note_numbers
-from proflab_course.grading.submissions.find import Work, find_work
+from proflab_course.grading.submissions.find import Work, find_work, odd_names
 from proflab_course.grading.submissions.read_guesses import Guess
 from proflab_course.grading.submissions.read_notebook import HandIn
 from proflab_course.grading.submissions.timestamp import Handed, read_timestamp
@@ -136,7 +136,8 @@ def run(arguments: argparse.Namespace) -> int:
         gc.unfreeze()  # the program may live on
         gc.set_threshold(*often)
     print_table(rows)
-    notes += notes_on_look_alikes(row.student for row in rows)
+    odd = odd_names(course)
+    notes += [*odd, *notes_on_look_alikes(row.student for row in rows)]
     for sentence in notes:
         print(f"note: {sentence}")
     if failed := sum(row.status == NOT_GRADED for row in rows):
@@ -144,7 +145,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"({failed} not graded because the grader failed: {again}; see {log_path(course)})")
     if rows:
         print(f"Next: proflab report {arguments.lesson}")
-    return _name_strangers(course) or int(failed > 0)
+    return _name_strangers(course) or int(failed > 0 or bool(odd))
 
 
 def _name_strangers(course: Course) -> int:

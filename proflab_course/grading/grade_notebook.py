@@ -355,7 +355,7 @@ class _TestRun:
             verdict = judge_case(answer, reply, self.raced.get((self.test.name, answer.label)))
             if not verdict.passed and (cause := self.broken.cause(reply)):
                 verdict = Verdict(False, cause)
-            if verdict.reason == BELOW_FLOOR:
+            if reply.state == "value" and verdict.reason == BELOW_FLOOR:  # by our own count
                 self.graded.below_floor.append(self.test.name)
             self.writer.case(answer, reply, verdict, hidden)
             if not verdict.passed:

@@ -10,6 +10,7 @@ import statistics
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup
@@ -89,11 +90,6 @@ class StudentLine:
         firsts = {case.cell: case for case in reversed(self.failed)}
         ordered = [case for case in self.failed if firsts[case.cell] is case]
         return ordered[:_BRIEF_CASES]
-
-    def without_name(self) -> tuple:
-        """Return all that the public page shows of the line, as lines are sorted there."""
-        marks = list(map(str, self.marks.values()))
-        return -self.score, marks, self.status, self.penalty, self.manual
 
     @property
     def is_unusual(self) -> bool:
@@ -284,7 +280,7 @@ def summarise(key: Key, outcomes: dict, scores: dict, known: list[str], public: 
             mistakes[exercise, sentence].append(student)
     if public:
         # Any other order, such as that of names or of grading, would tell whose a line is.
-        students.sort(key=StudentLine.without_name)
+        students.sort(key=lambda s: (-s.score, str(s.marks), s.status, s.penalty, s.manual))
         for number, student in enumerate(students, start=1):
             student.name = f"submission {number}"
     points = [s.score for s in students]
@@ -400,9 +396,9 @@ def environment(package: str = "proflab_course.report") -> Environment:
     made.filters |= {
         "person": lambda student, page: page.who(student),
         "names": lambda names: few(names, _FEW_NAMES),
-        "case_text": case_text,
+        "case_text": brief_text,
         "cost": shown_cost,
-        "sentence": brief_sentence,
+        "sentence": partial(brief_text, most=_BRIEF_SENTENCE),
     }
     return made
 
@@ -413,14 +409,9 @@ def full_label(student: str, people: Mapping[str, str]) -> str:
     return f"{name} ({student})" if name else student
 
 
-def case_text(text: str, brief: bool) -> str:
-    """Return a label or a reason as the page shows it."""
-    return shortened(text, _BRIEF_TEXT) if brief else text
-
-
-def brief_sentence(text: str, brief: bool) -> str:
-    """Return the sentence about an outcome as the page shows it."""
-    return shortened(text, _BRIEF_SENTENCE) if brief else text
+def brief_text(text: str, brief: bool, most: int = _BRIEF_TEXT) -> str:
+    """Return a label, a reason or a sentence as the page shows it."""
+    return shortened(text, most) if brief else text
 
 
 def shown(value: object) -> object:

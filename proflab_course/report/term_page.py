@@ -218,14 +218,11 @@ def term_csv(term: Term) -> str:
     for student in term.students:
         points = ["" if each is None else f"{each:g}" for each in student.points]
         both = ["", ""] if student.absent else [f"{student.sum:g}", f"{student.percent:.2f}"]
-        state = "nothing handed in" if student.absent else _essays(waits[student.name])
+        state = amount(waits[student.name], "essay") if waits[student.name] else ""
+        state = "nothing handed in" if student.absent else state
         names = [student.name, term.people.get(student.name, "")]
         rows.append([*names, *points, *both, state])
     return csv_text(rows)
-
-
-def _essays(count: int) -> str:
-    return amount(count, "essay") if count else ""
 
 
 def _minutes(tracks: Tracks, track: Track, lesson: str) -> float:

@@ -169,7 +169,7 @@ MISTAKES = {
     ),
     "picture": (
         changed("plane.svg", "plain.svg"),
-        "('# 01 · Areas'): the picture plain.svg is not in 01_first/",
+        "cell 1 ('# 01 · Areas'): the picture plain.svg is not in 01_first/",
     ),
     "import built": (
         changed("import math\n", "import math\nimport built\n"),
@@ -178,6 +178,14 @@ MISTAKES = {
     "unknown name from built": (
         changed("import math\n", "import math\nfrom built import area, perimeter\n"),
         "cell first_imports: no earlier lesson builds perimeter, so built lacks it",
+    ),
+    "an empty demo cell": (
+        FIRST + code("", tags=("demo",)),
+        "('empty'): a demo cell must be locked and have a grade_id",
+    ),
+    "a task of nbgrader's": (
+        FIRST + markdown("Draw it.", "sketch", locked=True, task=True, points=5),
+        "cell sketch: nbgrader's tasks are not counted: mark it as an essay (grade and solution)",
     ),
     "solution region in an essay": (
         changed("# An answer.", "# ### BEGIN SOLUTION\n# An answer.\n# ### END SOLUTION"),

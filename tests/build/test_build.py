@@ -242,15 +242,16 @@ def test_a_lesson_without_its_header_is_refused(course):
         build(course)
 
 
-def test_what_draws_a_program_and_solves_it_is_copied_nowhere(course):
+def test_what_draws_a_program_and_what_is_hidden_is_copied_nowhere(course):
     place = course.module("01_first").parent
     (place / "draw.py").write_text("def drawn(number, shuffled, student):\n    return {}\n")
     (place / "draw_solutions.py").write_text("TELLING = 1\n")
+    (place / ".env").write_text("TOKEN=1\n")
     (place / "drawing.py").write_text("SHOWN = 1\n")
     build(course, ["01"], "static")
     for step in (course.source, course.release):
         names = {path.name for path in step("01_first").parent.iterdir()}
-        assert "drawing.py" in names and not {"draw.py", "draw_solutions.py"} & names
+        assert "drawing.py" in names and not {"draw.py", "draw_solutions.py", ".env"} & names
 
 
 def test_a_file_that_the_build_makes_may_not_stand_in_modules(course):

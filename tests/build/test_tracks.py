@@ -141,6 +141,8 @@ def test_an_idea_that_the_track_lacks_is_to_be_read_first(tmp_path):
 def test_an_essay_stays_where_the_track_has_it(shop):
     plan = prepare(shop, track="day")
     assert [cell.name for cell in plan.taken["01_shop"].lesson.named("manual")] == ["essay_shop"]
+    text = "\n".join(cell.source for cell in plan.taken["01_shop"].lesson.named("text"))
+    assert "## Reflect · 10 min · " in text  # those of the essay
     assert plan.taken["01_shop"].gone == ("3",)
 
 

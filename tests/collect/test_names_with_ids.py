@@ -5,6 +5,9 @@ from archives import zipped
 from grading_course import LESSON
 from test_collect import NAME, collect, solved, tree
 
+from proflab_course.collect.attempts import Attempt
+from proflab_course.collect.roster import Roster, Student
+
 ROSTER = """student_id,first_name,last_name,email
 jmueller,Jörg,Müller,joerg@uni.example
 alee,Ann,Lee,ann.lee@uni.example
@@ -79,3 +82,11 @@ def test_two_of_one_name_on_brightspace(course, tmp_path, capsys, number):
         assert "give the number 7 in the roster" in out
     else:
         assert found[f"aschmidt/{LESSON}/{NAME}"].read_bytes() == solved(paths[0])
+
+
+def test_a_number_of_moodles_is_nobodys_on_another_platform():
+    students = [Student("ann", "Ann", "Lee", number="101"), Student("wu", "Wu", "Wang", number="7")]
+    roster = Roster(students, of_moodle=True)
+    for platform, found in (("Canvas", "wu"), ("Moodle", "")):
+        matched, reason = roster.match(Attempt("wuwang", "101", "wuwang_101"), platform)
+        assert [student.id for student in matched] == ([found] if found else []), reason

@@ -116,6 +116,18 @@ def test_moodles_times_in_four_languages(text):
 
 
 @pytest.mark.parametrize(
+    ("text", "hour"),
+    [
+        ("Saturday, 2 January 2027, 12:05 AM", 0),
+        ("Saturday, 2 January 2027, 12:05 PM", 12),
+        ("Samstag, 2. Jänner 2027, 12:05", 12),  # as in Austria
+    ],
+)
+def test_midnight_and_noon_in_january(text, hour):
+    assert read_platform_time(text) == datetime.datetime(2027, 1, 2, hour, 5)
+
+
+@pytest.mark.parametrize(
     "text", ["", "-", "31 April 2026, 18:30", "30 Foo 2026, 18:30", "3.12.2026"]
 )
 def test_what_is_no_time(text):

@@ -25,6 +25,15 @@ WRITERS = {
 }
 
 
+def test_what_is_stopped_says_so_and_ends_as_a_shell_expects(monkeypatch, capsys):
+    def stopped(name, words):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "_run_command", stopped)
+    assert cli.main(["grade", "01"]) == 130
+    assert capsys.readouterr().err == "proflab grade: stopped; run it again to go on\n"
+
+
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory):
     course = copy_course(tmp_path_factory.mktemp("course"), ["complete"])

@@ -4,12 +4,16 @@ import ast
 import shutil
 
 import pytest
+from grading_course import source
 from imports import ROOT, import_graph, modules
 
 from proflab.lesson.names import used_names
 from proflab_course.course.harness import NOT_COUNTED, harness_files, harness_fingerprint
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import read_module
+from proflab_course.grading.answer_key import make_key
+from proflab_course.grading.resume import handin_fingerprint
+from proflab_course.grading.submissions.which_lesson import Lessons
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +65,15 @@ def test_a_new_file_counts_whatever_it_is(packages):
     new.write_text("")
     assert harness_fingerprint(packages) != before
     new.unlink()
+
+
+def test_another_text_of_one_length_in_a_students_own_module_is_another_hand_in(tmp_path):
+    lessons, found = Lessons(make_key("01_parameters", source()), ROOT / "source"), set()
+    (tmp_path / "01_parameters.ipynb").write_text("{}")
+    for text in ("size = 1\n", "size = 2\n"):
+        (tmp_path / "own.py").write_text(text)
+        found |= {handin_fingerprint(tmp_path, lessons), handin_fingerprint(tmp_path, lessons)}
+    assert len(found) == 2
 
 
 @pytest.mark.whole

@@ -15,6 +15,7 @@ def test_the_secret_is_made_once_and_is_its_owners(tmp_path):
     assert course_secret(tmp_path) == first
     assert os.listdir(tmp_path / "private") == ["secret"]
     assert stat.S_IMODE((tmp_path / "private/secret").stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / "private").stat().st_mode) == 0o700
 
 
 def test_two_courses_have_two_secrets(tmp_path):

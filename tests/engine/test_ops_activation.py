@@ -1,4 +1,4 @@
-"""erf and GELU against exact values; dropout's statistics."""
+"""erf, GELU, ties, ignored classes and small batches by exact values; dropout's statistics."""
 
 import math
 
@@ -33,6 +33,36 @@ def test_gelu_is_exact_in_both_layouts_and_in_blocks():
     assert 1e-5 < np.abs(tanh.ravel() - exact).max() < 1e-3
     with pytest.raises(ValueError, match="'fast'"):
         F.gelu(Tensor(x), approximate="fast")
+
+
+def test_equal_numbers_share_a_gradient_and_keep_their_order():
+    x = Tensor([1.0, 2.0, 2.0], requires_grad=True)
+    x.amax().backward()
+    assert x.grad.tolist() == [0.0, 0.5, 0.5]
+    assert Tensor([2.0, 1.0, 2.0]).argsort(descending=True).tolist() == [0, 2, 1]
+
+
+def test_label_smoothing_does_not_count_an_ignored_class():
+    logits, heard = Tensor([[0.0, 2.0], [5.0, 1.0]]), proflab.tensor([1])
+    both = F.cross_entropy(logits, proflab.tensor([1, -100]), label_smoothing=0.2)
+    assert both.item() == F.cross_entropy(logits[:1], heard, label_smoothing=0.2).item()
+
+
+def test_what_has_no_probability_adds_nothing_to_a_divergence():
+    found = F.kl_div(Tensor([[0.5, 0.5]]).log(), Tensor([[0.0, 1.0]]), reduction="sum")
+    assert found.item() == pytest.approx(math.log(2))
+
+
+def test_the_running_variance_is_that_of_a_sample():
+    norm = nn.BatchNorm1d(1, momentum=1.0)
+    norm(Tensor([[1.0], [3.0]]))
+    assert (norm.running_mean.tolist(), norm.running_var.tolist()) == ([2.0], [2.0])
+
+
+def test_a_window_that_hangs_over_starts_inside():
+    x = proflab.ones(1, 1, 5, 5)
+    assert F.max_pool2d(x, 2, 3, padding=1, ceil_mode=True).shape == (1, 1, 2, 2)  # as in torch
+    assert F.max_pool2d(x, 2, 2, ceil_mode=True).shape == (1, 1, 3, 3)
 
 
 def test_softmax_neither_overflows_nor_hides_nan():

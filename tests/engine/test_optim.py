@@ -34,6 +34,8 @@ def test_groups_and_state_survive_saving():
     second.step()
     assert second.state[model.weight]["step"] == 2
     assert not proflab.equal(before, model.weight.detach())
+    means = [each.state[model.weight]["exp_avg"][0, 0] for each in (first, second)]
+    assert means == pytest.approx([0.3, 0.57])  # of three ones, once and twice
 
 
 def test_parameters_without_gradient_stay_and_bad_settings_are_refused():

@@ -77,6 +77,10 @@ def test_gradients_accumulate_and_are_not_shared():
     assert a.grad.tolist() == [2, 2, 2]
     a.grad.mul_(5)
     assert b.grad.tolist() == [2, 2, 2]
+    a.grad, b.grad, given = None, None, proflab.ones(3)
+    (a + b).backward(given)
+    a.grad.mul_(5)
+    assert b.grad.tolist() == given.tolist() == [1, 1, 1]
 
 
 def test_a_tensor_used_many_times_gets_every_part():

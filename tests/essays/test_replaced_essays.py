@@ -84,6 +84,22 @@ def test_the_same_essay_in_another_hand_in_keeps_its_mark_and_waits_for_nobody(c
     assert "12 of 12 essays settled" in capsys.readouterr().out
 
 
+def test_another_picture_under_the_same_text_is_another_essay(course):
+    def pasted(data):
+        notebook = solved()
+        cell(notebook, ESSAY).attachments = {"plot.png": {"image/png": data}}
+        hand_in(course, FIRST, notebook)
+        grade(course)
+
+    pasted("AAAA")
+    with Book(course.gradebook) as book:
+        book.mark_essay(LESSON, ESSAY, FIRST, 7, "")
+    pasted("AAAA")
+    assert waiting(course) == []
+    pasted("BBBB")
+    assert waiting(course) == [FIRST]
+
+
 def test_no_output_of_a_hand_in_says_which_essay_was_marked(course):
     text = "Another text."
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -11,6 +11,8 @@ import pytest
 from grading_course import LESSON, copy_course, grade
 
 from proflab_course import cli
+from proflab_course.export.columns import Wanted
+from proflab_course.export.platform_files import Points, fill
 from proflab_course.grading.records.gradebook import Book
 
 STUDENTS = ["complete", "half_done", "empty", "not_json", "lost_metadata"]
@@ -98,7 +100,9 @@ MOODLE = (
 
 
 def test_moodle(graded, monkeypatch, tmp_path):
-    (tmp_path / "sheet.csv").write_text(MOODLE, "utf-8-sig")
+    full = MOODLE.replace("complete,Submitted,,110.00", "complete,Submitted,,100.00")
+    full = full.replace("not_json,Submitted,,110.00,", "not_json,Submitted")  # as spreadsheets save
+    (tmp_path / "sheet.csv").write_text(full, "utf-8-sig")
     assert export(graded, monkeypatch, "--moodle", tmp_path / "sheet.csv", "--without-essay") == 0
     table = rows(tmp_path / "sheet_filled.csv")
     assert table[0] == MOODLE.splitlines()[0].split(",")
@@ -228,6 +232,14 @@ def test_a_student_who_left_the_course_is_named_and_holds_nobody_up(
     assert grades["complete"] == "107.25" and grades["other"] == "12"
 
 
+def test_the_courses_id_goes_before_a_platforms_number(tmp_path):
+    head = "Student,ID,SIS User ID,SIS Login ID,Section,01 Parameters (55)\n"
+    (tmp_path / "grades.csv").write_text(head + '"Lee, Ann",9,,7,A,\n"Chen, Bo",7,,bo,A,\n')
+    grades = {"bo": Points(2.0, ("7",)), "7": Points(1.0)}
+    filled = fill("canvas", tmp_path / "grades.csv", grades, Wanted(LESSON), None)
+    assert [line[-1] for line in filled.text.splitlines()[1:]] == ["1", "2"]
+
+
 def test_a_grade_above_the_platforms_maximum_is_refused(graded, monkeypatch, tmp_path, capsys):
     (tmp_path / "sheet.csv").write_text(MOODLE.replace("110.00", "10.00"))
     assert export(graded, monkeypatch, "--moodle", tmp_path / "sheet.csv") == 2
@@ -245,7 +257,7 @@ def test_code_for_a_comparison(graded, monkeypatch, tmp_path, capsys):
     notebook = graded.root / "submitted" / "half_done" / LESSON / f"{LESSON}.ipynb"
     before = notebook.read_text()
     node = nbformat.reads(before, as_version=4)
-    extra = ["%timeit 1\nmine = 42", "this is (no Python"]
+    extra = ["%timeit 1\n!pip list\nmine = 42", "this is (no Python"]
     node.cells += map(nbformat.v4.new_code_cell, extra)
     nbformat.write(node, notebook)
     try:
@@ -259,7 +271,7 @@ def test_code_for_a_comparison(graded, monkeypatch, tmp_path, capsys):
         ast.parse(text)
         assert "def linear_parameters" in text
         assert "expect(" not in text and "import" not in text.partition("def ")[0]
-    assert "# %timeit 1\nmine = 42" in files["half_done"]
+    assert "# %timeit 1\n# !pip list\nmine = 42" in files["half_done"]
     assert "# this is (no Python" in files["half_done"]
     assert files["half_done"].count("NotImplementedError") == 0
     assert "no code of empty: nothing is written in it" in out and "no code of not_json" in out

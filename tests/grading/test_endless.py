@@ -198,7 +198,7 @@ def test_code_that_does_not_end_has_a_limit_in_all():
 
 CALLS = tuple(
     RunCell(f"def {name}(): return {body}")
-    for name, body in {"loop": "...", "uses_it": "loop()", "other": "1"}.items()
+    for name, body in {"loop": "...", "near": "loop()", "uses_it": "near()", "other": "1"}.items()
 )
 TESTS = [
     RunBlock(False, (Step("value", code),), cell=n)

@@ -1,6 +1,8 @@
 """A class is graded: scores, outcomes, what is graded again, and that nothing is lost."""
 
+import os
 import re
+import shutil
 import sqlite3
 import threading
 
@@ -135,6 +137,21 @@ def test_unknown_names_get_a_sentence(course):
 
 
 @pytest.mark.proves
+def test_a_folder_whose_name_cannot_be_kept_stops_nobody_and_is_named(course):
+    """A line break, and bytes of an archive that an old Windows made."""
+    submitted = course.root / "submitted"
+    for name in (b"a\nb", b"lat\xfcin"):
+        shutil.copytree(submitted / "complete", submitted / os.fsdecode(name))
+    done = command(course, "proflab", "grade", LESSON)
+    assert done.returncode == 1
+    assert "complete" in done.stdout
+    assert r"a folder 'a\nb', which is not graded" in done.stdout
+    assert r"a folder 'lat\udcfcin', which is not graded" in done.stdout
+    assert not (course.root / "grading.log").exists()
+    with Book(course.gradebook) as book:
+        assert {*book.outcomes(LESSON)} == {"complete"}
+
+
 def test_manual_points_survive_a_regrade(course):
     grade(course)
     with Book(course.gradebook) as book, book.transaction() as rows:

@@ -75,9 +75,13 @@ def test_a_copied_cell_counts_once():
     notebook = solved()
     second = copy.deepcopy(cell(notebook, "linear_parameters"))
     second.source = "def linear_parameters(*_):\n    return 8"
-    notebook.cells.append(second)
+    notebook.cells += [second, copy.deepcopy(cell(notebook, "test_linear_parameters"))]
     aligned = align(notebook, KEY)
     assert order(aligned).count("linear_parameters") == 1
+    assert aligned.notes == [
+        "cell linear_parameters stands there twice; both are executed",
+        "cell test_linear_parameters stands there twice; the last counts",
+    ]
     last = next(s for s in aligned.slots if s.key and s.key.grade_id == "linear_parameters")
     assert last.cell.source == second.source
 
@@ -101,6 +105,13 @@ def test_a_students_own_cells_stay_where_they_are():
     aligned = align(notebook, KEY)
     assert [s.cell.source for s in aligned.slots[5:7]] == ["mine = 1", "a note"]
     assert aligned.notes == []
+
+
+def test_a_picture_that_is_pasted_into_an_essay_stays():
+    notebook, pasted = solved(), {"plot.png": {"image/png": "aGk="}}
+    cell(notebook, "essay_parameters")["attachments"] = pasted
+    [essay] = [s.cell for s in align(notebook, KEY).slots if s.key and s.key.kind == "manual"]
+    assert essay["attachments"] == pasted
 
 
 def test_trailing_blanks_are_no_change():

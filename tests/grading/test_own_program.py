@@ -25,9 +25,11 @@ def drawn(tmp_path):
 
 def test_a_student_is_raced_against_a_program_of_their_own(drawn):
     own = own_program(drawn, LESSON, "ana")
-    key = own.key(Key(LESSON, (), {}, "fingerprint", derived={"races": {}}))
+    classes = {"races": {}, "known": {b"place": (b"the class's results", 1.0)}}
+    key = own.key(Key(LESSON, (), {}, "fingerprint", derived=classes))
     assert own.files == {"program.py": b"A = 1"}
     assert key.derived["races"]["test_faster", "a race"] == TAPE
+    assert key.derived["known"] == {} != classes["known"]  # what others' programs give is not known
 
 
 def test_who_is_not_on_the_roster_has_the_class_s(drawn):

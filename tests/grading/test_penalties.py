@@ -8,6 +8,7 @@ import pytest
 from grading_course import LESSON, cell, command, copy_course, grade, hand_in, solved
 
 from proflab_course.course.layout import Course, CourseError
+from proflab_course.grading.points import total_points
 from proflab_course.grading.records.gradebook import Book
 from proflab_course.grading.submissions.timestamp import parse_timestamp, read_timestamp
 
@@ -160,6 +161,8 @@ def test_another_method_counts_and_marks_by_hand_survive(course):
         rows.find_grade("essay_parameters", LESSON, LESSON, "complete").manual_score = 7
     set_due(course, "2026-03-01 10:00:00 UTC")
     assert grade(course)["complete"].penalty == 107
+    with Book(course.gradebook) as book:  # an export without essays has nobody below 0
+        assert total_points(book.scores(LESSON)["complete"], essay=False) == 0
     config = course.root / "jupyter_config.py"
     config.write_text(config.read_text().removesuffix(ZERO))
     assert grade(course)["complete"].penalty == 0

@@ -204,6 +204,20 @@ def test_below_the_floor_a_person_decides(key, tmp_path):
         assert (mark.auto_score, mark.needs_manual_grade) == (None, True)
 
 
+def test_only_the_count_says_that_a_program_is_below_the_floor(key):
+    """Else a student would send a person to look for a fault of the count, and to give points."""
+    said = f"""
+def product(a, b, x):
+    return a @ (b @ x)
+
+def traced(program, **shapes):
+    raise type("Refused", (Exception,), {{}})({BELOW_FLOOR!r})
+"""
+    result = graded(key, product=said)
+    assert [case.passed for case in result.cases if case.cell == "test_product"] == [False, False]
+    assert not result.below_floor and BELOW_FLOOR not in result.sentence
+
+
 @needs_sandbox
 @pytest.mark.parametrize("attack", RACE_ATTACKS, ids=lambda a: a.name)
 def test_an_attack_is_refused_or_worthless(attack, key):

@@ -131,6 +131,8 @@ def test_changes_of_every_kind_are_undone(kept, tmp_path):
     (root / "a/secret").mkdir()
     (root / "link").unlink()
     (root / "link").write_text("a file now")
+    (root / "out").unlink()
+    (root / "out").symlink_to("link")
     os.mkfifo(root / "pipe")
     (root / "new/deep").mkdir(parents=True)
     (root / "new/deep/file").touch()

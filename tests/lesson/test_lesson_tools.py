@@ -100,7 +100,14 @@ def test_only_numbers_are_drawn_as_guesses_and_inside_the_axes(log):
 
 @pytest.mark.parametrize(
     "count, text",
-    [(0, "0"), (37, "37"), (9408, "9.41 K"), (2_360_000, "2.36 M"), (1_557_611_200, "1.56 B")],
+    [
+        (0, "0"),
+        (37, "37"),
+        (9408, "9.41 K"),
+        (999_700, "1 M"),
+        (2_360_000, "2.36 M"),
+        (1_557_611_200, "1.56 B"),
+    ],
 )
 def test_short_counts(count, text):
     assert plot.short(count) == text

@@ -133,6 +133,18 @@ def test_a_write_is_free_only_where_the_op_before_could_have_written_there(op_fa
     part = moved(lambda x: x.exp()) + 2_000 + 2_000  # of a result, a part is moved
     assert placed(lambda y, x: y.__setitem__((1, slice(500)), x.exp()[:500])) == part
 
+    def kept(x, y):
+        """Write a result that its backward needs as it was."""
+        own = (x * 1).detach().requires_grad_()
+        z, result = proflab.zeros(1000), own.exp()
+        with proflab.no_grad():
+            z.copy_(result)
+        result.backward(y)
+        return z, own.grad
+
+    tape = crossed(traced(kept, training=True, x=(1000,), y=(1000,)))
+    assert "write" in [row["op"] for row in cost(tape, DESK, op_facts).rows]
+
 
 def test_live_bytes_are_a_property_of_the_program(op_facts):
     def peak(program):
@@ -260,6 +272,13 @@ def examples(given, word):
     return known_of(given, None, "DESK", salt=str(word)).examples()
 
 
+def _after_a_write(x):
+    y = x.clone()
+    first = y @ y
+    y += 1
+    return first + y @ y
+
+
 @pytest.mark.parametrize(
     ("program", "sentence"),
     [
@@ -267,6 +286,7 @@ def examples(given, word):
         (lambda x: x @ x + (x @ x).exp(), "matmul is computed twice, on the same operands"),
         (lambda x: stack([x[i] * 2 for i in range(300)]), "301 ops of 5 µs: the machine waits"),
         (lambda x: (x @ x).exp(), ""),
+        (_after_a_write, ""),
     ],
 )
 def test_what_betrays_a_mistake_is_said(program, sentence, op_facts):

@@ -55,6 +55,8 @@ def test_numbers_that_do_not_lie_side_by_side_are_fetched_by_lines(rows):
     assert _moved(rows(lambda x, y: proflab.einsum("ij->ji", x))) == transposed
     assert _moved(rows(lambda x, y: x[:, ::2].clone())) == (8 + 4) * NUMBERS // 2
     assert _moved(rows(lambda x, y: x[:, 3].clone())) == (64 + 4) * 1024
+    spread = rows(lambda x, y: y * x[:, 3:4].expand(1024, 512))
+    assert _moved(spread) == ADD + 60 * 1024
 
     def into_a_column(x, y):
         z = x * 1
@@ -74,6 +76,11 @@ def test_what_lies_by_rows_costs_what_it_did(rows):
     product = {"x": (64, 32), "y": (48, 32)}
     by_rows = rows(lambda x, y: F.linear(x, y), **product)
     assert _moved(rows(lambda x, y: x @ y.T, **product)) == _moved(by_rows)
+
+
+def test_a_product_in_float64_takes_twice_the_flops(rows):
+    *_, wide = rows(lambda x, y: x.to(np.float64) @ y.to(np.float64).T)
+    assert wide["flops"] == 2 * rows(lambda x, y: x @ y.T)[-1]["flops"]
 
 
 def test_a_sort_looks_numbers_up_n_log_n_times(rows):

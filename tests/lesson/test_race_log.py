@@ -163,17 +163,20 @@ def test_a_good_log_is_consistent(name, functions):
 
 
 @pytest.mark.parametrize(
-    ("stop", "sentence"),
+    ("stop", "sentence", "times"),
     [
-        ("relu, 1.5 times the floor", ""),
-        ("relu, 2.98 times the floor", ""),  # of bytes alone, as logs of earlier years have it
-        ("relu, 2.2 times the floor", "1.5 times the floor"),
+        ("relu, 1.5 times the floor", "", 1.5),
+        ("relu, 1,500 times the floor", "", 1_500),
+        ("relu, 2.98 times the floor", "", 1.5),  # of bytes alone, as logs of earlier years have it
+        ("relu, 2.2 times the floor", "1.5 times the floor", 1.5),
     ],
 )
-def test_a_stop_tells_the_gap_to_the_floor_that_its_race_says(stop, sentence, functions, capsys):
-    floor = ms_of(functions, faster) / 1.5
+def test_a_stop_tells_the_gap_to_the_floor_that_its_race_says(
+    stop, sentence, times, functions, capsys
+):
+    floor = ms_of(functions, faster) / times
     data = made(functions, FIRST, IDEA, LAST, stop=stop, floor=floor)
-    assert f"1.5 times the floor of {floor:.4g} ms" in capsys.readouterr().out
+    assert f"{times:,} times the floor of {floor:.4g} ms" in capsys.readouterr().out
     told = found(functions, data, floor=floor)["stop"]
     assert sentence in told and bool(sentence) == bool(told)
 
@@ -348,6 +351,8 @@ def test_a_log_that_is_noted_again_shows_one_line_for_what_is_as_it_was(function
         work.step(joined, guess_ms=0.1, **IDEA[1])
         assert "you guessed" in capsys.readouterr().out  # in a cell of its own it is shown whole
     assert first[0] == again[0]
+    kept = [row["largest"]["of"] for row in first[0]["steps"]]  # beside what a step is seen
+    assert kept == ["the given program", "later", "later"]
     assert first[1].count("you guessed") == 3 and "stopped at" in first[1]
     lines = again[1].splitlines()
     assert [line.partition(":")[0] for line in lines] == ["later", "joined", "faster"]
@@ -391,6 +396,7 @@ def test_expect_log_says_what_each_rule_found(functions, capsys, monkeypatch):
         ({"guess_ms": None}, "guess before you look"),
         ({"guess_ms": "3"}, "a number of ms above 0"),
         ({"guess_ms": math.nan}, "a number of ms above 0"),
+        ({"guess_ms": True}, "a number of ms above 0"),
         ({"guess_ms": 10**20}, "a number of ms above 0 and below 1,000,000,000,000, not 1000000"),
         ({"change": ""}, "change is a sentence"),
         ({"because": 3}, "because is a sentence"),

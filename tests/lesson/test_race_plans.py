@@ -147,6 +147,8 @@ def test_owners_by_hand():
     assert given_cost("loader", SIX) == 60 + 5 + 5
     # All by one worker: 10, 30, 40, 50, 90, 100.
     assert cost("loader", SIX, [1] * 6) == 105
+    # The other worker waits for room until batch 0 is taken, at 10, and has its own at 50.
+    assert cost("loader", SIX | {"load_ms": [10, 10, 10, 40]}, [0, 0, 0, 1]) == 50 + 5
 
 
 # ── what is said ─────────────────────────────────────────────────────────────────────────────

@@ -128,6 +128,8 @@ def test_writes_fills_and_places_in_place_are_on_the_tape():
 
     def program(x):
         out = proflab.zeros(4, 3)
+        out += 1
+        out.copy_(proflab.zeros(4, 3))  # made as `out` was, which holds ones by now
         out[1:3] = x
         out[0] = 0.5
         out[:, 1] += 2

@@ -87,6 +87,22 @@ def test_a_tape_that_does_more_than_its_cost_shows_is_refused_before_it_is_run(
     assert "it does far more than its cost shows" in found["refused"]
 
 
+@pytest.mark.parametrize("end", ["a causal mask", "a write"])
+def test_a_tensor_of_more_numbers_than_there_are_is_refused_and_keeps_nobody_busy(end, op_facts):
+    """Views cost nothing, so a few lines have any size; a failure would be the grader's own."""
+    many = (1, 1 << 40, 8) if end == "a causal mask" else (1 << 40,) * 30
+    tape = crossed(traced(_plain, x=(64, 64)))[:1]
+    tape += [["op", "sum", [0], {"dim": None, "keepdim": False}, None]]
+    tape += [["op", "expand", [1], {"shape": many}, None]]
+    if end == "a write":
+        tape += [["write", 2, 2], ["out", [0]]]
+    else:
+        how = {"is_causal": True, "scale": None}
+        tape += [["op", "scaled_dot_product_attention", [2, 2, 2], how, None], ["out", [3]]]
+    given = crossed(traced(_plain, x=(64, 64)))
+    assert judge(tape, given, op_facts, "DESK")["refused"]
+
+
 def test_all_tapes_of_a_hand_in_share_one_budget(op_facts):
     given = crossed(traced(_plain, x=(64, 64)))
     tape = crossed(traced(lambda x: x @ (x @ x[:, :2]), x=(64, 64)))

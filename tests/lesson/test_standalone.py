@@ -382,6 +382,12 @@ def test_roofs_take_as_many_products_and_copies_as_lesson_06(names, tmp_path, mo
     assert all(len(repeats) == 3 and sum(repeats) in (20, 21) for repeats in asked.values())
 
 
+def test_numbers_have_three_digits_and_no_exponent():
+    told = [svg.rate(value, "B/s") for value in (27e9, 999.4e9, 999.7e9, 1e12, 12)]
+    assert told == ["27 GB/s", "999 GB/s", "1 TB/s", "1 TB/s", "12 B/s"]
+    assert [svg.digits(n) for n in (0.1712, 35, 999.7, 1495.2)] == ["0.171", "35", "1,000", "1,495"]
+
+
 def test_a_timeline_draws_every_operation_and_names_the_phases():
     rows = [row("linear", "blocks.0.fc", 5.0, 2.0), row("relu", "blocks.1", 7.0, 1.0)]
     all_rows = [*rows, row("linear", "blocks.0.fc", 8.0, 3.0, "backward")]
@@ -410,9 +416,12 @@ def test_a_roofline_says_where_its_points_are():
     drawn = svg.draw_roofline([point], Hardware(1e11, 2e10), 5.0, {"linear": "#0072B2"})
     said = "linear fc: 80 GFLOP/s at 50 FLOPs a byte, 80% of its roof, 90.0% of the time"
     assert f"<title>{said}</title>" in drawn
-    assert "which meet at 5 FLOPs a byte, and 1 points" in drawn
+    assert "which meet at 5 FLOPs a byte, and 1 point below" in drawn
     assert "Most time is linear fc, at 80% of its roof." in drawn
     assert svg.draw_roofline([], Hardware(1e11, 2e10), 5.0, {}).startswith("<svg")
+    odd = point | {"name": "f <g>"}
+    odd = svg.draw_roofline([odd], Hardware(1e11, 2e10), 5.0, {"linear": "red"})
+    assert "<title>f &lt;g&gt;: 80 GFLOP/s" in odd and "<g>" not in odd
 
 
 def test_an_operation_has_one_colour_in_all_drawings_and_grey_is_named(report):

@@ -115,11 +115,15 @@ def test_twenty_times_the_work_is_slower_beside_a_busy_neighbour(names, monkeypa
     assert "load: 3.5 on 2 processors" in said and "warning: other programs" in said
 
 
-def test_start_up_is_no_warning_where_the_work_is_longer(names, monkeypatch, capsys):
-    Script(monkeypatch, lambda command, threads: {"nothing": 20.0}.get(command, 100.0))
+@pytest.mark.parametrize("work, told, left", [(100.0, "100", "80"), (12_345, "12,345", "12,325")])
+def test_start_up_is_no_warning_where_the_work_is_longer(
+    names, monkeypatch, capsys, work, told, left
+):
+    Script(monkeypatch, lambda command, threads: {"nothing": 20.0}.get(command, work))
     assert main(names, {}, ["compare", "before", "after", "--start-up", "nothing"]) == 0
     said = capsys.readouterr().out
-    assert "start-up: 20 ms, which leaves 80 ms before and 80 after" in said
+    assert said.startswith(f"{told} ms before, {told} ms after; 1.000 times as fast")
+    assert f"start-up: 20 ms, which leaves {left} ms before and {left} after" in said
     assert "warning" not in said
 
 

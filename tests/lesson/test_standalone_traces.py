@@ -172,6 +172,14 @@ def test_a_refusal_says_what_is_the_matter(names, tmp_path, capsys, text, senten
     assert re.search(sentence, capsys.readouterr().err)
 
 
+def test_an_end_is_that_of_the_innermost_op_of_its_name(names, tmp_path, capsys):
+    half = {"cat": "cpu_op", "name": "block", "pid": 9, "tid": 1}
+    events = [half | {"ph": ph, "ts": ts} for ph, ts in zip("BBEE", (0, 1, 3, 10), strict=True)]
+    assert main(names, {}, ["trace", write(tmp_path / "trace.json", events)]) == 0
+    calls, _, own = table(capsys.readouterr().out)["block"]
+    assert (calls, own) == ("2", "0.010")
+
+
 def test_what_cannot_be_used_is_left_out_and_said(names, tmp_path, capsys):
     odd = [7, op("late", float("nan"), 3), op("never", 1, -4), op(5, 1, 2) | {"pid": None}]
     other = op("fft", 0, 2) | {"cat": "hpu_op"}

@@ -16,6 +16,7 @@ from proflab_course.grading.submissions.read_guesses import Guess, read_guesses
 from proflab_course.grading.submissions.read_notebook import parse_handin
 from proflab_course.report.class_guesses import number, predictions
 from proflab_course.report.lesson_page import read_summary, render
+from proflab_course.report.term_page import read_term
 
 ASKED = """
 from proflab.lesson import guesses
@@ -196,6 +197,12 @@ def test_the_report_shows_guesses_beside_answers(course, public):
     assert ("the third factor &lt;u" in page) != public
     assert "&lt;i&gt;" not in page
     assert re.search(r'class="spread" role="img" aria-label="guess / answer: 0.636', page)
+
+
+def test_on_the_terms_page_half_is_as_far_off_as_twice(course):
+    [found] = read_term(course).guesses  # 2 and 1 million, where it is 2.36
+    assert (found.count, found.near) == (2, 0.5)
+    assert found.factor == pytest.approx(0.75 * 2.359296)
 
 
 def test_guesses_follow_the_hand_in(course):

@@ -21,8 +21,15 @@ from grading_course import (
 from proflab_course.cli import main
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.grading.answer_key import make_key
-from proflab_course.grading.records.gradebook import Book
-from proflab_course.report.lesson_page import histogram, read_summary, render, summarise
+from proflab_course.grading.grade_notebook import CaseResult
+from proflab_course.grading.records.gradebook import Book, Outcome
+from proflab_course.report.lesson_page import (
+    StudentLine,
+    histogram,
+    read_summary,
+    render,
+    summarise,
+)
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +119,15 @@ def test_no_order_on_the_public_page_tells_who_is_who(course):
     assert render(one) == render(summarise(key, *of_others, [], public=True))
 
 
+def test_a_misconception_that_a_hidden_case_alone_shows_is_not_on_the_public_page():
+    case = CaseResult("test_linear_parameters", "wide", True, False, "got 1", "a term left out?")
+    outcome = Outcome("ann", LESSON, "graded", "", "", [case])
+    scores = {"ann": {"auto": 1.0, "manual": 0.0, "penalty": 0.0, "needs_manual": False}}
+    for public, found in ((False, ["a term left out?"]), (True, [])):
+        summary = summarise(make_key(LESSON, source()), {"ann": outcome}, scores, [], public)
+        assert [each.sentence for each in summary.misconceptions] == found
+
+
 def test_names_are_escaped_and_the_page_stands_alone(course):
     page = render(read_summary(course, LESSON))
     assert "<i>odd" not in page
@@ -121,6 +137,14 @@ def test_names_are_escaped_and_the_page_stands_alone(course):
 
 def test_full_marks_are_in_the_last_bin():
     assert histogram([0, 9.9, 10, 99, 100], 100) == [2, 1, 0, 0, 0, 0, 0, 0, 0, 2]
+
+
+def test_in_a_large_class_a_line_has_the_first_failed_case_of_three_cells():
+    cases = ("a", "first"), ("a", "second"), ("b", "third"), ("c", "fourth"), ("d", "fifth")
+    failed = [CaseResult(f"test_{name}", label, False, False) for name, label in cases]
+    line = StudentLine("ann", 0, 0, 0, "graded", "", False, {}, failed)
+    assert [each.label for each in line.first_failed(True)] == ["first", "third", "fourth"]
+    assert line.first_failed(False) == failed
 
 
 def test_a_page_is_replaced_whole_or_not_at_all(course, tmp_path, monkeypatch, capsys):

@@ -65,14 +65,17 @@ def test_what_demo_cells_print_draw_and_say_is_on_the_page(lessons, course, tmp_
         assert secret not in text
 
 
-def test_what_prints_a_program_of_the_solution_is_not_on_the_page(lessons, course, tmp_path):
+def test_what_prints_a_line_of_the_solution_or_sets_up_colab_is_not_on_the_page(
+    lessons, course, tmp_path
+):
     add_demo(course, "from types import SimpleNamespace\nrace = SimpleNamespace(table=str)\n"
-                     "print(race.table('the line `return width * height`'))")  # fmt: skip
+                     "print(race.table('the line `return width * height`'))\n"
+                     "import sys\nprint('a warning', file=sys.stderr)")  # fmt: skip
     shown = lessons.demo_outputs(course, LESSON, tmp_path / "runs", "full")
-    assert "width * height" in str(shown)
+    assert "width * height" in str(shown) and "a warning" not in str(shown)
     page = lessons.lesson_page(course, LESSON, shown, tmp_path / "files")
     [more] = [cell for cell in page.cells if cell.id == "more"]
-    assert more.outputs == []
+    assert more.outputs == [] and "google.colab" not in nbformat.writes(page)
 
 
 def test_the_links_of_the_map_lead_to_headings_as_the_site_names_them(lessons, course, tmp_path):

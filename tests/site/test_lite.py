@@ -12,6 +12,7 @@ import subprocess
 import sys
 import zipfile
 from posixpath import join, normpath
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import nbformat
@@ -96,6 +97,14 @@ def test_each_listing_names_what_lies_there_in_order_and_without_times(lite, fol
         assert paths == sorted(str(stem / path.name) for path in place.iterdir())
         times = {entry[key] for entry in listing["content"] for key in ("created", "last_modified")}
         assert times == {"1980-01-01T00:00:00Z"}
+
+
+def test_a_lessons_title_is_text_on_the_opening_page(lite, tmp_path):
+    title = nbformat.v4.new_markdown_cell("# 07 · Prefill & <decode>\n\nWhat costs more?")
+    place = tmp_path / "07_serving.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=[title]), place)
+    page = lite.opening_page(SimpleNamespace(release=lambda _: place), ["07_serving"])
+    assert 'lab/index.html?path=07_serving/07_serving.ipynb">07 · Prefill &amp; &lt;decode' in page
 
 
 def test_what_work_leaves_in_a_lessons_folder_is_not_published(lite, tmp_path):

@@ -27,6 +27,8 @@ def test_the_page_names_each_track_and_each_exercise_of_a_short_one(page):
         for names in track.exercises.values() if not track.whole else ():
             assert all(f"`{name}`" in text for name in names)
     assert "| 02, section 8; 08, section 3 |" in text  # what lesson 11 needs
+    # The term adds to three weeks, not to the variant of these that stands between the two.
+    assert "| `gpu_busy`, `gap_causes` | – | + `ops_table`, " in text
 
 
 def test_a_plan_has_each_lesson_of_its_track_once_with_its_time(page):

@@ -54,20 +54,16 @@ def least_flops(call: dispatch.Call, result: Any) -> int:
         return call.inputs[2].numel()
     if call.op == "argsort":
         return size * max(1, math.ceil(math.log2(result.shape[call.attributes["dim"]] or 1)))
-    if call.op == "pow":
-        return size * _products_of(call.attributes.get("other"))
+    if call.op == "pow":  # the multiplications or divisions that the engine makes
+        return size * (2 if call.attributes.get("other") in (3, -2) else 1)
     return size if call.op in _CHOOSE else 0
-
-
-def _products_of(exponent: float | None) -> int:
-    """Return how many multiplications or divisions the engine makes of a power."""
-    return 2 if exponent in (3, -2) else 1
 
 
 def _see_pairs(call: dispatch.Call, row: dict) -> None:
     """Take the pairs of query and key out of a row that a causal mask hides, as lesson 12 does."""
     queries, keys = call.inputs[0].shape[-2], call.inputs[1].shape[-2]
-    seen = sum(min(place + 1, keys) for place in range(queries))
+    together = min(queries, keys)
+    seen = together * (together + 1) // 2 + (queries - together) * keys
     for kind in ("matmul_flops", "elementwise_flops"):
         row[kind] = row[kind] * seen // max(1, queries * keys)
 

@@ -18,6 +18,7 @@ from proflab.meta import Array, MetaArray
 from proflab.tensor import Tensor, wrap
 
 _KINDS = ("in", "const", "fill", "op", "vjp", "write")  # of instructions that may make values
+_MOST_NUMBERS = 1 << 62  # of a tensor; costs are counted in floats, which hold no product of more
 # What running an op on operands that do not fit may raise.
 _FAILS = (
     ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RuntimeError,
@@ -153,12 +154,13 @@ class _Run:
         else:
             values += self.ways[line[0]](at, *line[1:])
         end = len(values)
+        if self.meta and any(values[number].size > _MOST_NUMBERS for number in range(first, end)):
+            raise Refused("a tensor of more numbers than an array can hold")
         if self.counted is not None:
             for number in range(first, end):
                 real, said = values[number], self.counted.values[number]
                 if real.shape != said.shape or real.dtype != said.dtype:
-                    what = f"a result of {real.shape} was counted as {said.shape}"
-                    raise Refused(f"{line[1]}: {what}")
+                    raise Refused(f"{line[1]}: {real.shape} was counted as {said.shape}")
         self.left.made.append(range(first, end))
         if not self.meta:
             for number in self.reading.done[at]:
@@ -196,9 +198,8 @@ class _Run:
             with graph.set_grad_enabled(True):
                 result = call()
         outs = [result] if isinstance(result, Tensor) else list(result)
-        if (
-            at in self.reading.backward and need is not None
-        ):  # what no `vjp` asks for need not stay alive
+        # What no `vjp` asks for need not stay alive.
+        if at in self.reading.backward and need is not None:
             self.left.nodes[at] = outs[0].node
             self.shapes[at] = [tensor.shape for tensor in outs]
         if self.look is not None:

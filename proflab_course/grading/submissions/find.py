@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,9 @@ from proflab_course.course.words import few
 from proflab_course.grading.reader import Reader
 
 _MOST_NAMED = 10
+# nbgrader's patterns take no name with a line break, and no database one whose bytes are no UTF-8,
+# as an archive of old Windows leaves it: one such folder would end a command for the whole class.
+_ODD = re.compile("[\0-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,8 @@ class Work:
 def find_work(course: Course, reader: Reader, students: list[str] | None) -> list[Work]:
     """Return the submissions of the reader's lesson: all of them, or those of `students`.
 
-    Raises CourseError for a student who has no folder in submitted/.
+    Raises CourseError for a student who has no folder in submitted/. A folder of `odd_names` is
+    left out.
     """
     submitted, lesson = course.root / "submitted", reader.lessons.key.name
     found = _find_students(submitted, lesson, reader)
@@ -42,8 +47,15 @@ def find_work(course: Course, reader: Reader, students: list[str] | None) -> lis
 
 def _find_students(submitted: Path, lesson: str, reader: Reader) -> list[str]:
     """Return the students with a folder for the lesson, or with its notebook elsewhere."""
-    folders = [path for path in submitted.glob("*") if path.is_dir()]
+    folders = [p for p in submitted.glob("*") if p.is_dir() and not _ODD.search(p.name)]
     return sorted(p.name for p in folders if (p / lesson).is_dir() or _has_strays(p, reader))
+
+
+def odd_names(course: Course) -> list[str]:
+    """Return a sentence on each folder in submitted/ that is left out for its name."""
+    found = sorted(p.name for p in (course.root / "submitted").glob("*") if _ODD.search(p.name))
+    what = "is not graded: a line break or an unreadable letter is in its name, so rename it"
+    return [f"submitted/ has a folder {name!a}, which {what}" for name in found]
 
 
 def _has_strays(student: Path, reader: Reader) -> bool:
