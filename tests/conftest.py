@@ -9,6 +9,7 @@ import functools
 import gc
 import os
 import signal
+import sys
 from collections import defaultdict
 from pathlib import Path
 
@@ -58,6 +59,13 @@ def pytest_collection_finish() -> None:
     """Collect garbage again, but not among the tests themselves: that took a tenth of all time."""
     gc.freeze()
     gc.enable()
+    if "hypothesis" in sys.modules:  # not imported for files that draw nothing: it takes 0.3 s
+        from hypothesis import HealthCheck, settings
+
+        # By default a test fails for a draw that was slow, as each is on a busy machine.
+        patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+        settings.register_profile("patient", patient)
+        settings.load_profile("patient")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1525,7 +1525,7 @@ expect_table(
     ("a column twice, rows of 64", (column, 8, 8, 8), 128),
     ("one set is fully associative", (column, 8, 1, 64), 64),
     ("rows of 72", ([72 * i for i in range(64)] * 2, 8, 8, 8), 64),
-    ("each set has its own oldest line", ([0, 8, 16, 24, 0, 32, 16, 8], 8, 2, 2), 6),
+    ("each set has its own oldest line", ([0, 8, 16, 24, 24, 0, 32, 16, 0, 8], 8, 2, 2), 7),
     ("one way", ([0, 16, 0, 8, 0], 8, 2, 1), 4),
     ("no sets, no ways", ([0], 8, 8, 0), ValueError),
 )
@@ -1944,7 +1944,7 @@ expect_table(
     ("GPT-3, three tenths", (12_288, 0.3), 73_728 * 3 / 7),
     ("three quarters", (768, 0.75), 13_824.0),
     ("a thousandth", (1024, 0.001), 6144 / 999),
-    ("no share of this kind; no width", [(768, 0), (768, -0.5), (0,)], ValueError),
+    ("no share of this kind; no width", [(768, 0), (768, -0.5), (768, 1), (0,)], ValueError),
 )
 found = reflect_crossover_tokens(d_model=1, share=0.9)
 expect("a width of 1, the arguments by their names", found, 54.0)

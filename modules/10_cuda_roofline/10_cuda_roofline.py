@@ -1214,7 +1214,7 @@ expect_table(
     wall,
     ("its FLOPs take 6 s, its bytes 5 s, and it takes 24 s", (6, 5, 24), "ridge"),
     ("it takes 25 s", (6, 5, 25), "overhead"),
-    ("its bytes take 4.75 s", (6, 4.75, 7), "compute"),
+    ("its bytes take 4.9 s", (6, 4.9, 7), "compute"),
     ("bytes a little longer than FLOPs", (5, 5.75, 6), "ridge"),
     ("FLOPs nine times as long", (9, 1, 35), "compute"),
     ("bytes nine times as long", (1, 9, 35), "memory"),
@@ -1443,10 +1443,11 @@ expect("the same rates, prices below 0", below, [-0.337635851803, -1.97648576334
 expect_table(
     energy_model,
     (
-        "two points; the same FLOPs a byte; a GB/s more",
+        "two points; the same FLOPs a byte; the same GB/s in all; a GB/s more",
         [
             ([1, 2], [4, 3], [5, 6]),
             ([1, 2, 4, 8], [2, 4, 8, 16], [60, 70, 85, 120]),
+            ([9, 9, 9], [2, 4, 8], [60, 70, 85]),
             ([1, 2, 3, 4], [4, 3, 1], [5, 6, 7]),
         ],
         ValueError,
@@ -1789,6 +1790,7 @@ found = [
 expect("the median of the events, not the best", found, [[], []])
 found = [reasons([ms, 1, 1, 1], [9.0, 1.0]) for ms in (2, 2.25)]
 expect("a first call just twice as long, and more", found, [[], ["first call"]])
+expect("so is a later one, nearly", reasons([7, 1, 2, 4], [9.0, 1.0]), ["first call"])
 calls = [5, 1, 2.25, 2.5, 3], [3, 2.5, 2, 1, 1.25, 1.25], [1, 9, 1, 1], [1.5, 0.5, 1.5, 1.5]
 found = [reasons(each, [9.0, 1.0]) for each in calls]
 expect("only the first call counts, against the median of all", found, [[], [], [], []])

@@ -649,7 +649,8 @@ side = [
     fake.kernel("zero", 30, 2, 5, cat="gpu_memset"),
     fake.launch(10, 2, 5),
 ]
-expect("one after another, a memset", own("gpu", *side), {"a": 0.0, "b": 2.0})
+found = [own("cpu", *side), own("gpu", *side)]
+expect("one after another, a memset", found, [{"a": 10.0, "b": 10.0}, {"a": 0.0, "b": 2.0}])
 ### BEGIN HIDDEN TESTS
 keys = "name", "cpu_us", "self_cpu_us", "self_gpu_us"
 # vary: 9 in 9..18
@@ -2159,7 +2160,7 @@ expect_table(
     ("one rank holds all", (10, 1, 3), 160.0),
     (
         "no ranks, no parameters; another stage",
-        [(1000, 0, 1), (0, 4, 1), (1000, 4, -1)],
+        [(1000, 0, 1), (0, 4, 1), (1000, 4, -1), (1000, 4, 4)],
         ValueError,
     ),
 )

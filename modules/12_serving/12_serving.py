@@ -190,14 +190,15 @@ small = {"num_hidden_layers": 2, "num_attention_heads": 4, "hidden_size": 32}
 nulls = small | dict.fromkeys(["num_key_value_heads", "head_dim", "kv_lora_rank", "layer_types"])
 windows = small | {"sliding_window": 9, "layer_types": ["sliding_attention"] * 2}
 sees = {"num_hidden_layers": 3, "num_attention_heads": 1, "hidden_size": 7, "head_dim": 5}
+sees |= {"num_key_value_heads": 1}
 expect_table(
     kv_bytes,
-    ("null is absent, as in many a config.json", (nulls | {"text_config": None}, 10), 2_560),
+    ("null is absent, as in many a config.json", (nulls | {"text_config": None}, 10, 12), 1_920),
     (
         "a model that also sees: its text_config counts",
         (sees | {"text_config": small | {"head_dim": 16}}, 10),
         5_120,
-        {"the keys beside text_config": 600},
+        {"the keys beside text_config": 600, "these, too, where it has none": 1_280},
     ),
     ("a text shorter than its window; a bit a number", (windows, 3, 1), 48),
     ("no tokens", (small, 0), 0),
@@ -568,7 +569,12 @@ expect_table(
     pass_ms,
     ("one token behind 999", (TOY, one, SLOW), 3.0, {"no cache": 2.1, "itself left out": 2.999}),
     ("four such texts", (TOY, one * 4, SLOW), 6.0, {"weights for each": 12.0, "one cache": 3.0}),
-    ("a prompt of 100 tokens", (TOY, [(0, 100)], SLOW), 10.505, {"100² pairs": 11.0}),
+    (
+        "two prompts of 100 tokens",
+        (TOY, [(0, 100)] * 2, SLOW),
+        21.01,
+        {"100² pairs": 22.0, "they see each other": 22.01},
+    ),
     ("100 tokens behind 900", (TOY, [(900, 100)], SLOW), 19.505, {"all pairs": 20.0}),
     (
         "a token and a prompt",
@@ -578,6 +584,7 @@ expect_table(
     ),
     ("a quarter is active", (sparse, [(0, 50)], SLOW), 2.1275, {"`active` is ignored": 5.1275}),
     ("an overhead, once", (TOY, one * 4, SLOW, 0.25), 6.25, {"for each text": 7.0}),
+    ("weights of 12 bits", (TOY | {"bits": 12}, one, SLOW), 2.5, {"of whole bytes": 2.0}),
 )
 ### BEGIN HIDDEN TESTS
 # vary: 99 in 50..150, 3 in 2..6
@@ -1112,6 +1119,9 @@ expect("the last steps", steps[4:], [[(5, 1), (8, 4)], [(6, 1), (12, 4)], [(16, 
 steps.clear()
 simulate_serving(FOUR, 2, lambda step: steps.append(list(step)) or toy_ms(step), chunk=4)
 expect("who gets no part of a chunk is left out", steps[:2], [[(0, 4)], [(4, 1), (0, 2)]])
+steps.clear()
+simulate_serving([(3, 4, 1), (0, 6, 1)], 2, lambda each: steps.append(list(each)) or 6.0, chunk=4)
+expect("who came first reads first", steps, [[(0, 4)], [(4, 2), (0, 2)], [(2, 2)]])
 ### BEGIN HIDDEN TESTS
 requests = [(4, 5, 2), (0, 1, 4), (4, 2, 3), (30, 3, 1), (4, 1, 1)]
 
@@ -1238,7 +1248,8 @@ def shared_pages(sequences, page):
 
 # %% nbgrader={"grade": true, "grade_id": "test_shared_pages", "locked": true, "points": 7.5, "schema_version": 3, "solution": false, "task": false}
 three, same = [[1, 2, 3, 4, 5, 6], [1, 2, 7, 8], [1, 2, 3, 4, 9]], [[1, 2, 3]] * 4
-behind, lengths = [[1, 2, 3, 4], [1, 6, 3, 4]], [13, 250, 1900, 40, 700]
+behind = [[1, 2, 3, 4, 5, 6], [1, 6, 3, 4, 5, 6], [1, 6, 3, 4]]
+lengths = [13, 250, 1900, 40, 700]
 apart = [[(text, place) for place in range(n)] for text, n in enumerate(lengths)]
 users = [[*range(1000), *((user, place) for place in range(100))] for user in range(32)]
 expect_table(
@@ -1246,7 +1257,12 @@ expect_table(
     ("three texts, pages of 2", (three, 2), [8, 5, 1]),
     ("pages of 4", (three, 4), [5, 4, 5]),
     ("pages of one token are all full", (three, 1), [15, 9, 0]),
-    ("equal pages behind others", (behind, 2), [4, 4, 0], {"equal pages anywhere": [4, 3, 0]}),
+    (
+        "equal pages behind others, and a third text that begins like the second",
+        (behind, 2),
+        [8, 6, 0],
+        {"equal pages anywhere": [8, 4, 0], "the page before decides": [8, 5, 0]},
+    ),
     ("one text four times", (same, 2), [8, 5, 4], {"the last page is shared, too": [8, 2, 1]}),
     ("nothing in common, pages of 16", (apart, 16), [183, 183, 25], {"cut off": [178, 178, 0]}),
     (
@@ -1773,7 +1789,7 @@ def round_to(values, exponent_bits, mantissa_bits, reserved=0):
 # %% nbgrader={"grade": true, "grade_id": "test_round_to", "locked": true, "points": 7, "schema_version": 3, "solution": false, "task": false}
 half_way, outside = [0.2, 0.25, 0.75, 1.25, 2.5, 5.0], [6.9, -5.1, -100.0]
 between, tiny = [1.0625, 1.1875, 17.0, 17.0001, 0.3, -0.07], [0.0019, 0.00098, 0.0009]
-powers = [0.7, 3.1, 6.5, 0.2, 0.1]
+powers = [0.7, 3.1, 6.5, 0.2, 0.1, 1.5]
 expect_table(
     round_to,
     (
@@ -1797,7 +1813,7 @@ expect_table(
     ),
     ("E4M3: its smallest", (tiny, 4, 3, 1), [2**-9, 2**-9, 0.0], {"no small ones": [0.0] * 3}),
     ("E5M2", ([60000.0, 0.3, 1.1875], 5, 2, 4), [57344.0, 0.3125, 1.25]),
-    ("no mantissa: powers of two", (powers, 3, 0), [0.5, 4.0, 8.0, 0.25, 0.0]),
+    ("no mantissa: powers of two", (powers, 3, 0), [0.5, 4.0, 8.0, 0.25, 0.0, 2.0]),
     ("NaN and infinity", [([math.nan], 2, 1), ([1.0, -math.inf], 4, 3, 1)], ValueError),
 )
 ### BEGIN HIDDEN TESTS
@@ -1933,19 +1949,22 @@ expect(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_block_scaled_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
-eight = [12.0, 1.0, -2.0, 0.4, 0.0, 0.0, -0.25, 0.125]
+eight = [-12.0, 1.0, -2.0, 0.4, 0.0515, 0.0, -0.25, 0.125]
 found = block_scaled(eight, 4, "nvfp4")
 expect("a scale of the whole, and an E4M3 for each block", found["scales"], [2.0, 0.0401785714286])
-expect("the first block", found["values"][:4], [12.0, 1.0, -2.0, 0.0])
+expect("the first block", found["values"][:4], [-12.0, 1.0, -2.0, 0.0])
 expect(
     "the second block",
     found["values"][4:],
-    [0.0, 0.0, -0.241071428571, 0.120535714286],
-    mistakes={"the block's scale is not rounded": [0.0, 0.0, -0.25, 0.125]},
+    [0.0602678571429, 0.0, -0.241071428571, 0.120535714286],
+    mistakes={"the block's scale is not rounded": [0.0416666666667, 0.0, -0.25, 0.125]},
 )
 expect("its bits", found["bits"], 10.0, mistakes={"t is forgotten": 6.0})
+found = block_scaled(eight, 4, "nvfp4", round_up=True)
+expect("round_up is for mx… alone", found["scales"], [2.0, 0.0401785714286])
 found = block_scaled([0.0001, 0.0, 2688.0], 2, "nvfp4")
-expect("where a scale is 0, so are its numbers", found["values"], [0.0, 0.0, 2688.0])
+found = [found["scales"], found["values"]]
+expect("a scale of 0, and its numbers", found, [[0.0, 448.0], [0.0, 0.0, 2688.0]])
 many = block_scaled([float(n % 7 - 3) for n in range(1024)], 16, "nvfp4")
 expect("bits of 1,024 numbers", many["bits"], 4.53125, mistakes={"scales are forgotten": 4.0})
 found = block_scaled([0.0] * 5, 4, "nvfp4")

@@ -128,4 +128,5 @@ def is_number(value: object) -> TypeGuard[float]:
 def _is_nearly(actual: float, expected: int) -> bool:
     if actual == expected or not math.isfinite(actual):
         return actual == expected
+    # As fractions: a count may be larger than any float, which abs(…) of floats would not survive.
     return 10**9 * abs(Fraction(actual) - expected) <= abs(expected)

@@ -143,7 +143,8 @@ def expect_faster(
             print(f"⏳ {label}: takes about {seconds:.0f} s")
 
     found = judge.judge(actual, given, op_facts, machine, announce=announce, **options)
-    if wrong := show.refusal(actual, found) if "refused" in found else found["wrong"]:
+    line_of = partial(show.line_of, actual)
+    if wrong := show.refusal(actual, found, line_of) if "refused" in found else found["wrong"]:
         _tell(label, Verdict(False, wrong), "")
     if op_facts is None:
         print(f"🏁 {label}: same results")
@@ -156,7 +157,7 @@ def expect_faster(
     print(f"🏁 {label}: {same}; {told}{_earned(share)}")
     _show_best(best, judge.unit_of(machine, options.get("fast")))
     known = min(full, (best or full) / (1 - WORTH))
-    for text in texts(found, partial(show.line_of, actual)) if found["ms"] > known else ():
+    for text in texts(found, line_of) if found["ms"] > known else ():
         print(f"   {text}")
 
 
@@ -187,19 +188,16 @@ def expect_log(
     Raises AssertionError with a sentence on what is not consistent.
     """
     from proflab.lesson.race import show
-    from proflab.lesson.race.check_log import RULES, check_log, methods_of, once
+    from proflab.lesson.race.check_log import FUNCTIONS, RULES, found_in, methods_of
+    from proflab.lesson.race.known import Content
     from proflab.lesson.race.trace import Tape
 
     if not isinstance(handed, Tape):
         raise TypeError("expect_log takes a log and what `traced(program, …)` returns")
     given, functions = handed.traced_with(like), methods_of(like) | show.counting
     try:
-        plain = to_plain_data(log), list(handed), list(given)
-        found = once(
-            [plain, machine, options],
-            functions,
-            lambda: check_log(*plain, functions, machine, **options),
-        )
+        asked = Content([to_plain_data(log), list(handed), list(given), machine, options])
+        found = found_in(asked, *(functions[name] for name in FUNCTIONS))
     except NotPlainData as error:
         found = {rule: str(error)}
     _tell(label, Verdict(not found[rule], found[rule]), RULES[rule])

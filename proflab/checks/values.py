@@ -131,7 +131,7 @@ def loads(data: bytes) -> Any:
 def _written(value: Any, depth: int, budget: list[int]) -> str:
     """Return a value in the reply format; what tapes are made of is walked through once."""
     kind = type(value)
-    if kind is int:
+    if kind is int:  # in hexadecimal: to read a long decimal takes quadratic time
         _spend(budget, 8 + value.bit_length() // 8)
         return f'["i","{value:#x}"]'
     if kind is str:

@@ -23,12 +23,10 @@ def choice(answer: str | None, number: str = "") -> str:
     letter = answer.strip().upper() if isinstance(answer, str) else ""
     if len(letter) != 1 or letter not in LETTERS:
         where = f"question {number}: " if number else ""
-        raise ValueError(f'{where}put "A", "B", "C" or "D" in place of {_shown(answer)}')
+        is_text = answer is None or isinstance(answer, str)
+        found = repr(answer) if is_text else type(answer).__name__
+        raise ValueError(f'{where}put "A", "B", "C" or "D" in place of {found}')
     return letter
-
-
-def _shown(answer: object) -> str:
-    return repr(answer) if answer is None or isinstance(answer, str) else type(answer).__name__
 
 
 def is_question(test: str) -> bool:

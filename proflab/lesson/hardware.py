@@ -138,7 +138,7 @@ def this_machine(sys: Path = Path("/sys"), proc: Path = Path("/proc")) -> Machin
         limit=_limit(sys),
         caches=_caches(sys),
         clock_mhz=_clock_mhz(sys, proc),
-        load=_load(proc),
+        load=_number((_read(proc / "loadavg") or "").partition(" ")[0]),
         blas=blas_name(),
         threads=blas_threads(),
     )
@@ -242,7 +242,3 @@ def _clock_by_psutil() -> float | None:
     except Exception:  # not installed, or it does not know this system
         return None
     return clock.current if clock and clock.current else None
-
-
-def _load(proc: Path) -> float | None:
-    return _number((_read(proc / "loadavg") or "").partition(" ")[0])

@@ -152,7 +152,8 @@ def _parse(index) -> tuple[tuple, tuple[Tensor, ...]]:
             parts.append(True)
             tensors.append(part)
         elif isinstance(part, slice):
-            parts.append(slice(*(None if n is None else int(n) for n in _ends(part))))
+            ends = part.start, part.stop, part.step
+            parts.append(slice(*(None if n is None else int(n) for n in ends)))
         elif part is None or part is ...:
             parts.append(part)
         elif isinstance(part, (bool, np.bool_)):
@@ -162,10 +163,6 @@ def _parse(index) -> tuple[tuple, tuple[Tensor, ...]]:
         else:
             raise TypeError(f"getitem: {part!r} is no index")
     return tuple(parts), tuple(tensors)
-
-
-def _ends(part: slice) -> tuple:
-    return part.start, part.stop, part.step
 
 
 @operator("__getitem__")

@@ -83,7 +83,8 @@ def render_items(items: Sequence[ConceptItem], public: bool) -> str:
 def answers_csv(course: Course, lesson: str, public: bool = False) -> str:
     """Return students × questions: the letters as the class sees them, below those of the key.
 
-    public: without ids, sorted by points and letters. Raises CourseError if nobody has answered.
+    public: without ids, in the order of points and then of letters. Raises CourseError if nobody
+    has answered.
     """
     asked, answers = asked_concepts(course, lesson), read_answers(course, lesson)
     if not asked:
@@ -93,15 +94,14 @@ def answers_csv(course: Course, lesson: str, public: bool = False) -> str:
         raise CourseError(f"no graded answer to a concept question of {lesson}: {what}")
     with opened_book(course) as book:
         scores = book.scores(lesson) if book else {}
-    found = []
-    for student in sorted(answers.keys() & scores.keys()):
-        theirs, points = answers[student], scores[student]["auto"]
-        letters = [each.shown(theirs[each.id]) if each.id in theirs else "" for each in asked]
-        found.append((student, points, letters))
-    if public:  # the order of names, or of grading, would tell whose a line is
-        found.sort(key=lambda line: (-line[1], line[2]))
-        found = [(f"submission {number}", *line[1:]) for number, line in enumerate(found, start=1)]
+    points = {student: scores[student]["auto"] for student in answers if student in scores}
+    told = {s: (-each, sorted(answers[s].items())) for s, each in points.items()}
+    order = sorted(points, key=told.__getitem__ if public else None)
     rows = [["student", "points", *(each.id for each in asked)]]
     rows.append(["(key)", "", *(each.key for each in asked)])
-    rows += [[name, f"{points:g}", *letters] for name, points, letters in found]
+    for number, student in enumerate(order, start=1):
+        theirs = answers[student]
+        letters = [each.shown(theirs[each.id]) if each.id in theirs else "" for each in asked]
+        name = f"submission {number}" if public else student
+        rows.append([name, f"{points[student]:g}", *letters])
     return csv_text(rows)

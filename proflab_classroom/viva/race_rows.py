@@ -17,7 +17,7 @@ from typing import Any
 from proflab_classroom.viva.questions import SheetQuestion
 from proflab_course.cases.case import Step
 from proflab_course.cases.log import LogCase
-from proflab_course.cases.race import Race
+from proflab_course.cases.race import WITH_LINES, Race
 from proflab_course.grading.answer_key import Key
 from proflab_course.grading.apart import run_apart
 from proflab_course.grading.grade_notebook import make_plan, solved_slots
@@ -112,7 +112,8 @@ def _asked(key: Key) -> tuple[Name, Race, str, str] | None:
                     continue
                 held = answer.held
                 if isinstance(held, Race) and not block.hidden:
-                    races.append((test.points, (test.name, answer.label), held, step.code))
+                    code = step.code.removesuffix(WITH_LINES)
+                    races.append((test.points, (test.name, answer.label), held, code))
                 if isinstance(held, LogCase):
                     logs.append((held, step.code))
     if not races:

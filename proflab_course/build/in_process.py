@@ -6,10 +6,9 @@ attacks the grader does not belong here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
-from hashlib import sha256
+from functools import lru_cache
 from typing import Any
 
 from proflab.checks.compare import Verdict
@@ -17,7 +16,7 @@ from proflab.checks.values import NotPlainData, dumps, loads
 from proflab.lesson.doubles import HELD
 from proflab.lesson.race.check_log import FUNCTIONS, checked
 from proflab.lesson.race.judge import judged
-from proflab.lesson.race.known import Known, known_of
+from proflab.lesson.race.known import Content, Known, known_of
 from proflab_course.cases.case import Answer, Step
 from proflab_course.cases.hidden_doubles import DoubleSpec
 from proflab_course.cases.log import LogCase
@@ -71,8 +70,9 @@ def ask(step: Step, answer: Answer, scope: dict[str, Any]) -> Verdict:
     except Exception as error:
         return judge_raised(answer, [kind.__name__ for kind in type(error).__mro__], str(error))
     try:
-        # What the grader gets has left the student's process by these two.
-        data = dumps(value)
+        # What the grader gets has left the student's process by these two; the lines of a tape
+        # change no verdict, and equal tapes of two solutions are judged once without them.
+        data = dumps(value["tape"] if isinstance(answer.held, Race) else value)
         if isinstance(answer.held, Race | LogCase):
             return answer.held.judge(_worth(answer.held, data, scope))
         plain = loads(data)
@@ -84,46 +84,36 @@ def ask(step: Step, answer: Answer, scope: dict[str, Any]) -> Verdict:
 
 # Known solutions are judged one after the other in one process, and most bring tapes that another
 # has brought, or a log of which five cases ask: what decides is the same, so nothing runs again.
-_found: dict[tuple, tuple] = {}  # by what is asked and, for what is judged, its digest
-_MOST = 200  # of them: of entries that count by themselves, no two ask the same
+_MOST = 200  # of either: entries that count by themselves ask nothing that another has asked
+Used = tuple[tuple[str, Any], ...]  # what the given program is traced with and counted by, by name
 
 
 def _worth(case: Race | LogCase, data: bytes, scope: dict[str, Any]) -> dict[str, Any]:
     """Return what a tape is worth or a work log shows, counted by the op_facts of the lesson."""
     functions = {**scope["op_facts"].__globals__, **scope}  # the notebook's own, or built's
-    used = [functions.get(name) for name in (*_names(case.given), *FUNCTIONS)]
-    options: dict[str, Any] = case.options | {"machine": case.machine}
-    place = case.given, repr(options), *map(id, used)
+    names = compile(case.given, "given", "eval").co_names
+    used = tuple((name, functions.get(name)) for name in (*names, *FUNCTIONS))
+    is_log = isinstance(case, LogCase)
+    return _found(data, Content([is_log, case.given, case.machine, case.options]), used)
 
-    def find() -> dict[str, Any]:
-        known = _kept((isinstance(case, LogCase), *place), used, partial(_known, case, scope))
-        if isinstance(case, Race):
-            return judged(loads(data), known, scope["op_facts"], **options)
+
+@lru_cache(_MOST)
+def _found(data: bytes, asked: Content, used: Used) -> dict[str, Any]:
+    (is_log, _, machine, options), functions = asked.data, dict(used)
+    known = _known(asked, used)
+    if is_log:
         log, handed = loads(data)
-        return checked(log, handed, known, functions, **options)
+        return checked(log, handed, known, functions, machine, **options)
+    return judged(loads(data), known, functions["op_facts"], machine, **options)
 
-    return _kept((sha256(data).digest(), *place), used, find)
 
-
-def _known(case: Race | LogCase, scope: dict[str, Any]) -> Known:
+@lru_cache(_MOST)
+def _known(asked: Content, used: Used) -> Known:
     """Return what the tapes of a race, or the steps of a log of it, are judged beside."""
-    options = {name: value for name, value in case.options.items() if name != "one_by_one"}
-    rows = isinstance(case, LogCase)
-    given = list(eval(case.given, scope))
-    return known_of(given, scope["op_facts"], case.machine, rows=rows, **options)
-
-
-def _kept(place: tuple, used: list[Any], find: Callable[[], Any]) -> Any:
-    """Return what was found before, or find it; `used` stays alive, so that no id is another's."""
-    found = _found.pop(place, None) or (used, find())
-    _found[place] = found  # behind all others
-    for old in list(_found)[:-_MOST]:
-        del _found[old]
-    return found[1]
-
-
-def _names(code: str) -> tuple[str, ...]:
-    return compile(code, "given", "eval").co_names
+    (is_log, given, machine, options), functions = asked.data, dict(used)
+    options = {name: value for name, value in options.items() if name != "one_by_one"}
+    tape = list(eval(given, functions))
+    return known_of(tape, functions["op_facts"], machine, rows=is_log, **options)
 
 
 def made(double: DoubleSpec, scope: dict[str, Any]) -> Any:

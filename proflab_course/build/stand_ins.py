@@ -200,9 +200,8 @@ class _Trial:
         if self.case is None:
             return True
         step, answer = self.case
-        if isinstance(
-            answer.held, Race
-        ):  # what can be traced has the whole cell: data take seconds
+        # What can be traced has the whole cell: data take seconds.
+        if isinstance(answer.held, Race):
             eval(step.code, self.scope)
             return True
         return ask(step, answer, self.scope).passed

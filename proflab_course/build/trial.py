@@ -63,6 +63,7 @@ class Run:
         self.races = list(races_of(key))
         self.given: dict[Name, Any] = {}  # the tapes of the given programs
         self.raced: dict[Name, Any] = {}
+        # Behind the lesson's own items: `_keep_given` and `last_replies` count on this order.
         if self.races:
             self.plan += (given_block(key),)
         if claims is not None:

@@ -7,6 +7,7 @@ Sent is what traces the student's program. The tape that comes back is run and c
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,6 +30,7 @@ from proflab_course.cases.case import (
     said,
 )
 
+WITH_LINES = ".with_lines()"  # so that sentences about a tape can name lines of its program
 # What a race may say besides, as race.judge takes it.
 _OPTIONS = {"within", "floor", "draws", "state", "fast", "memory"}
 
@@ -96,13 +98,14 @@ def parse(call: ast.Call, name: str) -> list[Sent]:
     given = given_code(made, keywords.pop("like"), name)
     options = {key: literal(value, name) for key, value in keywords.items()}
     machine, full, best = (options.pop(key, None) for key in ("machine", "full", "best"))
-    if machine not in [*MACHINES] or not isinstance(full, (int, float)) or full <= 0:
-        known = f"machine is one of {', '.join(MACHINES)}, and full a positive number of ms"
-        raise GrammarError(at(name, call, known))
+    if machine not in [*MACHINES]:
+        raise GrammarError(at(name, call, f"machine is one of {', '.join(MACHINES)}"))
+    if not isinstance(full, (int, float)) or not 0 < full < math.inf:
+        least = f"write the ms that earn all points, such as full=1.7, not {full!r}"
+        raise GrammarError(at(name, call, f"full is no cost: {least}"))
     race = Race(given, machine, float(full), best_cost(best, full, call, name), options)
-    return [
-        (Step("tape", ast.unparse(made)), Answer(label_of(label, name), "expect_faster", held=race))
-    ]
+    code = ast.unparse(made) + WITH_LINES
+    return [(Step("tape", code), Answer(label_of(label, name), "expect_faster", held=race))]
 
 
 def given_code(made: ast.expr, like: ast.expr, name: str) -> str:

@@ -102,6 +102,7 @@ class Varying:
         for nodes in hidden_blocks(text, self.name):
             asked: list[tuple[str, str]] = []
             for node in nodes:
+                # Of a case without a value, such as expect_raises, there is nothing to ask.
                 if not (cases := list(value_cases(node))):
                     asked += [] if is_case(node) else [("", ast.unparse(node))]
                 asked += [

@@ -13,9 +13,9 @@ from proflab_course.course.features import Column, Survey, survey_named, survey_
 from proflab_course.course.files import replace_file
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.words import amount, few
+from proflab_course.export.code_for_comparison import write_code
 from proflab_course.export.columns import TERM, Wanted, parts
 from proflab_course.export.platform_files import Points, fill
-from proflab_course.export.student_code import write_code
 from proflab_course.grading.records.opened import opened_book
 
 if TYPE_CHECKING:
@@ -165,8 +165,7 @@ def _export_table(course: Course, lesson: str, arguments: argparse.Namespace) ->
     term = read_term(course, arguments.ids, essay=not arguments.without_essay)
     output = arguments.csv
     replace_file(output, b"\xef\xbb\xbf" + term_csv(term).encode("utf-8", "replace"))
-    counts = amount(len(term.students), "student"), amount(len(term.lessons), "lesson")
-    print(f"{output}: {', '.join(counts)}")
+    print(f"{output}: {amount(len(term.students), 'student')}")
     return 0
 
 

@@ -164,12 +164,6 @@ def _name_strangers(course: Course) -> int:
     return 1 if strangers else 0
 
 
-def _count_handins(course: Course, arguments: argparse.Namespace) -> int:
-    """Return the largest possible number of submissions to grade."""
-    named = arguments.student or course.root.glob(f"submitted/*/{arguments.lesson}")
-    return len(list(named))
-
-
 def _choose_runner(course: Course, arguments: argparse.Namespace) -> tuple[Runner, int]:
     """Return the runner of students' code, and the number of submissions that it runs at a time.
 
@@ -178,8 +172,8 @@ def _choose_runner(course: Course, arguments: argparse.Namespace) -> tuple[Runne
     isolation = "none" if arguments.no_sandbox else "auto"
     limits = chosen_limits(course, arguments)
     if arguments.scheduler is None:
-        handins = _count_handins(course, arguments)
-        jobs = max(1, min(handins, arguments.jobs or default_jobs()))
+        handins = arguments.student or [*course.root.glob(f"submitted/*/{arguments.lesson}")]
+        jobs = max(1, min(len(handins), arguments.jobs or default_jobs()))
         make = partial(make_runner, isolation, jobs, limits, arguments.full)
         idle = not arguments.regrade and all_known(course, arguments.lesson, arguments.student)
         conditions = conditions_of(not arguments.no_sandbox, limits)
@@ -280,6 +274,7 @@ def grade_class(
                 nowhere |= record(course, key, book, replace(done, variant=drawn))
             fresh = {w.student for w in due}
             unchanged = [w.student for w in works if w.student not in fresh]
+            # Dates and extensions may be others now (course/dates.py), whatever was handed in.
             book.update_penalties(key, unchanged)
             if works and notes is not None:
                 notes += read_deadline(book, lesson, dates).told
@@ -303,7 +298,7 @@ def _graded_works(
             if not running:
                 return
             finished, running = wait(running, return_when=FIRST_COMPLETED)
-            while finished:
+            while finished:  # popped: a future that stays in the set would keep two notebooks
                 yield finished.pop().result()
     finally:
         pool.shutdown(wait=False, cancel_futures=True)

@@ -24,6 +24,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
+from proflab_course.course.layout import CourseError
 from proflab_course.grading.limits import (
     MAX_ANSWER,
     MB,
@@ -33,6 +34,10 @@ from proflab_course.grading.limits import (
 )
 from proflab_course.grading.work_limit import TooMuchWork
 
+_NO_PROCESS = (
+    "this machine starts no further process to read what was handed in: end other programs, or "
+    "allow more processes or memory, and run the command again"
+)
 _TRACEBACK = 20_000  # characters, the last ones
 _MOST_FILES = 1 << 20  # descriptors to close: in some containers the limit is a billion
 # A JSON value, and bytes beside it.
@@ -88,7 +93,8 @@ class LimitedProcesses:
         """Return a function's answer; seconds: the CPU time that it may take, READ_SECONDS if None.
 
         Raises Unreadable as the function raised it, TooMuchToRead if the call exceeded a limit, and
-        CallFailed for any other exception of the function's; all of them are Unreadable.
+        CallFailed for any other exception of the function's; all of them are Unreadable. Raises
+        CourseError where the machine starts no process, which is nobody's hand-in's fault.
         """
         self.start()
         process = self._take()
@@ -132,7 +138,10 @@ class LimitedProcesses:
                 except OSError:  # the template was killed
                     self._template = _fork(_serve_as_template, self._functions)
                     socket.send_fds(self._template, [b"1"], [theirs.fileno()])
-            return ours
+        if not ours.recv(1):
+            ours.close()
+            raise CourseError(_NO_PROCESS)
+        return ours
 
 
 def call_once(function: Function, *arguments: Any) -> Answer:
@@ -159,7 +168,10 @@ def _fork(serve: Callable[..., None], *arguments: Any) -> socket.socket:
     ours, theirs = socket.socketpair()
     with warnings.catch_warnings():  # 3.12 warns of other threads; the fork uses no lock of theirs
         warnings.simplefilter("ignore", DeprecationWarning)
-        process = os.fork()
+        try:
+            process = os.fork()
+        except OSError as error:
+            raise CourseError(_NO_PROCESS) from error
     if process == 0:
         _serve_and_exit(theirs, serve, *arguments)
     theirs.close()
@@ -192,7 +204,8 @@ def _serve_as_template(connection: socket.socket, functions: Mapping[str, Functi
         _, received, _, _ = socket.recv_fds(connection, 1, 1)
         if not received:
             return
-        with socket.socket(fileno=received[0]) as theirs:
+        # Where no process starts, the caller's socket is closed before its first byte (`_take`).
+        with socket.socket(fileno=received[0]) as theirs, contextlib.suppress(OSError):
             if os.fork() == 0:
                 _serve_and_exit(theirs, _serve_calls, functions)
 
@@ -200,6 +213,7 @@ def _serve_as_template(connection: socket.socket, functions: Mapping[str, Functi
 def _serve_calls(connection: socket.socket, functions: Mapping[str, Function]) -> None:
     """Answer calls, each within its limits; the kernel ends a process that exceeds them."""
     _limit_memory()
+    connection.sendall(b"1")
     while True:
         try:
             (seconds, name, *arguments), _ = _receive(connection)

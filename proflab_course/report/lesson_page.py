@@ -10,7 +10,6 @@ import statistics
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup
@@ -270,19 +269,18 @@ def summarise(key: Key, outcomes: dict, scores: dict, known: list[str], public: 
     """Gather the figures."""
     exercises = _make_exercises(key)
     students = []
-    mistakes: dict[tuple[str, str], list[StudentLine]] = defaultdict(list)
-    for name in sorted(outcomes):
+    mistakes: dict[tuple[str, str], list[str]] = defaultdict(list)
+    # Alphabetical order would reveal whose a line without a name is, also among equal points.
+    told = {n: (-scores[n]["auto"], each.status, str(each.cases)) for n, each in outcomes.items()}
+    order = sorted(outcomes, key=told.__getitem__ if public else None)
+    for number, name in enumerate(order, start=1):
         outcome = outcomes[name]
         outcome = replace(outcome, cases=[c for c in outcome.cases if not is_answer_cell(c.cell)])
-        student = _make_student(name, outcome, scores[name], exercises, public)
+        shown = f"submission {number}" if public else name
+        student = _make_student(shown, outcome, scores[name], exercises, public)
         students.append(student)
         for exercise, sentence in _diagnosed_mistakes(outcome.cases, exercises, public):
-            mistakes[exercise, sentence].append(student)
-    if public:
-        # Any other order, such as that of names or of grading, would tell whose a line is.
-        students.sort(key=lambda s: (-s.score, str(s.marks), s.status, s.penalty, s.manual))
-        for number, student in enumerate(students, start=1):
-            student.name = f"submission {number}"
+            mistakes[exercise, sentence].append(shown)
     points = [s.score for s in students]
     shared = sorted(mistakes.items(), key=lambda item: (-len(item[1]), item[0]))
     return Summary(
@@ -291,7 +289,7 @@ def summarise(key: Key, outcomes: dict, scores: dict, known: list[str], public: 
         key.max_score,
         students,
         exercises,
-        [Misconception(*where, [s.name for s in found]) for where, found in shared],
+        [Misconception(*where, names) for where, names in shared],
         [] if public else sorted(set(known) - set(outcomes)),
         histogram(points, key.max_score),
         statistics.median(points),
@@ -398,7 +396,7 @@ def environment(package: str = "proflab_course.report") -> Environment:
         "names": lambda names: few(names, _FEW_NAMES),
         "case_text": brief_text,
         "cost": shown_cost,
-        "sentence": partial(brief_text, most=_BRIEF_SENTENCE),
+        "sentence": lambda text, brief: brief_text(text, brief, _BRIEF_SENTENCE),
     }
     return made
 

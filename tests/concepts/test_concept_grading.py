@@ -28,7 +28,7 @@ from proflab_classroom.questions.concept_items import class_items
 from proflab_course.build.command import build
 from proflab_course.cli import main
 from proflab_course.course.layout import Course
-from proflab_course.export.student_code import write_code
+from proflab_course.export.code_for_comparison import write_code
 from proflab_course.grading.command import grade_class
 from proflab_course.grading.records.gradebook import Book
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner

@@ -64,7 +64,15 @@ def test_a_cell_earns_the_mean_of_its_shares_to_hundredths(key):
               or '"64 rows"' in c.source]  # fmt: skip
     assert determine_grade(cell)[0] == result.scores["test_rows"]
     assert re.search(r"0\.645\d+ → 0\.\d+ ms on T4: \d+ % of the way", str(cell.outputs))
-    assert "overhead of 32 × add" in str(cell.outputs)
+    hint = "overhead of 32 × add: parts = [x[i : i + 2] + b for i in range"
+    assert hint in str(cell.outputs)
+
+
+def test_a_program_that_is_refused_is_told_its_line(key):
+    cell = "def rows(x, b):\n    y = x.reshape(x.shape)\n    y += b\n    return F.relu(y)"
+    [first, *_] = [case for case in graded(key, rows=cell).cases if case.cell == "test_rows"]
+    assert not first.passed
+    assert first.reason.endswith("write to a clone of it\n   at: y += b")
 
 
 def test_the_grader_itself_reads_no_tape(key, monkeypatch):
@@ -480,7 +488,7 @@ def test_a_races_model_is_a_functions_name_or_its_call():
 
 def test_a_race_crosses_as_code_without_its_threshold():
     [block] = split(RACE, "test_f").blocks
-    assert block.steps[0].code == "traced(f, x=(8, 8))"
+    assert block.steps[0].code == "traced(f, x=(8, 8)).with_lines()"
     race = block.answers[0].held
     assert (race.given, race.machine, race.full) == ("traced(slow, x=(8, 8))", "DESK", 1.7)
     assert "1.7" not in block.steps[0].code and RACES

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -22,7 +23,8 @@ from nbformat.v4 import new_code_cell
 from pace import at_most
 
 from proflab.lesson.outline import squeezed
-from proflab_course.export.student_code import write_code
+from proflab_course.course.layout import CourseError
+from proflab_course.export.code_for_comparison import write_code
 from proflab_course.grading import limited_process
 from proflab_course.grading import reader as reading
 from proflab_course.grading.answer_key import make_key, read_key
@@ -324,6 +326,26 @@ def test_a_process_that_ends_is_replaced(processes):
     template.wait(120)
     with pytest.raises(TooMuchWork):
         processes.call("end")
+    assert processes.call("echo", 1)[0] == [1]
+
+
+@pytest.mark.parametrize("of_template", [False, True])
+def test_a_machine_that_starts_no_process_is_no_fault_of_a_hand_in(
+    of_template, processes, monkeypatch
+):
+    fork, own = os.fork, os.getpid()
+
+    def few():
+        if (os.getpid() != own) is of_template:
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        return fork()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fork", few)
+        for _ in range(2):
+            with pytest.raises(CourseError, match="starts no further process .* run the command"):
+                processes.call("echo", 1)
+    processes.close()
     assert processes.call("echo", 1)[0] == [1]
 
 

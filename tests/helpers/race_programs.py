@@ -9,6 +9,7 @@ from typing import Any
 from cohort.run import known, lessons, solved
 
 from proflab_course.cases.case import Answer
+from proflab_course.cases.race import WITH_LINES
 from proflab_course.course.wrong import KnownSolution
 
 
@@ -44,7 +45,7 @@ def raced(lesson: str, name: str, code: str = "") -> tuple[Answer, Any, dict]:
     with own.beside():
         for step in block.steps[:-1]:
             exec(step.code, scope)
-        made = eval(block.steps[-1].code, scope)
+        made = eval(block.steps[-1].code.removesuffix(WITH_LINES), scope)
     return block.answers[-1], made, scope
 
 

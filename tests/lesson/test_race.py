@@ -249,6 +249,25 @@ def test_a_tape_is_read_by_the_judge_and_once_for_all_its_walks(op_facts, tmp_pa
     assert judge_job(3)["refused"] == "no instruction" and len(made) == 1
 
 
+def test_lines_that_lie_change_no_more_than_what_is_said(op_facts, tmp_path):
+    given, tape = (traced(f, x=(64, 64)) for f in (from_left, lambda x: from_left(x) + 0))
+    said = tape.with_lines()
+    lies = [{}, {"lines": [9] * len(tape)}, {"lines": None}, {"texts": ["a" * 10**6]}, {"texts": 3}]
+    job = {"known": 0, "machine": "DESK", "options": {}, "log": False}
+    values = [dumps(said | each) for each in (*lies, {"tape": 3}, {"tape": [["out"]]})]
+    (tmp_path / "jobs").write_bytes(pickle.dumps([job | {"value": value} for value in values]))
+    known = knowing.known_of(crossed(given), op_facts, "DESK").as_data()
+    (tmp_path / "jobs.known").write_bytes(pickle.dumps(known))
+    judge_job = Jobs(str(tmp_path / "jobs"), {"op_facts": op_facts}).judge
+    first, *found = map(judge_job, range(len(lies)))
+    assert first["hints"][0]["told"].endswith(": return (x @ x) @ x[:, :2]")
+    for each in found:
+        assert "return" not in str(each["hints"]) and each["ms"] == first["ms"]
+    assert [judge_job(n)["refused"][:26] for n in (5, 6)] == [
+        "a program without a result", "an instruction 'out' of 0 ",
+    ]  # fmt: skip
+
+
 def test_numbers_are_drawn_by_a_salt_so_that_no_tape_can_know_them(op_facts):
     given = loads(dumps(traced(from_left, x=(64, 64))))
     inputs = inputs_of(given)

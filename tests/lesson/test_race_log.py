@@ -4,10 +4,6 @@ import copy
 import itertools
 import json
 import math
-import os
-import platform
-import subprocess
-import sys
 import time
 from types import SimpleNamespace
 
@@ -20,7 +16,7 @@ from proflab.checks import expect
 from proflab.checks.values import dumps, loads
 from proflab.lesson import race
 from proflab.lesson.kernel_record import KernelRecord
-from proflab.lesson.race import Refused, WorkLog, log, pairs, show, traced
+from proflab.lesson.race import Refused, WorkLog, log, show, traced
 from proflab.lesson.race import check_log as check_log_module
 from proflab.lesson.race.check_log import RULES, check_log
 from proflab.nn import functional as F
@@ -390,6 +386,31 @@ def test_expect_log_says_what_each_rule_found(functions, capsys, monkeypatch):
         expect.expect_log("end", data, traced(joined, **SHAPES), rule="order", **options)
 
 
+def test_five_cases_about_one_log_check_it_once(functions, monkeypatch):
+    asked, check = [], check_log_module.checked
+    monkeypatch.setattr(check_log_module, "checked", lambda *a, **k: asked.append(a) or check(*a))
+    monkeypatch.setattr(check_log_module, "methods_of", lambda program: functions)
+    monkeypatch.setitem(show.counting, "op_facts", functions["op_facts"])
+    data, options = made(functions, FIRST, IDEA, LAST), {"like": slow, "machine": "T4"}
+    for rule in RULES:
+        expect.expect_log(rule, data, traced(faster, **SHAPES), rule=rule, **options)
+    assert len(asked) == 1
+    data["steps"][0]["counted_ms"] *= 2
+    with pytest.raises(expect.CaseFailed, match="its row says"):
+        expect.expect_log("costs", data, traced(faster, **SHAPES), rule="costs", **options)
+
+
+def test_a_step_is_counted_beside_others_by_the_op_facts_of_now(functions, capsys, monkeypatch):
+    monkeypatch.setattr(log, "timed_pairs", lambda *a: TIMES)
+    monkeypatch.setitem(show.counting, "op_facts", functions["op_facts"])
+    work = WorkLog(slow, "T4", **SHAPES)
+    work.step(later, guess_ms=1.0, **FIRST[1])
+    corrected = {"relu": {"bytes_read": 10**9}}
+    race.count_with(lambda c, out: functions["op_facts"](c, out) | corrected.get(c.op, {}))
+    work.step(later, guess_ms=1.0, **FIRST[1])
+    assert [row["largest"]["op"] for row in work.data()["steps"]] == ["relu"]
+
+
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
@@ -447,62 +468,3 @@ def test_a_step_that_is_run_again_replaces_its_row_and_is_timed_once(
         assert row["guess_ms"] == 0.2 and row["before"] == TIMES[0]
     assert len(asked) == 1
     assert "later" in work.table() and "2.9" in work.table()
-
-
-def test_twelve_pairs_are_mirrored_and_short_calls_repeated():
-    called = []
-    for methods in ({}, {"calibrate": lambda call, ms: 3}):
-        called.clear()
-        before, after = pairs.timed_pairs(
-            lambda: called.append("b"), lambda: called.append("a"), methods
-        )
-        assert len(before) == len(after) == 12
-        assert "".join(called[2 :: 3 if methods else 1]) == "baab" * 6
-
-
-def test_a_slow_machine_gets_fewer_pairs_and_never_fewer_than_six():
-    before, after = pairs.timed_pairs(
-        lambda: time.sleep(0.01), lambda: None, {}, pairs=100, seconds=0.0
-    )
-    assert len(before) == len(after) == 6
-
-
-def test_measure_shows_both_speed_ups_and_the_verdict(functions, monkeypatch):
-    monkeypatch.setitem(show.counting, "op_facts", functions["op_facts"])
-    monkeypatch.setattr(pairs, "timed_pairs", lambda *a: TIMES)
-    monkeypatch.setattr(pairs, "is_busy", lambda: True)
-    monkeypatch.setattr(pairs, "methods_of", lambda program: functions)
-    text = pairs.measure(slow, faster, "T4", **SHAPES)
-    assert "counted on T4: 8.32 times" in text and ": faster" in text and "busy" in text
-    early = {"confidence_interval": lambda ratios: (min(ratios), max(ratios))}  # before lesson 08
-    monkeypatch.setattr(pairs, "methods_of", lambda program: early)
-    assert "2.9 times (95 % between 2.8 and 3;" in pairs.measure(slow, faster, "T4", **SHAPES)
-
-
-# New pages for each array cost more than many an op: on some machines they decided the verdict.
-PAGES = """
-import resource
-import numpy as np
-from proflab.lesson.race import pairs
-
-def faults():
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    for _ in range(20):
-        np.ones(2**17)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
-
-new = faults()
-pairs.timed_pairs(lambda: None, lambda: None, {}, 2)
-np.ones(2**17)
-print(new, faults())
-"""
-
-
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="of glibc")
-def test_arrays_get_no_new_pages_while_pairs_are_timed():
-    env = os.environ | {"MALLOC_MMAP_THRESHOLD_": "131072"}  # it gives back all that is larger
-    done = subprocess.run(
-        [sys.executable, "-c", PAGES], env=env, capture_output=True, text=True, check=True
-    )
-    new, kept = map(int, done.stdout.split())
-    assert new > 20 * 200 and kept < 200, done.stdout

@@ -320,7 +320,8 @@ def test_no_attack_moves_less_than_its_program(attack, op_facts, monkeypatch):
     scope = {"proflab": proflab, "race": race, "traced": traced}
     try:
         exec(attack.cell, scope)
-        tape = loads(dumps([*scope["traced"](scope.get("doubled"), **shapes)]))
+        sent = loads(dumps(scope["traced"](scope.get("doubled"), **shapes).with_lines()))
+        tape = sent["tape"] if isinstance(sent, dict) else sent
     except Exception as error:  # what a student sees at once
         assert re.search(attack.says, f"{type(error).__name__}: {error}"), name
         return

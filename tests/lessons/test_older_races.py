@@ -16,6 +16,7 @@ from proflab.checks.values import to_plain_data
 from proflab.lesson.race.judge import judge, share_of
 from proflab_course.build.make import FORMER_FILE
 from proflab_course.cases.plan import PlanRace
+from proflab_course.cases.race import WITH_LINES
 from proflab_course.cases.reader import split
 from proflab_course.course.toml_table import read_toml
 
@@ -33,7 +34,7 @@ def share_today(row):
     with own.beside():
         for step in block.steps[:-1]:
             exec(step.code, scope)
-        made = eval(block.steps[-1].code, scope)
+        made = eval(block.steps[-1].code.removesuffix(WITH_LINES), scope)
     case = block.answers[-1].held
     if isinstance(case, PlanRace):
         found = case.worked_out(to_plain_data(made))

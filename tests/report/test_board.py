@@ -43,6 +43,12 @@ def test_costs_within_a_thousandth_share_a_place_and_the_next_place_counts_them(
     assert board.around("nobody", {}) == ""
 
 
+def test_aliases_of_one_place_stand_in_no_order_of_their_students():
+    board = boards({student: [raced(2.0)] for student in "abc"})[RACE]
+    shown = board.lowest[0].who({"a": "Zebra", "b": "Owl", "c": "Bear"})
+    assert shown == board.lowest[0].who({"a": "Bear", "b": "Zebra", "c": "Owl"})
+
+
 def test_what_is_hidden_wrong_or_graded_by_an_older_release_has_no_place():
     wrong = CaseResult("test_rows", "9 rows", True, False)
     found = boards({

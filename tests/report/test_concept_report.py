@@ -78,6 +78,21 @@ def test_an_answer_without_points_is_left_out(answered):
     assert first.item.n == 1
 
 
+def test_equal_points_stand_in_the_public_table_in_no_order_of_names(answered, monkeypatch):
+    """Else a class list tells whose a line without an id is."""
+
+    def table(**letters):
+        points = dict.fromkeys(letters, {"auto": 50.0})
+        theirs = {name: {"01_1": letter} for name, letter in sorted(letters.items())}
+        monkeypatch.setattr(
+            "proflab_classroom.questions.concept_items.read_answers", lambda *_: theirs
+        )
+        monkeypatch.setattr(Book, "scores", lambda *_: points)
+        return answers_csv(answered, LESSON, public=True)
+
+    assert table(ann="A", bob="B") == table(ann="B", bob="A")
+
+
 def read(path):
     return list(csv.reader(path.open(newline="", encoding="utf-8")))
 

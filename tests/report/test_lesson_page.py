@@ -128,6 +128,27 @@ def test_a_misconception_that_a_hidden_case_alone_shows_is_not_on_the_public_pag
         assert [each.sentence for each in summary.misconceptions] == found
 
 
+def test_equal_points_stand_on_the_public_page_in_no_order_of_names():
+    """Else a class list and a friend's line tell whose the lines beside it are."""
+    key = make_key(LESSON, source())
+
+    def lines(*students):
+        """The marks line by line, where the two failed different exercises."""
+        failed = dict(zip(students, ("linear_parameters", "gpt2_parameters"), strict=True))
+        outcomes = {
+            name: Outcome(name, LESSON, "graded", "", "", [
+                CaseResult(f"test_{each}", "one", False, each != wrong)
+                for each in ("linear_parameters", "gpt2_parameters")
+            ])
+            for name, wrong in sorted(failed.items())
+        }  # fmt: skip
+        score = {"auto": 90.0, "manual": 0.0, "penalty": 0.0, "needs_manual": False}
+        page = summarise(key, outcomes, dict.fromkeys(outcomes, score), [], public=True)
+        return [each.marks for each in page.students]
+
+    assert lines("ann", "bob") == lines("bob", "ann")
+
+
 def test_names_are_escaped_and_the_page_stands_alone(course):
     page = render(read_summary(course, LESSON))
     assert "<i>odd" not in page

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from proflab.checks.diagnose import is_number, is_real
+from proflab.lesson.words import shortened
 
 CheckRow = Callable[[Any, str], None]  # a row and its place; raises ValueError with a sentence
 
@@ -100,7 +101,8 @@ def check_fields(row: Any, fields: dict[str, str], where: str) -> None:
     for name, sort in fields.items():
         _require(name in row, f"{where}: {name} is missing")
         good, sentence = SORTS[sort]
-        _require(good(row[name]), f"{where}: {name} must be {sentence}, not {_short(row[name])}")
+        said = shortened(repr(row[name]), 60)
+        _require(good(row[name]), f"{where}: {name} must be {sentence}, not {said}")
 
 
 def _check_source(row: dict, document: dict, where: str) -> None:
@@ -110,12 +112,6 @@ def _check_source(row: dict, document: dict, where: str) -> None:
     else:
         unknown = [name for name in _OWN if document[name] is None]
         _require(not unknown, f"{where} needs a source, for {', '.join(unknown)} is null")
-
-
-def _short(value: Any) -> str:
-    """Return a value as a sentence can hold it."""
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "…"
 
 
 def _require(good: bool, sentence: str) -> None:

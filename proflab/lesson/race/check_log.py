@@ -13,12 +13,14 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any
 
 from proflab.checks.values import NotPlainData, dumps, loads
 from proflab.lesson.race.cost import MACHINES, cost
 from proflab.lesson.race.judge import Budget, compared
 from proflab.lesson.race.known import (
+    Content,
     Known,
     Terms,
     counting,
@@ -53,7 +55,6 @@ _GAP = 1e-2  # relative: the gap as the stop tells it
 _MOST_NUMBERS = 20  # in the stop: one of very many is near any gap
 _ROUNDED = 1e-6  # relative: a median of twelve ratios
 FUNCTIONS = ("op_facts", "speedup_interval", "gate")
-_last: list[Any] = []  # of `once`: what was asked, and what was found
 _NUMBER = re.compile(r"(?<![\w.])\d[\d,_]*(?:\.\d+)?")
 
 
@@ -133,19 +134,15 @@ def _count(
         step.wrong = compared(tape, known, paid.walk, terms.within)[1]
 
 
-def once(
-    asked: Any, functions: Mapping[str, Callable], check: Callable[[], dict[str, Any]]
-) -> dict[str, Any]:
-    """Return what a check of a log finds, which these plain data and functions decide.
+@lru_cache(1)
+def found_in(asked: Content, *functions: Callable) -> dict[str, Any]:
+    """Return what `check_log` finds; five cases in a row ask about the same log (`expect.py`).
 
-    Five cases in a row ask about the same log, so the last one's findings are kept. Raises
-    NotPlainData.
+    asked: its data, tapes, machine and options. functions: those of FUNCTIONS.
     """
-    place = dumps(asked), [functions.get(name) for name in FUNCTIONS]
-    if not _last or _last[0] != place:
-        found = check()
-        _last[:] = place, found
-    return _last[1]
+    data, handed, given, machine, options = asked.data
+    used = dict(zip(FUNCTIONS, functions, strict=True))
+    return check_log(data, handed, given, used, machine, **options)
 
 
 def methods_of(program: Callable) -> dict[str, Callable]:

@@ -94,6 +94,7 @@ def cost(tape: list, machine: Machine, op_facts: Callable, *, state: tuple[str, 
         row = op_facts(call, result) | {"at": at}
         work.append(work_of(call, result, row))
         charge(call, result, row)
+        # Half as many float64 fit into a register; hints.py (`_product_ms`) halves them again.
         if row["dtype"] == "float64":
             row["matmul_flops"] *= 2
             row["elementwise_flops"] *= 2

@@ -13,9 +13,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from proflab.checks.values import NotPlainData, loads
+from proflab.lesson.race import show
 from proflab.lesson.race.check_log import checked
+from proflab.lesson.race.hints import texts
 from proflab.lesson.race.judge import Budget, judged
 from proflab.lesson.race.known import Known, known_of
+from proflab.lesson.race.steps import lines_of
+from proflab.lesson.race.trace import Tape
+from proflab.lesson.words import shortened
 
 
 def what_is_known(path: str, op_facts: Callable) -> dict[str, Any]:
@@ -53,6 +58,30 @@ class Jobs:
         except NotPlainData as error:
             return {"refused": str(error)}
         if not job["log"]:
-            return judged(value, known, self._functions["op_facts"], job["machine"], **options)
+            return _raced(value, known, self._functions["op_facts"], job["machine"], **options)
         log, tape = value if isinstance(value, list) and len(value) == 2 else (None, None)
         return checked(log, tape, known, self._functions, job["machine"], **options)
+
+
+def _raced(value: Any, *about: Any, **options: Any) -> dict[str, Any]:
+    """Return what `judged` does of a tape with its lines, with these in each sentence.
+
+    value: as `Tape.with_lines` returns it, or a tape alone, or anything else. The lines are a
+    student's word as the tape is: nothing but sentences for the same student is made of them.
+    """
+    said = value if isinstance(value, dict) else {"tape": value}
+    made: Any = said.get("tape")
+    length = len(made) if isinstance(made, list) else 0
+    lines = lines_of(said.get("lines"), said.get("texts"), length)
+    if not any(lines):
+        return judged(made, *about, **options)
+    tape = Tape(made)
+    tape.lines = [(line, 0) for line in lines]  # by which hints.py puts costs together
+    found = judged(tape, *about, **options)
+
+    def line_of(at: int) -> str:
+        return shortened(lines[at], show.WIDTH)
+
+    if "refused" in found:
+        return found | {"refused": show.refusal(tape, found, line_of)}
+    return found | {"hints": [{"told": text, "at": None} for text in texts(found, line_of)]}

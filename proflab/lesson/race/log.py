@@ -86,7 +86,7 @@ class WorkLog:
             "largest": {"of": old_name, **old.largest},
             "before": before, "after": after, **speedup_of(before, after, methods),
             "verdict": methods["gate"](before, after, TOLERANCE) if "gate" in methods else "",
-            "tape": dumps(new.tape).decode(), **new.lines,
+            "tape": dumps(new.tape).decode(), **new.tape.by_line(),
         }  # fmt: skip
         self._rows[name], self._programs[name] = row, new
         self._show(row)
@@ -123,7 +123,7 @@ class WorkLog:
                 self._again = False
         if not self._rows:
             raise NotImplementedError("the work log has no step yet")
-        return {"steps": list(self._rows.values()), "stop": self._stop} | self._given.lines
+        return {"steps": list(self._rows.values()), "stop": self._stop} | self._given.tape.by_line()
 
     def table(self) -> str:
         """Return the log as text, a line for each step."""
@@ -219,29 +219,20 @@ class _Traced:
     tape: Tape
     machine: str
 
-    @cached_property
-    def paid(self) -> Cost:
+    @property
+    def paid(self) -> Cost:  # `count_with` may name another op_facts by now
         return show.counted(self.tape, self.machine)
 
-    @cached_property
-    def lines(self) -> dict[str, Any]:
-        """Return the lines that made the tape's instructions, as numbers, and their texts."""
-        texts: dict[str, int] = {}
-        places = {place: show.line_at(*place)[:MOST_TEXT] for place in set(self.tape.lines)}
-        numbers = [texts.setdefault(places[place], len(texts)) for place in self.tape.lines]
-        numbers += [0] * (len(self.tape) - len(numbers))  # of the results, which no line makes
-        return {"lines": numbers, "texts": list(texts)}
-
-    @cached_property
+    @property
     def largest(self) -> dict[str, Any]:
         """Return the op and the line on which the program spends most, each with its share."""
-        if not self.paid.ms:
+        if not (paid := self.paid).ms:
             return {"op": "nothing", "line": "", "share": 0.0, "line_share": 0.0}
-        rows = [row_of(row) for row in self.paid.rows]
-        texts = self.lines["texts"]
-        by_op, _, by_line = groups_of(rows, [texts[number] for number in self.lines["lines"]])
+        rows = [row_of(row) for row in paid.rows]
+        said = self.tape.by_line()
+        by_op, _, by_line = groups_of(rows, [said["texts"][number] for number in said["lines"]])
         op, line = (max(group, key=lambda name: group[name]) for group in (by_op, by_line))
-        shares = {"share": by_op[op] / self.paid.ms, "line_share": by_line[line] / self.paid.ms}
+        shares = {"share": by_op[op] / paid.ms, "line_share": by_line[line] / paid.ms}
         return {"op": op, "line": line, **shares}
 
 

@@ -110,7 +110,7 @@ def walk(
     """
     meta = any(type(array) is MetaArray for array in inputs.values())
     reading = counted.reading if counted else reading or Reading(tape)
-    run = _Run(tape, inputs, meta, look, wide, counted, reading)
+    run = _Run(inputs, meta, look, wide, counted, reading)
     at = 0
     try:
         with np.errstate(all="ignore"):
@@ -127,21 +127,18 @@ def walk(
     return run.left
 
 
+@dataclass
 class _Run:
     """One walk. On data, a value is let go after its last use."""
 
-    def __init__(
-        self,
-        tape: list,
-        inputs: Mapping[str, Any],
-        meta: bool,
-        look: Callable | None,
-        wide: bool,
-        counted: Walk | None,
-        reading: Reading,
-    ) -> None:
-        self.tape, self.inputs, self.meta, self.look, self.wide = tape, inputs, meta, look, wide
-        self.counted, self.reading = counted, reading
+    inputs: Mapping[str, Any]
+    meta: bool
+    look: Callable | None
+    wide: bool
+    counted: Walk | None
+    reading: Reading
+
+    def __post_init__(self) -> None:
         self.left = Walk(self.reading)
         self.shapes: dict[int, list[tuple]] = {}  # of the results of ops that have a backward
         self.ways = {kind: getattr(self, f"_{kind}") for kind in _KINDS}
@@ -187,16 +184,11 @@ class _Run:
         if need is None and self.look is None:
             arrays = [values[number] for number in operands]
             return _run_unseen(dispatch.OPS[name], arrays, decoded)
-        if need is None:  # no operand wants a gradient
-            tensors = tuple([wrap(values[number]) for number in operands])
-            call = dispatch.Call(dispatch.OPS[name], tensors, decoded, "")
+        flags = [False] * len(operands) if need is None else need
+        tensors = tuple([wrap(values[n], flag) for n, flag in zip(operands, flags, strict=True)])
+        call = dispatch.Call(dispatch.OPS[name], tensors, decoded, "")
+        with graph.set_grad_enabled(True):  # a node is made where an operand wants a gradient
             result = call()
-        else:
-            pairs = zip(operands, need, strict=True)
-            tensors = tuple([wrap(values[number], flag) for number, flag in pairs])
-            call = dispatch.Call(dispatch.OPS[name], tensors, decoded, "")
-            with graph.set_grad_enabled(True):
-                result = call()
         outs = [result] if isinstance(result, Tensor) else list(result)
         # What no `vjp` asks for need not stay alive.
         if at in self.reading.backward and need is not None:

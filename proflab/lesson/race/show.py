@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -12,9 +11,10 @@ from typing import Any
 
 from proflab.lesson.race.cost import MACHINES, Cost, Machine, cost
 from proflab.lesson.race.hints import wall_of
+from proflab.lesson.race.judge import unit_of
 from proflab.lesson.race.known import Content
-from proflab.lesson.race.tape import Refused, check
-from proflab.lesson.race.trace import Tape, traced
+from proflab.lesson.race.tape import Refused
+from proflab.lesson.race.trace import Tape, line_at, traced
 from proflab.lesson.words import many, shortened
 
 counting: dict[str, Callable] = {}  # op_facts, once the notebook has said `count_with`
@@ -50,7 +50,7 @@ def table(
             continue
         count = sum(row["ms"] > 0 for row in paid.rows)
         ops = many(count, "move" if paid.two_memories else "op")
-        parts.append(f"{name}: {_price(paid, machine)}, {ops}")
+        parts.append(f"{name}: {number(paid.ms)} {unit_of(machine, fast)}, {ops}")
         if fast is not None or memory is not None:
             room = memory if fast is None else fast
             parts[-1] += f"; at the peak {paid.peak_bytes:,} of {room:,} bytes live"
@@ -61,14 +61,13 @@ def table(
 def counted(tape: Tape, machine: str, fast: int | None = None, memory: int | None = None) -> Cost:
     """Return what a tape costs on a machine, by its name: in all, and a row for each op.
 
-    fast, memory: as in `judge`. Raises RuntimeError before `count_with`, and Refused for a tape
-    that cannot be run.
+    tape: as `traced` returns it, which has checked it. fast, memory: as in `judge`. Raises
+    RuntimeError before `count_with`, and Refused for a tape that cannot be run.
     """
     if "op_facts" not in counting:
         raise RuntimeError("nothing counts here yet: run race.count_with(op_facts) first")
     about = MACHINES[machine], counting["op_facts"]
     room: dict[str, Any] = {"fast": fast, "memory": memory}
-    check(tape)
     if len(tape) > _SHORT:
         return cost(tape, *about, **room)
     kept = _kept_cost(Content([*tape]), *about, **room)
@@ -78,12 +77,6 @@ def counted(tape: Tape, machine: str, fast: int | None = None, memory: int | Non
 @lru_cache(_KEPT)
 def _kept_cost(tape: Content, *about: Any, **room: Any) -> Cost:
     return cost(tape.data, *about, **room)
-
-
-def _price(paid: Cost, machine: str) -> str:
-    if paid.two_memories:
-        return f"{number(paid.ms)} bytes between the memories"
-    return f"{number(paid.ms)} ms on {machine}"
 
 
 def number(cost: float) -> str:
@@ -120,18 +113,13 @@ def line_of(tape: Tape, at: int) -> str:
     return shortened(line_at(*tape.lines[at]), WIDTH)
 
 
-def line_at(file: str, number: int) -> str:
-    """Return the line of a program at a place of `Tape.lines`, as a student may quote it."""
-    return linecache.getline(file, number).strip() or f"line {number}"
-
-
-def refusal(tape: Tape, found: Mapping[str, Any]) -> str:
+def refusal(tape: list, found: Mapping[str, Any], line_of: Callable[[int], str]) -> str:
     """Return why a program is refused, with its line; where memory is full, with what fills it."""
     lines = [found["refused"]]
     if (at := found.get("at")) is not None:
-        lines.append(f"   at: {line_of(tape, at)}")
+        lines.append(f"   at: {line_of(at)}")
     made: Counter[str] = Counter()
     for made_at, count in found.get("alive", ()):
-        made["the inputs" if tape[made_at][0] == "in" else line_of(tape, made_at)] += count
+        made["the inputs" if tape[made_at][0] == "in" else line_of(made_at)] += count
     large = [each for each in made.most_common() if each[1] >= _LARGE * made.total()]
     return "\n".join([*lines, *(f"   {count:>11,} bytes: {text}" for text, count in large)])

@@ -88,10 +88,6 @@ def _is_times(value: Any) -> bool:
     )
 
 
-def _is_tape(value: Any) -> bool:
-    return type(value) is str and len(value) <= _MOST_TAPE
-
-
 def _is_lines(value: Any) -> bool:
     return isinstance(value, list) and all(type(number) is int for number in value)
 
@@ -110,7 +106,7 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
         (_is_positive, f"number above 0 and below {LARGEST:,.0f}"),
     ),
     **dict.fromkeys(("before", "after"), (_is_times, f"list of {PAIRS} times in ms")),
-    "tape": (_is_tape, "tape, written as text"),
+    "tape": (lambda v: type(v) is str and len(v) <= _MOST_TAPE, "tape, written as text"),
     "lines": (_is_lines, "list of line numbers"),
     "texts": (_is_texts, "list of lines"),
 }

@@ -21,6 +21,7 @@ import numpy as np
 import proflab
 from proflab import Tensor, dispatch, graph
 from proflab.lesson.lines_shown import lines_of
+from proflab.lesson.race.steps import MOST_TEXT
 from proflab.lesson.race.tape import Refused, check, encode
 from proflab.lesson.words import shortened
 from proflab.meta import MetaArray, Storage
@@ -38,6 +39,21 @@ class Tape(list):
 
     lines: list[tuple[str, int]]
     traced_with: Callable[[Callable], Tape]
+
+    def by_line(self) -> dict[str, Any]:
+        """Return the lines that made the instructions: their texts, and each one's place there.
+
+        It is plain data, which steps.py reads (`lines_of`).
+        """
+        texts: dict[str, int] = {}
+        places = {place: line_at(*place)[:MOST_TEXT] for place in set(self.lines)}
+        numbers = [texts.setdefault(places[place], len(texts)) for place in self.lines]
+        numbers += [0] * (len(self) - len(numbers))  # of the results, which no line makes
+        return {"lines": numbers, "texts": list(texts)}
+
+    def with_lines(self) -> dict[str, Any]:
+        """Return the tape as a race sends it to the grader (cases/race.py), for jobs.py."""
+        return {"tape": [*self], **self.by_line()}
 
 
 class Tracer:
@@ -178,6 +194,11 @@ class Tracer:
         self._made.append(len(self.tape) - 1)
         self._alive.append(array)
         return number
+
+
+def line_at(file: str, number: int) -> str:
+    """Return the line of a program at a place of `Tape.lines`, as a student may quote it."""
+    return linecache.getline(file, number).strip() or f"line {number}"
 
 
 def _line_of_program() -> tuple[str, int]:

@@ -32,7 +32,8 @@ class Rank:
 
     def who(self, names: Mapping[str, str]) -> str:
         """Return the names that are shown with a place, the first of many; "" without any."""
-        named = [names[student] for student in self.students if names.get(student)]
+        # In the order of the names themselves: that of the ids would tell whose an alias is.
+        named = sorted(names[student] for student in self.students if names.get(student))
         return few(named, _FEW_NAMES)
 
 

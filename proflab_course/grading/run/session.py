@@ -75,7 +75,7 @@ class Session:
                 replies = list(self.allowance.kept.get(index, ()))
                 self.result.replies.append(replies)
                 self.place = index
-                if replies:
+                if replies:  # of an earlier session, which was killed further down
                     continue
                 if self.allowance.stopped(item):
                     fill_lost(replies, item, self.allowance.stopped(item))

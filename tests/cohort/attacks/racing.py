@@ -41,17 +41,25 @@ def plan_attack(name: str, cell: str, says: str, worth: float = 0.0) -> None:
     RACE_ATTACKS.append(RaceAttack(name, cell, says, worth, "order"))
 
 
+# What a case asks for its tape, which has it as it is made by hand.
+MADE = """
+class Made(list):
+    def with_lines(self):
+        return self[0]
+"""
+
+
 def forged(*lines: str) -> str:
     """Return a cell in which `traced` gives a tape that is made by hand."""
     tape = ", ".join(lines)
-    return f"""
+    return f"""{MADE}
 def product(a, b, x):
     return a @ (b @ x)
 
 def traced(program, **shapes):
     ins = [["in", name, shape, "float32"] for name, shape in shapes.items()]
     n, m = shapes["a"][0], shapes["x"][1]
-    return [*ins, {tape}]
+    return Made([[*ins, {tape}]])
 """
 
 
@@ -304,7 +312,11 @@ attack(
     "def product(a, b, x):\n    for _ in range(10_001):\n        x = x.T\n    return x",
     "at most 10,000",
 )
-attack("no list at all", "traced = lambda program, **shapes: 100\n" + RIGHT, "without a result")
+attack(
+    "no list at all",
+    f"{MADE}\ntraced = lambda program, **shapes: Made([100])\n{RIGHT}",
+    "without a result",
+)
 
 
 # two memories: handed in for `doubled(x, w)`, which returns (x @ w) of (64, 8) and (8, 8) by tiles
@@ -326,7 +338,7 @@ def memory_attack(name: str, cell: str, says: str, worth: float = 0.0) -> None:
 
 def _forged(*lines: str) -> str:
     ins = '["in", "x", (64, 8), "float32"], ["in", "w", (8, 8), "float32"]'
-    return f"def traced(program, **shapes):\n    return [{ins}, {', '.join(lines)}]"
+    return f"{MADE}\ndef traced(program, **shapes):\n    return Made([[{ins}, {', '.join(lines)}]])"
 
 
 memory_attack("no tiles", "def doubled(x, w):\n    return x @ w", _LOADED)
