@@ -108,7 +108,7 @@ expect("3 → 2", linear_parameters(3, 2), 8)
 expect("768 → 3072", linear_parameters(768, 3072), 2_362_368)
 expect("768 → 3072 without bias", linear_parameters(768, 3072, bias=False), 2_359_296)
 expect("one input, one output, no bias", linear_parameters(1, 1, False), 1)
-expect("more than 2⁶³ parameters", linear_parameters(10**14, 10**6, False), 10**20)
+expect("more than 2⁶³ parameters", linear_parameters(10**14 + 1, 10**6, False), 10**20 + 10**6)
 ### BEGIN HIDDEN TESTS
 # vary: 3072 in 2_048..4_608, 768 in 512..1_152
 expect(
@@ -275,7 +275,19 @@ expect_table(
     ("groups do not divide", [(10, 9, 3, True, 3), (9, 10, 3, True, 3)], ValueError),
     ("no groups, fewer than none", [(4, 4, 3, True, 0), (4, 4, 3, True, -2)], ValueError),
     ("a kernel without two sizes", [(3, 8, (3, 3, 3)), (3, 8, [3]), (3, 8, ())], ValueError),
-    ("a size below 1", [(3, 8, 0), (3, 8, -3), (0, 8, 3), (3, 0, 3), (-3, -8, 3)], ValueError),
+    (
+        "a size below 1, or one side of a kernel",
+        [
+            (3, 8, 0),
+            (3, 8, -3),
+            (3, 8, (0, 3)),
+            (3, 8, [3, 0]),
+            (0, 8, 3),
+            (3, 0, 3),
+            (-3, -8, 3),
+        ],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 # vary: 2 in 2..9
@@ -502,6 +514,8 @@ alike = [Tensor([0.0, 0.0]), Tensor([0.0, 0.0]), Tensor(2.5)]
 expect("equal tensors are not the same tensor", count_parameters(doubles.OnlyParameters(*alike)), 5)
 again = doubles.OnlyParameters(alike[0], alike[2], alike[0], alike[2])
 expect("two tensors, each of them twice", count_parameters(again), 3)
+both = doubles.OnlyParameters(*[Tensor([1.0, 2.0, 3.0], requires_grad=True)] * 2)
+expect("tied and trained", count_parameters(both, trainable_only=True), 3)
 ### BEGIN HIDDEN TESTS
 with meta():
     gpt2 = models.gpt2("small")
@@ -676,6 +690,7 @@ expect(
 )
 expect("all in float16", parameter_memory_mb(layer, dtype="float16"), 4.505859375)
 expect("all in float64", parameter_memory_mb(layer, np.float64), 18.0234375)
+expect("all as truth values", parameter_memory_mb(layer, bool), 2.2529296875)
 expect("not rounded", parameter_memory_mb(nn.Linear(3, 2)), 32 / 1024**2)
 mixed = [Tensor.meta((1024, 1024), kind) for kind in (np.float32, np.float16, np.int8)]
 model = doubles.OnlyParameters(*mixed)
@@ -1035,7 +1050,7 @@ expect_table(
     gpt2_parameters,
     ("no blocks, no context", [(50257, 1024, 768, 0), (50257, 0, 768, 12)], ValueError),
     ("no tokens, no width", [(0, 512, 64, 2), (997, 512, 0, 2)], ValueError),
-    ("sizes below 0", [(50257, -1, 768, 12), (-9, 8, -4, 2)], ValueError),
+    ("sizes below 0", [(50257, -1, 768, 12), (-9, 8, -4, 2), (-9, -8, 4, 2)], ValueError),
 )
 ### BEGIN HIDDEN TESTS
 expect("three tokens, width 1", gpt2_parameters(3, 1, 1, 1), 31)
@@ -1211,9 +1226,14 @@ expect(
 expect_table(
     reflect_deployment,
     ("one parameter", (1, 1, 1), {"model_mb": 2**-20, "fits": True}),
+    ("one bit for each", (2**23, 0.125, 1), {"model_mb": 1.0, "fits": True}),
     ("no memory, memory below 0", [(10, 4, 0), (10, 4, -1)], ValueError),
-    ("no bytes for a parameter, bytes below 0", [(10, 0, 1), (10, -2, 1)], ValueError),
-    ("no parameters, fewer than none", [(0, 4, 1), (-3, 4, 1)], ValueError),
+    (
+        "no bytes for a parameter, bytes below 0",
+        [(10, 0, 1), (10, -2, 1), (10, -2, -1)],
+        ValueError,
+    ),
+    ("no parameters, fewer than none", [(0, 4, 1), (-3, 4, 1), (-3, -4, 1)], ValueError),
 )
 ### BEGIN HIDDEN TESTS
 expect("one parameter of 4 bytes", reflect_deployment(1, 4, 1)["model_mb"], 2**-18)

@@ -463,8 +463,8 @@ expect("lists, with a pair of each", conv2d_flops(*lists), 4_320)
 expect(
     "the lists stay as they are", lists == ([2, 2, 9, 12], 3, [3, 2], [1, 2], [0, 1], [2, 3]), True
 )
-large = conv2d_flops((4, 10**8, 99, 99), 10**8, (1, 2))
-expect("a count beyond 2⁶³", large, 155_232 * 10**16)
+large = conv2d_flops((4, 10**8 + 1, 99, 99), 10**8, (1, 2))
+expect("a count beyond 2⁶³", large, 155_232 * 10**8 * (10**8 + 1))
 ### BEGIN HIDDEN TESTS
 # vary: 2 in 2..9, 4 in 2..9
 expect(
@@ -624,6 +624,7 @@ expect("a long text keeps every digit", attention_flops(1, 100_000, 12288, 96), 
 expect_table(
     lambda *sizes: attention_flops(*sizes, causal=True),
     ("causal, one token", (1, 1, 64, 4), 33_024),
+    ("causal, 10⁹ + 1 tokens", (1, 10**9 + 1, 64, 4), 128_000_033_152_000_033_024),
     ("causal, 2 texts of 3 tokens", (2, 3, 4, 2), 960, {"no token sees itself": 864}),
     (
         "causal, 1,024 tokens",
@@ -1229,6 +1230,7 @@ expect_table(
     count_flops,
     ("one feature, one output", (nn.Linear(1, 1), (1, 1)), 2),
     ("two inputs", (lambda x, y: x @ y, ((5, 2, 3), (5, 3, 4))), 48),
+    ("a Tensor, of one sample, too", (Tensor.meta((3, 4)), (2, 3)), 12),
     ("a count beyond 2⁶³", (lambda x, y: x @ y, large), 200 * 10**18),
     ("fused attention", (fused, (9, 5, 4)), 400),
     ("each row times each row", (pairs, (4, 3)), 6, {"the batch's, divided by 4": 24}),
@@ -1526,6 +1528,8 @@ expect_table(
     ("none", (0, 0, 0, 0), 0),
     ("a learned mask alone", (0, 0, 0, 1), 144),
 )
+without = gradient_flops(name, qkv[:3], {"scale": 1.0}, [False, False, True])
+expect("the value alone, and no mask", without, 144)
 ### BEGIN HIDDEN TESTS
 # vary: 2 in 2..9, 3 in 2..9, 5 in 2..10, 8 in 2..16, 7 in 2..14
 qkv, fused = [(2, 3, 5, 8), (2, 3, 7, 8), (2, 3, 7, 4)], {"is_causal": False, "scale": 0.5}

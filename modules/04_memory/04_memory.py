@@ -205,6 +205,16 @@ expect(
     mistakes={"the inner one has lowered it": [3.0, 2.0, 2.0]},
 )
 expect("in the end no tracker is running", len(MemoryTracker.running), 0)
+peaks = []
+for inside, between in ((9, 1), (1, 9)):
+    with MemoryTracker() as around:
+        with MemoryTracker():
+            doubles.block(inside)
+        doubles.block(between)
+        with MemoryTracker():
+            doubles.block(2)
+    peaks.append(around.peak_mb)
+expect("9 MB in the first of two inside, or between them", peaks, [9.0, 9.0], rel=0.01)
 ### BEGIN HIDDEN TESTS
 left = [outer.current_mb, inner.current_mb]
 expect("what is left counts from each tracker's own start", left, [3.0, 2.0], rel=0.01)
@@ -1006,6 +1016,8 @@ expect(
     [0.0, 79.5, -10.0, 0.0],
     mistakes={"by the seconds since the first": [0.0, 79.5, -8.0, 0.4]},
 )
+from_zero = memory_table([("a", 0.0, MB), ("b", 4.0, MB), ("c", 6.0, MB)])
+expect("a clock that begins at 0", [row["seconds"] for row in from_zero], [0.0, 4.0, 6.0])
 expect("the snapshots stay as they are", [len(noted), noted[0][0]], [4, "baseline"])
 ### BEGIN HIDDEN TESTS
 # vary: 3 in 2..9, 64 in 16..512

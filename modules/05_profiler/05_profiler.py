@@ -140,6 +140,7 @@ expect_table(
         {"the whole table is read": (154_390_528, 393_216)},
     ),
     ("rows picked again and again", (lambda: F.embedding(tokens, w[:2]),), (132_096, 131_072)),
+    ("rows by their numbers", (lambda: w[Tensor([3, 3, 7])],), (3_096, 3_072)),
     ("4 GB", (lambda: Tensor.meta((2**20, 1024)).exp(),), (2**32, 2**32)),
 )
 ### BEGIN HIDDEN TESTS
@@ -692,7 +693,8 @@ sixty = clock.run(profiled.recorded, record, lambda: [x.exp() for _ in range(60)
 expect("sixty ops that take no time", column(sixty, "ms"), [0.0] * 60)
 slow = profiled.Around(pace, wait=lambda: clock.advance(25))  # asking for its facts takes 25 ms
 watched = clock.run(profiled.recorded, record, slow)
-expect("your own work takes no time", column(watched, "ms"), [3.0], abs=1e-6)
+own = [(row["start_ms"], row["ms"]) for row in watched]
+expect("your own work takes no time", own, [(0.0, 3.0)], abs=1e-6)
 results = []
 profiled.recorded(record, lambda: results.append(weakref.ref(x.exp())))
 expect("a row keeps no result alive", results[0]() is None, True)
@@ -986,7 +988,11 @@ expect("n may be as large as it likes", len(top_operations(many, 70)), 70)
 rows = doubles.made_up("op ms self_ms", ("exp", 4.0, 4.0), ("tanh", 3.0, 3.0))
 expect_table(
     top_operations,
-    ("no rows; no measure; n below 1", [([], 3), (rows, 3, "start_ms"), (rows, -1)], ValueError),
+    (
+        "no rows; no measure; n below 1",
+        [([], 3), (rows, 3, "start_ms"), (rows, 0), (rows, -1)],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 expect("n of 1 is fine", column(top_operations(rows, 1), "name"), ["exp"])
@@ -1210,6 +1216,8 @@ expect_table(
     find_bottleneck,
     ("40 FLOPs a byte: both take as long", (4000, 100, example), "compute"),
     ("39.9 FLOPs a byte", (3990, 100, example), "memory"),
+    ("2.4 where the ridge is at 2.5", (24, 10, Hardware(5.0, 2.0)), "memory"),
+    ("2.6 on the same machine", (26, 10, Hardware(5.0, 2.0)), "compute"),
     ("no FLOPs", (0, 1, example), "memory"),
     ("no bytes", (10**20, 0, example), "compute"),
     ("no machine", (1, 1, None), None),
@@ -1450,13 +1458,15 @@ expect_table(
 # %% nbgrader={"grade": true, "grade_id": "test_triage_2", "locked": true, "points": 0.5, "schema_version": 3, "solution": false, "task": false}
 idle = {"real_s": 2.0, "user_s": 0.0, "sys_s": 0.0, "bytes_read": 0, "gpu_busy": None}
 reading, unknown = idle | {"bytes_read": 4e8}, idle | {"user_s": None}
+busy = idle | {"user_s": 2.0}
 expect_table(
     triage,
     ("a program that reads all the time", (reading, 2e8), "disk"),
     ("the time in the program is not known", (unknown, 1e9), None),
+    ("busy, and nobody noted what was read", (busy | {"bytes_read": None}, 1e9), None),
     (
-        "no real time; a disk that gives nothing",
-        [(idle | {"real_s": 0}, 1e9), (idle, 0)],
+        "no real time, or less; a disk that gives nothing, or less",
+        [(idle | {"real_s": 0}, 1e9), (idle | {"real_s": -2.0}, 1e9), (busy, 0), (idle, -1e9)],
         ValueError,
     ),
 )
@@ -2143,7 +2153,8 @@ def profile_backward_pass(model, x, hardware, warmup=1, iterations=5):
 
     model: a Module; its own .grad stay as they are. Others: as for profile_forward_pass.
     forward_memory_mb, gradient_memory_mb, total_memory_mb: measure_memory's peak_memory_mb, the
-        size of all gradients that the backward pass gave to parameters, and the sum of the two.
+        size of all gradients that the backward pass gave to parameters (0.0 where it trains
+        none, and so has no backward pass), and the sum of the two.
     optimizer_memory_estimates: {"sgd", "momentum", "adam", "adamw": optimizer_memory_mb of it}.
     flops: int, of the products of both passes. latency_ms: float, of both. gflops_per_second,
         bottleneck: of these, as in profile_forward_pass. Raises what its parts raise.

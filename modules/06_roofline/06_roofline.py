@@ -221,6 +221,7 @@ expect_table(
             (1, 3e9, 0),
             (1, -1e9, 1e9),
             (1, 1e9, -1e9),
+            (1, -1e9, -1e9),
         ],
         ValueError,
     ),
@@ -584,6 +585,7 @@ expect("the FLOPs of each call", product.amounts, [2_000_000] * 2 + [16_000_000]
 slower = doubles.Matmul(clock, per_second=[9e9, 8e9, 7e9, 6e9, 5e9, 4e9, 3e9])
 best = clock.run(measure_peak_flops, slower, sizes=[60, 40], repeats=2)
 expect("each call slower than the one before, the largest size first", best, 8e9, rel=1e-3)
+expect("there, too, all six calls are made", slower.calls, 6)
 quick = doubles.Matmul(clock, per_second=[1e9, 2.5e11, 1e9, 5e11])
 best = clock.run(measure_peak_flops, quick, [50, 50], repeats=1)
 expect("calls below 1 µs", best, 5e11, rel=1e-3, mistakes={"times in whole µs": 2.5e11})
@@ -935,7 +937,8 @@ expect_table(
     ("near 2/3, near 9/8", (100, 74, 105), "plain"),
     ("between 2/3 and 1, near 9/8", (100, 82, 102), "plain"),
     ("at 2/3, near 9/8", (100, 67, 109), "non-temporal"),
-    ("rates not above 0", [(0, 1, 1), (1, 0, 1), (1, 1, -1), (-1, -1, -1)], ValueError),
+    ("below 2/3, above 9/8", (100, 50, 120), "plain"),
+    ("rates not above 0", [(0, 1, 1), (1, 0, 1), (1, 1, -1), (-1, -1, 1)], ValueError),
 )
 ### BEGIN HIDDEN TESTS
 found = [write_allocate(3e10, 2e10, 2.25e10), write_allocate(2e10, 2e10, 2.25e10)]
@@ -1306,6 +1309,8 @@ expect_table(
             (1, 1, -1, 1, 1),
             (1, 1, 1, 0.0, 1),
             (1, 1, 1, -1, 1),
+            (1, 1, 1, 1, 0.0),
+            (1, 1, 1, 1, -1),
         ],
         ValueError,
     ),

@@ -115,7 +115,7 @@ expect_table(
     ("one program, two rounds", (["a"], 2), ["a", "a"]),
     (
         "an odd number of rounds; no rounds, or fewer; no names; one name twice",
-        [(["a", "b"], 3), (["a", "b"], 0), ([], 2), (["a", "b", "a"], 2)],
+        [(["a", "b"], 3), (["a", "b"], 0), (["a", "b"], -2), ([], 2), (["a", "b", "a"], 2)],
         ValueError,
     ),
 )
@@ -290,8 +290,15 @@ expect(
 expect_table(
     rank_test,
     (
-        "more than 20; NaN on either side",
-        [([1], list(range(21))), ([1, math.nan], [3, 4])],
+        "no times; more than 20; NaN on either side",
+        [
+            ([], [1]),
+            ([1], []),
+            ([1], list(range(21))),
+            (list(range(21)), [1]),
+            ([1, math.nan], [3, 4]),
+            ([3, 4], [1, math.nan]),
+        ],
         ValueError,
     ),
 )
@@ -427,6 +434,7 @@ expect_table(
         [
             ([2.0] * 5, [1.0] * 5),
             ([2.0] * 7, [1.0] * 6),
+            ([2.0] * 6, [1.0] * 7),
             ([math.nan] + [2.0] * 6, seven),
             ([2.0] * 7, [math.nan] * 7),
             ([0] + [2.0] * 6, [1.0] * 7),
@@ -547,7 +555,11 @@ expect_table(
         ([4.0] * 6, [3.9, 3.0, 3.0, 3.0, 3.0, 3.0], 0.1),
         "faster",
     ),
-    ("sixty rounds", ([4.0] * 60, [3.0] * 60, 0.1), "faster"),
+    (
+        "below 1, reaching out of the tolerance",
+        ([3.9, 3.0, 3.0, 3.0, 3.0, 3.0], [4.0] * 6, 0.1),
+        "slower",
+    ),
 )
 expect("the lists stay as they are", mixed, [4.0, 5.0, 3.0, 5.0, 4.5, 3.5])
 ### BEGIN HIDDEN TESTS
@@ -581,7 +593,7 @@ expect_table(
     ("from 1 upwards is not above 1", ([4.0] * 6, [4.0, 2.0, 2.0, 2.0, 2.0, 2.0], 0.5), "unclear"),
     ("up to 1 is not below 1", ([4.0] * 6, [4.0, 8.0, 8.0, 8.0, 8.0, 8.0], 0.5), "unclear"),
     ("equal to the last bit, no tolerance", ([4.0, 5.0] * 3, [4.0, 5.0] * 3, 0), "same"),
-    ("beyond 1 / (1 + tolerance)", ([10.0] * 6, [12.2] * 6, 0.2), "slower"),
+    ("beyond 1 / (1 + tolerance)", ([10.0] * 60, [12.2] * 60, 0.2), "slower"),
     ("0.3 % faster, tolerance 0.2 %", ([100.3] * 6, [100.0] * 6, 0.002), "faster"),
 )
 nine = [1.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 5.0]
@@ -605,7 +617,13 @@ expect_table(
     gate,
     (
         "too few rounds; whatever else is refused",
-        [(ten, ten, 0.05, 40), (ten, [3.0] * 10, math.nan), (ten, [*ten[1:], math.nan], 0.1)],
+        [
+            (ten, ten, 0.05, 26),
+            (ten, ten, 0.05, 0),
+            (ten, [3.0] * 10, -0.1),
+            (ten, [3.0] * 10, math.nan),
+            (ten, [*ten[1:], math.nan], 0.1),
+        ],
         ValueError,
     ),
 )
@@ -723,6 +741,7 @@ expect_table(
         [
             ([[1.0, 2.0] * 50] * 5,),
             ([[math.nan, 2.0, 3.0], *runs],),
+            ([[2.0, 3.0, math.nan], *runs],),
             ([*runs, [math.nan]],),
             ([*runs, []],),
         ],
@@ -829,9 +848,9 @@ expect_table(
     compared_results,
     ("one environment, of seed 0", ({"seed": 0}, {"seed": 0}), ([], [], "faster")),
     (
-        "a new version of numpy, another seed, two threads",
-        ({"versions": {"numpy": "2.2.0"}, "seed": 7, "threads": 2}, {}),
-        (["threads", "seed", "versions"], [], "not compared"),
+        "a new version of numpy, another seed, two threads, an unknown load",
+        ({"versions": {"numpy": "2.2.0"}, "seed": 7, "threads": 2}, {"load": None}),
+        (["threads", "seed", "versions"], ["load"], "not compared"),
     ),
     (
         "a library that was not there before",
@@ -854,8 +873,8 @@ expect_table(
         ([], ["governor", "load"], "faster"),
     ),
     (
-        "neither governor nor load is known",
-        ({}, {"governor": None, "load": None}),
+        "the first day busy; on the second no governor is known",
+        ({"load": 0.15}, {"governor": None}),
         ([], ["governor", "load"], "faster"),
     ),
     (
@@ -991,6 +1010,7 @@ expect_table(
     ("p99 and p1 of 367, p50 of none", (ranked[-367:], 99), ValueError),
 )
 expect("p1 of 368", percentile_interval(ranked[-368:], 1), (1.0, 9.0))
+expect("p50 of 20, 80 %", percentile_interval(ranked[-20:], 50, 0.8), (7.0, 14.0))
 expect("the times stay as they are", ranked[:3], [1000.0, 999.0, 998.0])
 ### BEGIN HIDDEN TESTS
 expect(
@@ -1141,8 +1161,16 @@ expect_table(
 expect_table(
     response_times,
     (
-        "one is missing; no work, or less, or NaN",
-        [([0], [1, 2]), ([0, 5], [1, math.nan])],
+        "no requests; one is missing; arrivals that fall; no work, or less, or NaN",
+        [
+            ([], []),
+            ([0], [1, 2]),
+            ([0, 5], [1]),
+            ([5, 4], [1, 1]),
+            ([0, 5], [1, 0]),
+            ([0, 5], [-1, 1]),
+            ([0, 5], [1, math.nan]),
+        ],
         ValueError,
     ),
 )
@@ -1323,7 +1351,12 @@ expect_table(
     ("a twentieth of 400 MB", ((10_000, 10_000), 5_000_000), 40_040_004),
     ("wide, in bytes of one", ((2, 50), 30, 1), 162),
     ("nothing is left", ((3, 4), 0), 16),
-    ("more than all, or below 0", ((3, 4), 13), ValueError),
+    ("all is left", ((2, 5), 10), 92),
+    (
+        "more than all, or below 0; no rows, no columns; no bytes",
+        [((3, 4), 13), ((3, 4), -1), ((0, 4), 0), ((3, 0), 0), ((3, 4), 2, 0)],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 expect("all of it", sparse_bytes((3, 4), 12), 112)
@@ -1453,7 +1486,11 @@ expect_table(
     pareto,
     ("equal in all, or worse in one", (twins, ["s", "j"]), ["b", "a"]),
     ("one row", (twins[2:], ["j"]), ["c"]),
-    ("no goals; an unknown goal", [(twins, [], []), (twins, ["s"], ["accuracy"])], ValueError),
+    (
+        "no goals; a goal that no row has, or not every row",
+        [(twins, [], []), (twins, ["s"], ["accuracy"]), ([*twins, {"name": "d", "s": 3}], ["j"])],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 pair = [{"name": "z", "k": 0.125}, {"name": "y", "k": 0.1251}]
@@ -1606,6 +1643,8 @@ expect_table(
             ([(0, 50)],),
             ([(0, 5), (0, 5), (1, 5)],),
             ([(0, -5), (1, 5)],),
+            ([(0, 5), (1, -5)],),
+            ([(2, 5), (1, 5)],),
             ([(0, 5), (math.nan, 5), (2, 5)],),
             ([(0, 5), (1, math.nan), (2, 5)],),
             ([(0, 5), (1, 5)], math.nan),
@@ -1769,7 +1808,17 @@ expect_table(
         ([("a", 8.0, 1)], 8),
         [{"name": "a", "minutes": 1.0, "speedup": 8.0, "step": 8.0, "holds": True}],
     ),
-    ("no minutes", ([("a", 1.2, 50), ("b", 2, -3)], 120), ValueError),
+    (
+        "no rows; no speed-up, no minutes, or fewer; no base",
+        [
+            ([], 120),
+            ([("a", 0, 50)], 120),
+            ([("a", 1.2, 0)], 120),
+            ([("a", 1.2, 50), ("b", 2, -3)], 120),
+            ([("a", 1.2, 50)], 0),
+        ],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 expect_table(
@@ -1856,10 +1905,11 @@ expect_table(
     audit_memory,
     (
         "within the rounding",
-        (10**9, [("a", 2.5, 2), ("b", 2.6, 2)]),
+        (10**9, [("a", 0.5, 0), ("b", 2.6, 2), ("c", 3.5, 3)]),
         [
-            {"name": "a", "floor_gb": 2.5, "holds": True},
+            {"name": "a", "floor_gb": 0.5, "holds": True},
             {"name": "b", "floor_gb": 2.6, "holds": False},
+            {"name": "c", "floor_gb": 3.5, "holds": True},
         ],
     ),
     (
@@ -1878,7 +1928,11 @@ expect(
 expect("there the first two hold", [row["holds"] for row in found], [True, True, False])
 expect_table(
     audit_memory,
-    ("a GB of another size", (10, [("a", 8, 52)], 1000), ValueError),
+    (
+        "a GB of another size; a claim below 0",
+        [(10, [("a", 8, 52)], 1000), (10, [("a", 8, -1)])],
+        ValueError,
+    ),
 )
 ### BEGIN HIDDEN TESTS
 expect_table(

@@ -109,10 +109,9 @@ def _refuse_what_does_not_apply(arguments: argparse.Namespace, term: bool) -> No
     if part and term:
         raise CourseError(f"--{part.name} writes the {part.called} of one lesson: name it")
     table = "--code" if arguments.code else "--csv" if arguments.csv else ""
+    options = {"--column": arguments.column, "--percent": arguments.percent, "-o": arguments.output}
     given = [f"--{part.name}"] if part else []
-    given += ["--column"] if arguments.column else []
-    given += ["--percent"] if arguments.percent else []
-    given += ["-o"] if arguments.output else []
+    given += [option for option, value in options.items() if value]
     if table and given:
         raise CourseError(f"{given[0]} is about a platform's file: leave it out with {table}")
 

@@ -1605,7 +1605,8 @@ def profile_backward_pass(model, x, hardware, warmup=1, iterations=5):
 
     model: a Module; its own .grad stay as they are. Others: as for profile_forward_pass.
     forward_memory_mb, gradient_memory_mb, total_memory_mb: measure_memory's peak_memory_mb, the
-        size of all gradients that the backward pass gave to parameters, and the sum of the two.
+        size of all gradients that the backward pass gave to parameters (0.0 where it trains
+        none, and so has no backward pass), and the sum of the two.
     optimizer_memory_estimates: {"sgd", "momentum", "adam", "adamw": optimizer_memory_mb of it}.
     flops: int, of the products of both passes. latency_ms: float, of both. gflops_per_second,
         bottleneck: of these, as in profile_forward_pass. Raises what its parts raise.

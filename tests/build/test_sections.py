@@ -59,6 +59,7 @@ def test_the_title_follows_the_points_that_there_are(tmp_path):
     assert "About 35 min · 42.5 points and 10 for the essay" in stamped(tmp_path, text)
     without_essay = text[: text.index("# %% [markdown] nbgrader")]
     assert "About 35 min · 42.5 points.\n" in stamped(tmp_path, without_essay)
+    assert "About 2 h · 100 points" in stamped(tmp_path, changed(" · 10 min", " · 95 min"))
 
 
 def test_points_are_typed_nowhere(tmp_path):

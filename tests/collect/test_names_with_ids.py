@@ -90,3 +90,9 @@ def test_a_number_of_moodles_is_nobodys_on_another_platform():
     for platform, found in (("Canvas", "wu"), ("Moodle", "")):
         matched, reason = roster.match(Attempt("wuwang", "101", "wuwang_101"), platform)
         assert [student.id for student in matched] == ([found] if found else []), reason
+
+
+def test_a_login_is_known_in_any_case():
+    roster = Roster([Student("JMueller", "Jörg", "Müller")])
+    matched, _ = roster.match(Attempt("Jo", "", "Jo", aliases=("jmueller",)), "Blackboard")
+    assert [student.id for student in matched] == ["JMueller"]

@@ -194,6 +194,11 @@ def within(base):
     return lambda c, m: base / (m + 0.5) <= c + 0.05 and base / (m - 0.5) >= c - 0.05
 
 
+solved_speedup_interval, solved_gate, solved_response_times = speedup_interval, gate, response_times
+solved_sparse_bytes, solved_percentile_interval = sparse_bytes, percentile_interval
+solved_audit_speedups, solved_audit_memory = audit_speedups, audit_memory
+
+
 import copy as _copy
 
 
