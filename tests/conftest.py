@@ -14,7 +14,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from behaviours import RUNS_IN, runs_in
+from behaviours import MARKED, REST, RUNS_IN, runs_in
 from made_once import made_once
 
 import proflab_course  # noqa: F401  # before any test imports nbformat, which is slow without
@@ -66,6 +66,13 @@ def pytest_collection_finish() -> None:
         patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
         settings.register_profile("patient", patient)
         settings.load_profile("patient")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import no file for `make test-rest` that has no test in it: that is half of them."""
+    if config.option.markexpr != REST or not collection_path.match("test_*.py"):
+        return None
+    return True if not MARKED.search(collection_path.read_bytes()) else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -60,6 +60,9 @@ def _plain(value: Any, depth: int, budget: list[int]) -> Any:
     if issubclass(kind, str):  # before np.generic: numpy's strings are both
         _spend(budget, 4 * str.__len__(value))
         return str.__str__(value)
+    if issubclass(kind, (list, tuple, dict)):
+        _not_too_deep(depth)
+        return _plain_container(value, kind, depth + 1, budget)
     if issubclass(kind, np.generic):
         return _plain_array(np.asarray(value), budget)
     if issubclass(kind, int):
@@ -72,14 +75,11 @@ def _plain(value: Any, depth: int, budget: list[int]) -> Any:
         return complex.__pos__(value)
     if issubclass(kind, np.ndarray):
         return _plain_array(np.array(value, subok=False), budget)
-    if issubclass(kind, (list, tuple, dict)):
-        _not_too_deep(depth)
-        return _plain_container(value, kind, depth + 1, budget)
     raise NotPlainData(f"a value of type {kind.__name__} is not plain data (a number, a string, …)")
 
 
 def _plain_container(value: Any, kind: type, depth: int, budget: list[int]) -> Any:
-    base = next(base for base in (list, tuple, dict) if issubclass(kind, base))
+    base = list if issubclass(kind, list) else tuple if issubclass(kind, tuple) else dict
     _spend(budget, ITEM_BYTES * base.__len__(value))  # before it is walked through
     if issubclass(kind, list):
         return [_plain(item, depth, budget) for item in list.__iter__(value)]

@@ -42,7 +42,6 @@ MOST_LINES = 18  # of a mutant that is printed
 CACHE = ".cache/viva"
 # Raise it when the same code can have other outcomes than before, as under other limits.
 _VERSION = "2"
-_parsed = lru_cache(maxsize=4)(ast.parse)  # all mutants of a lesson have the same helpers
 
 
 @dataclass(frozen=True)
@@ -135,12 +134,18 @@ def _mutant(entry: KnownSolution, helpers: str) -> Mutant:
 
 def _needed_helpers(code: str, helpers: str) -> list[str]:
     """Return the helpers that a solution needs: others may name what the class's track has not."""
-    nodes, needed = _parsed(helpers).body, used_names(ast.parse(code).body)
+    texts, needed = _texts(helpers), used_names(ast.parse(code).body)
     kept: list[ast.stmt] = []
-    while more := [n for n in nodes if n not in kept and bound_names([n]) & needed]:
+    while more := [n for n in texts if n not in kept and bound_names([n]) & needed]:
         kept += more
         needed |= used_names(more)
-    return [ast.get_source_segment(helpers, node) or "" for node in nodes if node in kept]
+    return [text for node, text in texts.items() if node in kept]
+
+
+@lru_cache(maxsize=4)  # all mutants of a lesson have the same helpers
+def _texts(code: str) -> dict[ast.stmt, str]:
+    """Return the text of each statement."""
+    return {node: ast.get_source_segment(code, node) or "" for node in ast.parse(code).body}
 
 
 def _runs_with(code: str, names: Set[str]) -> bool:

@@ -6,13 +6,14 @@ attacks the grader does not belong here.
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from proflab.checks.compare import Verdict
-from proflab.checks.values import NotPlainData, dumps, loads
+from proflab.checks.values import NotPlainData, to_plain_data
 from proflab.lesson.doubles import HELD
 from proflab.lesson.race.check_log import FUNCTIONS, checked
 from proflab.lesson.race.judge import judged
@@ -70,13 +71,11 @@ def ask(step: Step, answer: Answer, scope: dict[str, Any]) -> Verdict:
     except Exception as error:
         return judge_raised(answer, [kind.__name__ for kind in type(error).__mro__], str(error))
     try:
-        # What the grader gets has left the student's process by these two; the lines of a tape
-        # change no verdict, and equal tapes of two solutions are judged once without them.
-        data = dumps(value["tape"] if isinstance(answer.held, Race) else value)
-        if isinstance(answer.held, Race | LogCase):
-            return answer.held.judge(_worth(answer.held, data, scope))
-        plain = loads(data)
+        # `dumps` and `loads` change no value (checks/test_values.py), a tape's lines no verdict.
         held = answer.held
+        plain = to_plain_data(value["tape"] if isinstance(held, Race) else value)
+        if isinstance(held, Race | LogCase):
+            return held.judge(_worth(held, pickle.dumps(plain), scope))
         return judge_value(answer, plain) if held is None else held.judge(held.worked_out(plain))
     except NotPlainData as error:
         return judge_raised(answer, ["NotPlainData"], str(error))
@@ -100,11 +99,10 @@ def _worth(case: Race | LogCase, data: bytes, scope: dict[str, Any]) -> dict[str
 @lru_cache(_MOST)
 def _found(data: bytes, asked: Content, used: Used) -> dict[str, Any]:
     (is_log, _, machine, options), functions = asked.data, dict(used)
-    known = _known(asked, used)
+    tried, known = pickle.loads(data), _known(asked, used)
     if is_log:
-        log, handed = loads(data)
-        return checked(log, handed, known, functions, machine, **options)
-    return judged(loads(data), known, functions["op_facts"], machine, **options)
+        return checked(tried[0], tried[1], known, functions, machine, **options)
+    return judged(tried, known, functions["op_facts"], machine, **options)
 
 
 @lru_cache(_MOST)

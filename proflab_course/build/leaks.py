@@ -15,6 +15,7 @@ import tokenize
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,11 +47,11 @@ _LAYOUT = {tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
 @dataclass(frozen=True)
 class _Secret:
-    """The telling lines of one region that students must not see."""
+    """The telling lines of one region that students must not see, each with its inner words."""
 
     cell: Cell
     kind: str
-    lines: tuple[str, ...]
+    lines: list[tuple[str, set[str]]]
 
 
 def leaks(
@@ -67,12 +68,6 @@ def leaks(
     lessons: all of the course, as written; given: exercises whose code a track gives in this one.
     only: the files that are searched; skip: folders that are not.
     """
-    secrets = [
-        secret
-        for other in lessons
-        for secret in _secrets(other, lesson.name)
-        if secret.kind != "solution" or secret.cell.name not in given
-    ]
     disclosed = {
         line
         for other in lessons
@@ -81,13 +76,20 @@ def leaks(
         for region in regions(cell.source, SOLUTION)
         for line in _telling(region)
     }
+    secrets = [
+        secret
+        for other in lessons
+        for secret in _secrets(other, lesson.name, disclosed)
+        if secret.kind != "solution" or secret.cell.name not in given
+    ]
     found = []
     for path in sorted(path for path in folder.rglob(only) if path.is_file()):
         if any(path.is_relative_to(left_out) for left_out in skip):
             continue
         name = f"{place}/{path.relative_to(folder)}"
         text = _normal(_text(path))
-        found += [_sentence(name, secret, text, disclosed) for secret in secrets]
+        words = frozenset(text.split())
+        found += [_sentence(name, secret, text, words) for secret in secrets]
     return [sentence for sentence in found if sentence]
 
 
@@ -112,24 +114,24 @@ def _forms_of_secret(root: Path) -> tuple[bytes, ...]:
     return secret, secret.hex().encode(), base64.b64encode(secret), repr(secret)[2:-1].encode()
 
 
-def _sentence(name: str, secret: _Secret, text: str, disclosed: set[str]) -> str:
-    lines = [line for line in secret.lines if line not in disclosed]
-    shown = [line for line in lines if line in text]
+def _sentence(name: str, secret: _Secret, text: str, words: frozenset[str]) -> str:
+    # Most lines have a word that the text lacks: to know that, it need not be searched.
+    shown = [line for line, inner in secret.lines if inner <= words and line in text]
     # One line of a longer solution may occur elsewhere by chance; of the rest none may.
-    if not shown or (secret.kind == "solution" and 2 * len(shown) < len(lines)):
+    if not shown or (secret.kind == "solution" and 2 * len(shown) < len(secret.lines)):
         return ""
     return f"{name} shows students the {secret.kind} of {secret.cell.where}: `{shown[0]}`"
 
 
-def _secrets(lesson: Lesson, folder: str) -> Iterator[_Secret]:
+def _secrets(lesson: Lesson, folder: str, disclosed: set[str]) -> Iterator[_Secret]:
     open_text = "\n".join(map(_open_text, (c.source for c in lesson.cells if c.role != "manual")))
     for cell in lesson.cells:
         for kind, lines in _secret_lines(cell.source, cell.role == "manual"):
             if kind == "solution" and lesson.name < folder:
                 continue
             told = [line for line in lines if kind == "solution" or line not in open_text]
-            if told:
-                yield _Secret(cell, kind, tuple(told))
+            own = [(line, {*line.split()[1:-1]}) for line in told if line not in disclosed]
+            yield _Secret(cell, kind, own)
 
 
 @lru_cache(maxsize=2048)  # each lesson's folder is searched for the secrets of all
@@ -208,11 +210,13 @@ def _text(path: Path) -> str:
 
 def _page_text(page: str) -> str:
     """Return what a page shows or says: colours split the code on it into many elements."""
-    from bs4 import BeautifulSoup
-
-    parsed = BeautifulSoup(page, "html.parser")
-    said = [value for tag in parsed.find_all(True) for value in tag.attrs.values()]
-    return "\n".join([parsed.get_text(), *(value for value in said if isinstance(value, str))])
+    shown, said = list[str](), list[str]()
+    parser = HTMLParser()
+    vars(parser)["handle_data"] = shown.append
+    vars(parser)["handle_starttag"] = lambda _, named: said.extend(v for _, v in named if v)
+    parser.feed(page)
+    parser.close()
+    return "\n".join(["".join(shown), *said])
 
 
 def _strings(value: object) -> Iterator[str]:
@@ -223,9 +227,8 @@ def _strings(value: object) -> Iterator[str]:
         for key, inner in value.items():
             yield key
             yield from _strings(inner)
+    elif isinstance(value, list) and all(isinstance(inner, str) for inner in value):
+        yield "".join(value)
     elif isinstance(value, list):
-        if all(isinstance(inner, str) for inner in value):
-            yield "".join(value)
-        else:
-            for inner in value:
-                yield from _strings(inner)
+        for inner in value:
+            yield from _strings(inner)

@@ -84,6 +84,7 @@ def search(lesson: Lesson, folder: Path) -> list[Found]:
     notebook.__dict__.update(scope)
     sys.modules["__main__"] = notebook  # where a scripted clock looks for what reads it
     helpers = list(_helpers(folder))
+    importlib.import_module("matplotlib.pyplot")  # or what plots imports it anew in each fork
     found: list[Found] = []
     for exercise, tests in lesson.tests.items():
         for test in map(split_cell, tests):
@@ -183,10 +184,9 @@ class _Trial:
         return all(case.passed for case in run_cell(self.test, self.scope))
 
     def _passes_again(self) -> bool:
-        try:
+        with contextlib.suppress(Exception):
             return self._first_passes()
-        except Exception:
-            return False
+        return False
 
     def _set_up(self, step: Step, double: DoubleSpec | None) -> None:
         if double is not None:
@@ -200,8 +200,7 @@ class _Trial:
         if self.case is None:
             return True
         step, answer = self.case
-        # What can be traced has the whole cell: data take seconds.
-        if isinstance(answer.held, Race):
+        if isinstance(answer.held, Race):  # traced, it has the whole cell: data take seconds
             eval(step.code, self.scope)
             return True
         return ask(step, answer, self.scope).passed

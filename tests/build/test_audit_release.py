@@ -69,7 +69,10 @@ LEAKS = {
 
 
 @pytest.mark.parametrize("secret", LEAKS)
-@pytest.mark.parametrize("name", ["01_first.ipynb", "notes.txt", "page.html", "picture.html"])
+@pytest.mark.parametrize(
+    "name",
+    ["01_first.ipynb", "notes.txt", "no_blanks.txt", "page.html", "picture.html", "script.html"],
+)
 def test_a_secret_in_a_released_file_is_found(tmp_path, secret, name):
     lessons = [read(tmp_path, FIRST), read(tmp_path, SECOND, "02_second")]
     folder = tmp_path / "release/01_first"
@@ -82,8 +85,10 @@ def test_a_secret_in_a_released_file_is_found(tmp_path, secret, name):
     texts = {
         "01_first.ipynb": nbformat.writes(notebook),
         "notes.txt": cell.source,
+        "no_blanks.txt": f"See:{line}:there",
         "page.html": f"<pre>{pieces}</pre>",
         "picture.html": f'<img alt="{html.escape(cell.source)}">',
+        "script.html": f"<p>A page</p><script>{cell.source}</script>",
     }
     (folder / name).write_text(texts[name])
     found = leaks(folder, lessons[0], lessons, "release/01_first")
@@ -137,8 +142,10 @@ def test_a_model_answer_stays_secret_in_later_lessons(tmp_path, form):
     assert len(found) == 1 and "notes.md shows students the mark scheme of " + FILE in found[0]
 
 
-def test_what_earlier_lessons_disclose_or_show_is_no_secret(tmp_path):
-    lessons = [read(tmp_path, FIRST), read(tmp_path, SECOND, "02_second")]
+@pytest.mark.parametrize("line", ["ground = area(width, depth)", "surface = width * height"])
+def test_what_earlier_lessons_disclose_or_show_is_no_secret(tmp_path, line):
+    second = SECOND.replace("ground = area(width, depth)", line)
+    lessons = [read(tmp_path, FIRST), read(tmp_path, second, "02_second")]
     folder = tmp_path / "release/02_second"
     folder.mkdir(parents=True)
     (folder / "built.py").write_text("    surface = width * height\n    return surface\n")

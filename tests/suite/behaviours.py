@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import csv
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -20,6 +21,8 @@ COSTS = Path(__file__).with_name("costs.csv")
 WHOLE, PROVES, SOAK = "whole", "proves", "soak"
 # The record's column that says which command of the Makefile runs a test: `test`, or `test-rest`.
 RUNS_IN = "runs_in"
+REST = "whole and not soak"  # the tests that .ci/test asks for in `make test-rest`
+MARKED = re.compile(rb"\bwhole\b|\bchosen\b")  # their files: by the mark, or helpers/chosen.py
 
 
 def runs_in(item: pytest.Item) -> str:

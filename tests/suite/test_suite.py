@@ -5,7 +5,7 @@ import re
 from collections import Counter
 
 import pytest
-from behaviours import COSTS, TESTS, costs, files, table
+from behaviours import COSTS, MARKED, REST, TESTS, costs, files, table
 from costs import write
 
 # CPU seconds of a test that `make test` runs although it is not the only one of its behaviour. The
@@ -39,6 +39,20 @@ def test_what_takes_long_runs_in_make_test_only_where_it_alone_shows_a_behaviour
         and "proves" not in files()[row.path].tests[row.function] | files()[row.path].marks
     ]  # fmt: skip
     assert dear == [], "mark them `whole`, or what they alone show with `proves`"
+
+
+def test_what_make_test_rest_passes_over_has_no_test_of_it():
+    """Its file says `whole`, or takes the mark from the one helper that gives it."""
+    others = {*TESTS.rglob("*.py")} - {*TESTS.rglob("test_*.py")}
+    assert [path.stem for path in others if marks(path)] == ["chosen"]
+    tests = TESTS.rglob("test_*.py")
+    passed_over = [path for path in tests if not MARKED.search(path.read_bytes())]
+    assert len(passed_over) > 100 and not any(map(marks, passed_over))
+    assert f'(-m "{REST}")' in (TESTS.parent / ".ci/test").read_text()
+
+
+def marks(path):
+    return bool(re.search(r"mark\.whole|^from chosen import", path.read_text("utf-8"), re.M))
 
 
 @pytest.mark.whole
