@@ -53,10 +53,10 @@ def print_facts(facts: Mapping[str, Any]) -> None:
 
 def print_rows(rows: Sequence[dict], most: int) -> None:
     """Print the first rows of a recording and the last one, and where each stands in time."""
-    print(f"{'op':<8}{'module':<20}{'phase':<10}{'start_ms':>9}{'ms':>8}{'self_ms':>9}{'depth':>7}")
+    print(f"{'op':<11} {'module':<20} {'phase':<9} {'start_ms':>9} {'ms':>8} {'self_ms':>8} depth")
     for row in [*rows[:most], *rows[-1:]]:
-        times = f"{row['start_ms']:>9.3f}{row['ms']:>8.3f}{row['self_ms']:>9.3f}"
-        print(f"{row['op']:<8}{row['module']:<20}{row['phase']:<10}{times}{row['depth']:>7}")
+        times = f"{row['start_ms']:>9.3f} {row['ms']:>8.3f} {row['self_ms']:>8.3f}"
+        print(f"{row['op']:<11} {row['module']:<20} {row['phase']:<9} {times} {row['depth']:>5}")
 
 
 def print_architectures(table: Sequence[dict]) -> None:

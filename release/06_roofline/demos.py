@@ -211,7 +211,7 @@ def recorded_step(name: str, recorder: Callable[[], Any]) -> dict[str, Any]:
 def rate(value: float, unit: str) -> str:
     """Return a rate in the largest unit that keeps it at 1 or above: 27 GB/s, 1.2 TFLOP/s."""
     for size, prefix in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if value >= size:
+        if value >= 0.9995 * size:  # what three digits make 1,000 of is 1 of the next
             return f"{value / size:.3g} {prefix}{unit}"
     return f"{value:.3g} {unit}"
 

@@ -49,6 +49,15 @@ ROWS = [
 ]
 
 
+def test_printed_columns_stay_apart_whatever_an_op_is_called_and_takes(capsys):
+    long = row("scaled_dot_product_attention", "blocks.0.attn.qkv", 777.224, 1696.036)
+    demos.print_rows([long], 1)
+    assert capsys.readouterr().out.splitlines()[1].split() == [
+        "scaled_dot_product_attention", "blocks.0.attn.qkv", "forward", "777.224", "1696.036",
+        "1696.036", "0",
+    ]  # fmt: skip
+
+
 def test_each_stretch_of_a_module_gets_a_row_around_its_ops():
     modules = [r for r in with_modules(ROWS) if r["op"] == "module"]
     assert short(modules) == {

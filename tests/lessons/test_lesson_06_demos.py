@@ -175,8 +175,9 @@ def test_titles_are_read_off_the_rows(demos):
 
 @pytest.mark.parametrize(
     "value, text",
-    [(27.4e9, "27.4 GB/s"), (2e12, "2 TB/s"), (999, "999 B/s"), (1e3, "1 kB/s"), (1e15, "1 PB/s")],
-)
+    [(27.4e9, "27.4 GB/s"), (2e12, "2 TB/s"), (999, "999 B/s"), (1e3, "1 kB/s"), (1e15, "1 PB/s"),
+     (999_700, "1 MB/s")],
+)  # fmt: skip
 def test_rates_are_said_in_units_of_1000(demos, value, text):
     assert demos.rate(value, "B/s") == text and demos.flops(312e12) == "312 TFLOP/s"
 
