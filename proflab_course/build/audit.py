@@ -183,7 +183,7 @@ def _metadata(lesson: Lesson) -> Iterator[str]:
             continue
         locked = cell.nbgrader.get("locked", False)
         if cell.nbgrader.get("task"):  # grading knows none: its points would stand in no total
-            yield f"{cell.where}: no total counts nbgrader's tasks: mark it by grade and solution"
+            yield f"{cell.where}: no total counts nbgrader's tasks: set grade and solution instead"
         if cell.role == "test" and not locked:
             yield f"{cell.where}: a test cell must be locked"
         if cell.role in ("exercise", "manual") and locked:

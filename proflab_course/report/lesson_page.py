@@ -10,6 +10,7 @@ import statistics
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup
@@ -246,10 +247,8 @@ def read_summary(course: Course, lesson: str, public: bool = False, ids: bool = 
     summary.people = {} if public or ids else people
     choice = read_settings(course.root).board
     aliases = aliases_in({student: each.guesses for student, each in outcomes.items()})
-    if public:
-        names = names_shown(choice, aliases, people)
-    else:
-        names = {student: summary.who(student) for student in outcomes}
+    everybody = {student: summary.who(student) for student in outcomes}
+    names = names_shown(choice, aliases, people) if public else everybody
     summary.races = _raced(key, outcomes, names)
     summary.panels = panels(Results(course, lesson, public))
     return summary
@@ -270,9 +269,10 @@ def summarise(key: Key, outcomes: dict, scores: dict, known: list[str], public: 
     exercises = _make_exercises(key)
     students = []
     mistakes: dict[tuple[str, str], list[str]] = defaultdict(list)
-    # Alphabetical order would reveal whose a line without a name is, also among equal points.
-    told = {n: (-scores[n]["auto"], each.status, str(each.cases)) for n, each in outcomes.items()}
-    order = sorted(outcomes, key=told.__getitem__ if public else None)
+    order = sorted(outcomes)
+    if public:  # alphabetical order would reveal whose a line is, also among equal points
+        shown_of = {n: str((scores[n], each.status, each.cases)) for n, each in outcomes.items()}
+        order.sort(key=lambda n: (-scores[n]["auto"], shown_of[n]))
     for number, name in enumerate(order, start=1):
         outcome = outcomes[name]
         outcome = replace(outcome, cases=[c for c in outcome.cases if not is_answer_cell(c.cell)])
@@ -394,9 +394,9 @@ def environment(package: str = "proflab_course.report") -> Environment:
     made.filters |= {
         "person": lambda student, page: page.who(student),
         "names": lambda names: few(names, _FEW_NAMES),
-        "case_text": brief_text,
+        "case_text": case_text,
         "cost": shown_cost,
-        "sentence": lambda text, brief: brief_text(text, brief, _BRIEF_SENTENCE),
+        "sentence": partial(case_text, most=_BRIEF_SENTENCE),
     }
     return made
 
@@ -407,8 +407,8 @@ def full_label(student: str, people: Mapping[str, str]) -> str:
     return f"{name} ({student})" if name else student
 
 
-def brief_text(text: str, brief: bool, most: int = _BRIEF_TEXT) -> str:
-    """Return a label, a reason or a sentence as the page shows it."""
+def case_text(text: str, brief: bool, most: int = _BRIEF_TEXT) -> str:
+    """Return a label, a reason or a sentence as the page shows it; most: characters if brief."""
     return shortened(text, most) if brief else text
 
 

@@ -185,7 +185,7 @@ MISTAKES = {
     ),
     "a task of nbgrader's": (
         FIRST + markdown("Draw it.", "sketch", locked=True, task=True, points=5),
-        "cell sketch: no total counts nbgrader's tasks: mark it by grade and solution",
+        "cell sketch: no total counts nbgrader's tasks: set grade and solution instead",
     ),
     "solution region in an essay": (
         changed("# An answer.", "# ### BEGIN SOLUTION\n# An answer.\n# ### END SOLUTION"),

@@ -136,22 +136,26 @@ def test_unknown_names_get_a_sentence(course):
         course.lesson("99_none", "source")
 
 
-@pytest.mark.proves
 def test_a_folder_whose_name_cannot_be_kept_stops_nobody_and_is_named(course):
     """A line break, and bytes of an archive that an old Windows made."""
     submitted = course.root / "submitted"
     for name in (b"a\nb", b"lat\xfcin"):
         shutil.copytree(submitted / "complete", submitted / os.fsdecode(name))
+    (submitted / "Icon\r").touch()  # as macOS writes into a folder with an icon of its own
     done = command(course, "proflab", "grade", LESSON)
     assert done.returncode == 1
     assert "complete" in done.stdout
     assert r"a folder 'a\nb', which is not graded" in done.stdout
     assert r"a folder 'lat\udcfcin', which is not graded" in done.stdout
+    assert "Icon" not in done.stdout
     assert not (course.root / "grading.log").exists()
+    with pytest.raises(CourseError, match=r"a folder 'a\\nb', .* so rename it"):
+        grade(course, students=["a\nb"])
     with Book(course.gradebook) as book:
         assert {*book.outcomes(LESSON)} == {"complete"}
 
 
+@pytest.mark.proves
 def test_manual_points_survive_a_regrade(course):
     grade(course)
     with Book(course.gradebook) as book, book.transaction() as rows:

@@ -149,6 +149,20 @@ def test_equal_points_stand_on_the_public_page_in_no_order_of_names():
     assert lines("ann", "bob") == lines("bob", "ann")
 
 
+@pytest.mark.parametrize("what", ["penalty", "manual"])
+def test_equal_points_for_code_stand_on_the_public_page_in_no_order_of_names(what):
+    """A line also shows what lateness takes off, and the points of the essay."""
+    key, outcome = make_key(LESSON, source()), Outcome("", LESSON, "graded", "", "", [])
+    score = {"auto": 100.0, "manual": 0.0, "penalty": 0.0, "needs_manual": False}
+
+    def lines(**points):
+        scores = {name: score | {what: each} for name, each in points.items()}
+        page = summarise(key, dict.fromkeys(sorted(scores), outcome), scores, [], public=True)
+        return [getattr(each, what) for each in page.students]
+
+    assert lines(ann=3.0, bob=5.0) == lines(ann=5.0, bob=3.0)
+
+
 def test_names_are_escaped_and_the_page_stands_alone(course):
     page = render(read_summary(course, LESSON))
     assert "<i>odd" not in page

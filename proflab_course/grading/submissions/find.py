@@ -14,6 +14,10 @@ _MOST_NAMED = 10
 # nbgrader's patterns take no name with a line break, and no database one whose bytes are no UTF-8,
 # as an archive of old Windows leaves it: one such folder would end a command for the whole class.
 _ODD = re.compile("[\0-\x1f\x7f-\x9f\ud800-\udfff]")
+_ODD_NAME = (
+    "submitted/ has a folder {}, which is not graded: a line break or an unreadable letter is in "
+    "its name, so rename it"
+)
 
 
 @dataclass(frozen=True)
@@ -33,8 +37,8 @@ class Work:
 def find_work(course: Course, reader: Reader, students: list[str] | None) -> list[Work]:
     """Return the submissions of the reader's lesson: all of them, or those of `students`.
 
-    Raises CourseError for a student who has no folder in submitted/. A folder of `odd_names` is
-    left out.
+    Raises CourseError for a student who has no folder in submitted/, or one of `odd_names`, which
+    are left out.
     """
     submitted, lesson = course.root / "submitted", reader.lessons.key.name
     found = _find_students(submitted, lesson, reader)
@@ -42,6 +46,8 @@ def find_work(course: Course, reader: Reader, students: list[str] | None) -> lis
         if not (submitted / name).is_dir() or name in (".", "..") or "/" in name:
             there = few(found, _MOST_NAMED) or "none with a hand-in of this lesson"
             raise CourseError(f"there is no folder submitted/{name}; there are {there}")
+        if _ODD.search(name):
+            raise CourseError(_ODD_NAME.format(ascii(name)))
     return [Work(name, submitted / name / lesson) for name in dict.fromkeys(students or found)]
 
 
@@ -53,9 +59,8 @@ def _find_students(submitted: Path, lesson: str, reader: Reader) -> list[str]:
 
 def odd_names(course: Course) -> list[str]:
     """Return a sentence on each folder in submitted/ that is left out for its name."""
-    found = sorted(p.name for p in (course.root / "submitted").glob("*") if _ODD.search(p.name))
-    what = "is not graded: a line break or an unreadable letter is in its name, so rename it"
-    return [f"submitted/ has a folder {name!a}, which {what}" for name in found]
+    folders = sorted((course.root / "submitted").glob("*/"))
+    return [_ODD_NAME.format(ascii(each.name)) for each in folders if _ODD.search(each.name)]
 
 
 def _has_strays(student: Path, reader: Reader) -> bool:
