@@ -18,13 +18,7 @@ from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.words import amount
 from proflab_course.grading.answer_key import read_key
 from proflab_course.report.class_guesses import Prediction
-from proflab_course.report.lesson_page import (
-    Exercise,
-    StudentLine,
-    environment,
-    full_label,
-    summarise,
-)
+from proflab_course.report.lesson_page import StudentLine, environment, full_label, summarise
 from proflab_course.tracks.read import PUBLIC, WEIGHTS, Track, Tracks
 
 _MOST_EXERCISES = 12
@@ -178,7 +172,10 @@ def read_term(course: Course, ids: bool = False, essay: bool = True) -> Term:
             term.lessons.append(found)
             totals[name] = points
             term.track = term.track or summary.track
-            exercises += [_exercise(name, exercise) for exercise in summary.exercises]
+            exercises += [
+                TermExercise(name, each.name, each.passed, each.attempted, each.rate)
+                for each in summary.exercises
+            ]
             term.waiting += [(name, s) for s in sorted(outcomes) if scores[s]["unread"]]
             term.again += [(name, s) for s in sorted(outcomes) if scores[s]["again"]]
             least = summary.max_score
@@ -231,10 +228,6 @@ def _minutes(tracks: Tracks, track: Track, lesson: str) -> float:
         return minutes
     what = f'track {track.name} says weight = "minutes", and {PUBLIC} gives {lesson} none'
     raise CourseError(f"{track.file}: {what}")
-
-
-def _exercise(lesson: str, exercise: Exercise) -> TermExercise:
-    return TermExercise(lesson, exercise.name, exercise.passed, exercise.attempted, exercise.rate)
 
 
 def _guesses(lesson: str, predictions: list[Prediction]) -> list[TermGuesses]:
