@@ -101,8 +101,8 @@ def parse(call: ast.Call, name: str) -> list[Sent]:
     if machine not in [*MACHINES]:
         raise GrammarError(at(name, call, f"machine is one of {', '.join(MACHINES)}"))
     if not isinstance(full, (int, float)) or not 0 < full < math.inf:
-        least = f"write the ms that earn all points, such as full=1.7, not {full!r}"
-        raise GrammarError(at(name, call, f"full is no cost: {least}"))
+        cost = f"full is the cost that earns all points, a number such as 1.7 and not {full!r}"
+        raise GrammarError(at(name, call, cost))
     race = Race(given, machine, float(full), best_cost(best, full, call, name), options)
     code = ast.unparse(made) + WITH_LINES
     return [(Step("tape", code), Answer(label_of(label, name), "expect_faster", held=race))]
