@@ -60,19 +60,20 @@ def _added(total: int, count: int, place: object) -> int:
 
 
 def _votes(path: Path, questions: Collection[str]) -> Iterator[Vote]:
-    table = read_csv(path, _MOST_BYTES)
+    table = HandTable.read(
+        path, (), known=("question", "guess", *questions), most_bytes=_MOST_BYTES
+    )
     if {"question", "guess"} <= set(table.header):
-        yield from _rows(HandTable(str(path), table), questions)
+        yield from _rows(table, questions)
         return
     columns = [name for name in table.header if name in questions]
     if not columns:
-        known = few(sorted(questions))
         votes = ", ".join(ROUND_COLUMNS)
         raise CourseError(
-            f"{path} has neither columns question and guess, nor one of {known}; a table of votes "
-            f"by letter has {votes}"
+            f"{path} has neither columns question and guess, nor one of {few(sorted(questions))}; "
+            f"a table of votes by letter has {votes}"
         )
-    for row in HandTable(str(path), table).rows():
+    for row in table.rows():
         for name in columns:
             if guess := row[name][:_MOST_TEXT]:
                 yield Vote(name, guess)

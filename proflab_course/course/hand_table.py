@@ -107,7 +107,8 @@ class HandTable:
         for line, cells in zip(self.table.lines[1:], self.table.rows[1:], strict=True):
             typed = [as_typed(cell).strip() for cell in cells]
             names = [cell.lower() for cell in typed if cell]
-            if len(names) > 1 and names == list(filter(None, self.header))[: len(names)]:
+            first = list(filter(None, self.header))
+            if names == first or (len(names) > 1 and names == first[: len(names)]):
                 continue
             beyond = next((cell for cell in typed[len(self.header) :] if cell), "")
             row = Row(

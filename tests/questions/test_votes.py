@@ -52,6 +52,7 @@ def test_tables_of_many_phones_may_stand_one_below_the_other(table):
     assert votes == 3 * [Vote("guess_linear", "7")]
     form = "Time,guess_linear\n9:00,7\n"
     assert read_votes([table(form + form)], NAMES) == 2 * [Vote("guess_linear", "7")]
+    assert read_votes([table("guess_linear\n7\n" * 2)], NAMES) == 2 * [Vote("guess_linear", "7")]
     turned = "question,count,guess\nguess_linear,1,7\n"
     with pytest.raises(CourseError, match="line 3: there is no question 'question'"):
         read_votes([table(one + turned)], NAMES)
@@ -69,6 +70,7 @@ def test_votes_of_many_tables_are_limited_together(table):
     [
         ("", "has neither columns"),
         ("name,vote\na,1\n", "has neither columns question and guess, nor one of guess_"),
+        ("guess_linear,guess_linear\n1,2\n", "two columns are called guess_linear: rename one"),
         ("question,guess\nguess_other,1\n", "line 2: there is no question 'guess_other'"),
         ("question,guess,count\nguess_linear,1,-3\n", "'-3' is no number of votes"),
         ("question,guess,count\nguess_linear,1,1e9\n", "'1e9' is no number of votes"),
