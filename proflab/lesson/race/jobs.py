@@ -79,8 +79,9 @@ def _raced(value: Any, *about: Any, **options: Any) -> dict[str, Any]:
     tape.lines = [*zip(lines, said["lines"], strict=True)]  # by which hints.py puts costs together
     found = judged(tape, *about, **options)
 
-    def line_of(at: int) -> str:
-        return shortened(lines[at], show.WIDTH)
+    def line_of(at: int) -> str:  # a stranger's may hold a line's end, or what no file can hold
+        line = shortened(lines[at], show.WIDTH)
+        return "".join(letter if letter.isprintable() else " " for letter in line)
 
     if "refused" in found:
         return found | {"refused": show.refusal(tape, found, line_of)}
