@@ -80,8 +80,7 @@ def _raced(value: Any, *about: Any, **options: Any) -> dict[str, Any]:
     found = judged(tape, *about, **options)
 
     def line_of(at: int) -> str:  # a stranger's may hold a line's end, or what no file can hold
-        line = shortened(lines[at], show.WIDTH)
-        return "".join(letter if letter.isprintable() else " " for letter in line)
+        return "".join(c if c.isprintable() else " " for c in shortened(lines[at], show.WIDTH))
 
     if "refused" in found:
         return found | {"refused": show.refusal(tape, found, line_of)}
