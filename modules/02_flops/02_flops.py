@@ -624,7 +624,11 @@ expect("a long text keeps every digit", attention_flops(1, 100_000, 12288, 96), 
 expect_table(
     lambda *sizes: attention_flops(*sizes, causal=True),
     ("causal, one token", (1, 1, 64, 4), 33_024),
-    ("causal, 10⁹ + 1 tokens", (1, 10**9 + 1, 64, 4), 128_000_033_152_000_033_024),
+    (
+        "causal, 3,000,001 texts of 100,001 tokens",
+        (3_000_001, 100_001, 64, 4),
+        3_849_946_982_387_233_024,
+    ),
     ("causal, 2 texts of 3 tokens", (2, 3, 4, 2), 960, {"no token sees itself": 864}),
     (
         "causal, 1,024 tokens",

@@ -198,7 +198,7 @@ expect_table(
         "a model that also sees: its text_config counts",
         (sees | {"text_config": small | {"head_dim": 16}}, 10),
         5_120,
-        {"the keys beside text_config": 600, "these, too, where it has none": 1_280},
+        {"the keys beside text_config": 600, "what it lacks, from beside it": 1_280},
     ),
     ("a text shorter than its window; a bit a number", (windows, 3, 1), 48),
     ("no tokens", (small, 0), 0),

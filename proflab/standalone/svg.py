@@ -29,7 +29,7 @@ def rate(value: float, unit: str) -> str:
 
 def digits(number: float, count: int = 3) -> str:
     """Return a number in so many digits, or as a whole one: 0.171, 35, 1,495."""
-    return f"{number:,.{count}g}" if abs(number) < 999.5 else f"{number:,.0f}"
+    return f"{number:,.{count}g}" if abs(number) < 10**count - 0.5 else f"{number:,.0f}"
 
 
 def colours(rows: Sequence[dict]) -> dict[str, str]:

@@ -40,13 +40,14 @@ _OF_ITEMS = re.compile(r"\s*\((?:[^()]*\b[Ii]tems?\b[^()]*)\)$")
 class Entered:
     """Hold what a table has: complete marks by hand-in, and what was not taken, with the reason.
 
-    typed: each row's cells as they are, by hand-in. lost: of what was not taken, the rows that a
-    table written anew would not have.
+    typed: each row's cells as they are, by hand-in, and essays: the text beside them, if any. lost:
+    of what was not taken, the rows that a table written anew would not have.
     """
 
     marks: dict[str, Mark] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
     typed: dict[str, dict[str, str]] = field(default_factory=dict)
+    essays: dict[str, str] = field(default_factory=dict)
     lost: dict[str, str] = field(default_factory=dict)
 
 
@@ -78,6 +79,7 @@ def read_sheet(path: Path, rubric: Rubric, known: Collection[str], calibrated: b
         values = {n: row[name].casefold() for n, name in columns.items()}
         comment = _comment(row["comment"])
         found.typed[who] = {str(n): value for n, value in values.items()} | {"comment": comment}
+        found.essays[who] = row["essay"]
         empty = [str(n) for n, value in values.items() if not value]
         begun = calibrated and len(empty) < len(values)
         if reason := _not_a_mark(who, values, empty if begun else []):
@@ -119,7 +121,8 @@ def write_sheet(
     Raises CourseError for a row of an older table that would be lost.
     """
     path = sheet_path(course, rubric.lesson, name)
-    typed = _typed(path, rubric, {*essays, *marking.dealt}, calibrated=True)
+    entered = _entered(path, rubric, {*essays, *marking.dealt}, calibrated=True)
+    typed = entered.typed
     dealt = [s for s, names in marking.dealt.items() if name in names and s in essays]
     students = [*dealt, *(s for s in typed if s in essays and s not in dealt)]
     anchors = [f"{anchor.kind} answer" for anchor in rubric.anchors]
@@ -128,9 +131,11 @@ def write_sheet(
     ]
     for student in students:
         digest = essays[student].digest
+        old = name in marking.outdated(student, digest)
         mark = marking.marks.get(student, {}).get(name)
-        cells = _cells_of(None if name in marking.outdated(student, digest) else mark, rubric)
-        if not marking.is_another(student, digest):
+        cells = _cells_of(None if old else mark, rubric)
+        put_back = old and is_of_another(course, rubric, entered, student)
+        if not marking.is_another(student, digest) and not put_back:
             cells = typed.get(student) or cells
         rows.append([*_essay_row(course, rubric, student), *_values(rubric, cells)])
     # The second to the fifth column are for reading alone: `read_sheet` passes over them.
@@ -152,8 +157,8 @@ def write_decisions(
     but for those about essays that were replaced.
     """
     path = sheet_path(course, rubric.lesson, DECIDE)
-    typed = _typed(path, rubric, {*marking.marks, *marking.dealt}, calibrated=False)
-    typed = {student: cells for student, cells in typed.items() if student not in replaced}
+    entered = _entered(path, rubric, {*marking.marks, *marking.dealt}, calibrated=False)
+    typed = {who: cells for who, cells in entered.typed.items() if who not in replaced}
     rows = []
     for student in [*dict.fromkeys([*typed, *differing])]:
         marks = {name: mark for name, mark in marking.marks.get(student, {}).items() if name}
@@ -194,6 +199,12 @@ def essay_in(course: Course, rubric: Rubric, student: str) -> tuple[str, str]:
         if metadata.get("nbgrader", {}).get("grade_id") == rubric.cell:
             return readable("".join(cell["source"])), metadata.get("proflab", {}).get("numbers", "")
     return "", ""
+
+
+def is_of_another(course: Course, rubric: Rubric, entered: Entered, student: str) -> bool:
+    """Return True if a row shows another essay than the graded one, as a table put back does."""
+    text = entered.essays.get(student, "").split()
+    return bool(text) and text != _essay_row(course, rubric, student)[-1].split()
 
 
 def _place(rubric: Rubric, student: str) -> str:
@@ -239,19 +250,17 @@ def _listed(mark: Mark) -> str:
     return f"{len(mark.items)} ({items})" + (f" “{mark.comment}”" if mark.comment else "")
 
 
-def _typed(
-    path: Path, rubric: Rubric, known: Collection[str], calibrated: bool
-) -> dict[str, dict[str, str]]:
-    """Return the rows of a table that is to be written anew.
+def _entered(path: Path, rubric: Rubric, known: Collection[str], calibrated: bool) -> Entered:
+    """Return what stands in a table that is to be written anew.
 
     Raises CourseError for one that would be lost, because there is no such hand-in.
     """
     if not path.exists():
-        return {}
+        return Entered()
     sheet = read_sheet(path, rubric, known, calibrated)
     for where, reason in sheet.lost.items():
         raise CourseError(f"{where}: {reason}: correct it, because the table is written anew")
-    return sheet.typed
+    return sheet
 
 
 def _item_columns(path: Path, table: HandTable, count: int) -> dict[int, str]:

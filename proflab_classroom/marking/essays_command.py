@@ -14,6 +14,7 @@ from proflab_classroom.marking.essay_log import FILE, FOLDER, EssayLog, Mark, Ma
 from proflab_classroom.marking.essay_tables import (
     DECIDE,
     folder,
+    is_of_another,
     read_sheet,
     sheet_path,
     write_decisions,
@@ -110,12 +111,17 @@ def _read(
         if name == DECIDE:
             decided = {s: mark for s, mark in sheet.marks.items() if s in essays}
             continue
-        new = [
-            event(rubric.lesson, student, name, mark, marking.shown.get(student, ""))
-            for student, mark in sheet.marks.items()
-            if marking.marks.get(student, {}).get(name) != mark
-            or name in marking.outdated(student, marking.shown.get(student, ""))
-        ]
+        new = []
+        for student, mark in sheet.marks.items():
+            digest = marking.shown.get(student, "")
+            old = name in marking.outdated(student, digest)
+            if old and is_of_another(course, rubric, sheet, student):
+                again = "mark the one that is handed in now"
+                refused[f"{path.name}, {student}"] = (
+                    f"the row of {student} shows an earlier essay: {again}"
+                )
+            elif old or marking.marks.get(student, {}).get(name) != mark:
+                new.append(event(rubric.lesson, student, name, mark, digest))
         log.add(new)
         if new:
             print(f"{path.name}: {amount(len(new), 'new mark')}")

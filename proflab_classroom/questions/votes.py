@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from proflab_course.course.answer_cells import LETTERS
-from proflab_course.course.csv_table import as_typed, read_csv
+from proflab_course.course.csv_table import read_csv
 from proflab_course.course.hand_table import HandTable
 from proflab_course.course.layout import CourseError
 from proflab_course.course.words import few
@@ -64,7 +64,7 @@ def _votes(path: Path, questions: Collection[str]) -> Iterator[Vote]:
     if {"question", "guess"} <= set(table.header):
         yield from _rows(HandTable(str(path), table), questions)
         return
-    columns = [(at, name) for at, name in enumerate(table.header) if name in questions]
+    columns = [name for name in table.header if name in questions]
     if not columns:
         known = few(sorted(questions))
         votes = ", ".join(ROUND_COLUMNS)
@@ -72,17 +72,15 @@ def _votes(path: Path, questions: Collection[str]) -> Iterator[Vote]:
             f"{path} has neither columns question and guess, nor one of {known}; a table of votes "
             f"by letter has {votes}"
         )
-    for row in table.rows[1:]:
-        for at, name in columns:
-            if at < len(row) and (guess := as_typed(row[at]).strip()[:_MOST_TEXT]):
+    for row in HandTable(str(path), table).rows():
+        for name in columns:
+            if guess := row[name][:_MOST_TEXT]:
                 yield Vote(name, guess)
 
 
 def _rows(table: HandTable, questions: Collection[str]) -> Iterator[Vote]:
     for row in table.rows():
         question, guess = row["question"], row["guess"][:_MOST_TEXT]
-        if question.lower() == "question":  # several tables, one below the other
-            continue
         if question not in questions:
             raise CourseError(f"{row.where}: there is no question {question[:_MOST_TEXT]!r}")
         count = _count(row.where, row["count"] or "1")
@@ -148,8 +146,6 @@ def _letter_rows(
             "which has which round"
         )
     for row in table.rows():
-        if row["question"].lower() == "question":  # tables one below the other
-            continue
         if not any(row[letter.lower()] for letter in LETTERS):
             continue
         question = _question(row.where, row["question"], questions)

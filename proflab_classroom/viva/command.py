@@ -45,11 +45,12 @@ from proflab_course.grading.answer_key import Key, read_key
 from proflab_course.grading.command import positive
 from proflab_course.grading.grader_errors import GraderFailed, cause_of, log_error
 from proflab_course.grading.match_cells import Aligned
+from proflab_course.grading.own_numbers.program import own_program
 from proflab_course.grading.plan import Submission
 from proflab_course.grading.races import NotTraced
 from proflab_course.grading.reader import Reader
 from proflab_course.grading.records.opened import opened_book
-from proflab_course.grading.run.student_files import beside_support
+from proflab_course.grading.run.student_files import beside_support, gather_files
 from proflab_course.grading.submissions.find import find_work
 
 _POOL_OF_EACH = 3  # questions of an exercise in a pool
@@ -222,9 +223,14 @@ def make_sheets(
                 if handin.files is not None:
                     files = beside_support(lesson.support, handin.files)
                     submission = Submission(work.student, files=files)
+                key = lesson.key
+                if own := own_program(course.root, key.name, work.student):
+                    files = gather_files(submission) | dict(own.files)
+                    submission, key = Submission(work.student, files=files), own.key(key)
+                    key.derived["viva"] = None  # the lesson's own program solves the class's
                 notebook = handed_in(aligned, submission)
                 cells = own_cells(aligned, lesson)
-                about_race = partial(race_rows, aligned, lesson.key, sandbox.runner, submission)
+                about_race = partial(race_rows, aligned, key, sandbox.runner, submission)
                 number = arguments.questions
                 fill(sheet, lesson, sandbox, notebook, cells, known, draws, number, about_race)
             except CourseError:
@@ -280,7 +286,8 @@ def fill(
     asked = {q.name for q in sheet.questions if q.about_own_code}
     sheet.functions = [printed(name, code) for name, code in cells.items() if name in asked]
     own = sum(q.about_own_code for q in sheet.questions)
-    few = f"Only {own} of {number} questions could be made from this hand-in."
+    some = f"Only {own}" if own else "None"
+    few = f"{some} of {number} questions could be made from this hand-in."
     told = [few if own < number else "", missing_kinds(sheet.questions, number), *untraced]
     sheet.problem = " ".join(filter(None, told))
 
@@ -295,7 +302,7 @@ def _lost_points(course: Course, key: Key) -> dict[str, dict[str, float]]:
         failed = {case.cell for case in outcome.cases if not case.passed}
         lost = found.setdefault(student, {})
         for cell in key.cells:
-            if cell.kind == "test" and cell.grade_id in failed:
+            if cell.points and cell.grade_id in failed:
                 name = exercise_of(cell.grade_id, names)
                 if name in names:
                     lost[name] = lost.get(name, 0.0) + cell.points

@@ -56,7 +56,7 @@ def race_rows(
         return []
     name, race, code, log = asked
     given = given_tapes(key)[name]
-    # Once for a class: the lesson's own program is everybody's.
+    # Once for a class: the lesson's own program is everybody's, but where each has another race.
     if "viva" not in key.derived:
         own = Submission("the solved notebook", None, submission.support, files=submission.files)
         best = _values(Aligned(solved_slots(key)), key, [code], runner, own)[0]

@@ -17,8 +17,9 @@ import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 
+from proflab.lesson.statements import DEFINITIONS
 from proflab_course.assemble.fill import course_code, filled, lacks, whose
-from proflab_course.assemble.gather import Collection, Statement, gather, without_files
+from proflab_course.assemble.gather import Collection, gather, without_files
 from proflab_course.assemble.own import store_own
 from proflab_course.assemble.package import PROFILER, files_beside
 from proflab_course.course.files import replace_file, what_is_wrong
@@ -261,7 +262,7 @@ def render(collection: Collection, docstring: str) -> str:
         if statement.lesson != lesson:
             lesson = statement.lesson
             blocks.append(f"\n# ── {lesson} " + "─" * (90 - len(lesson)))
-        gap = "\n" if _stands_apart(statement) else ""
+        gap = "\n" if isinstance(statement.node, DEFINITIONS) else ""
         blocks.append(gap + statement.text)
     blocks.insert(2, _render_all(collection.names))
     return "\n\n".join(block for block in blocks if block) + "\n"
@@ -270,10 +271,6 @@ def render(collection: Collection, docstring: str) -> str:
 def _render_all(names: list[str]) -> str:
     lines = "".join(f'    "{name}",\n' for name in names)
     return f"__all__ = [\n{lines}]" if names else "__all__ = []"
-
-
-def _stands_apart(statement: Statement) -> bool:
-    return isinstance(statement.node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
 
 
 def _render_imports(nodes: Iterable[ast.stmt]) -> str:

@@ -75,10 +75,10 @@ class HandTable:
     ) -> Iterator[Row]:
         """Yield the rows below the first; key: the columns that no two lines have in common.
 
-        A line that only repeats the first one is left out, as where two tables were put together.
-        A line is not clear that has a cell beyond the last column, or a key that stands in another
-        line: `refused` gets the reason by the line's place, and of two lines with one key neither
-        is taken. Without `refused`, CourseError is raised.
+        A line that only repeats the first one, or its beginning, is left out, as where two tables
+        were put together. A line is not clear that has a cell beyond the last column, or a key that
+        stands in another line: `refused` gets the reason by the line's place, and of two lines with
+        one key neither is taken. Without `refused`, CourseError is raised.
         """
         places: dict[tuple[str, ...], int] = {}
         rows: list[tuple[tuple[str, ...], Row]] = []
@@ -106,7 +106,8 @@ class HandTable:
         """Yield each row as it was typed, and the first cell beyond the last column."""
         for line, cells in zip(self.table.lines[1:], self.table.rows[1:], strict=True):
             typed = [as_typed(cell).strip() for cell in cells]
-            if [cell.lower() for cell in typed] == self.header:
+            names = [cell.lower() for cell in typed if cell]
+            if len(names) > 1 and names == list(filter(None, self.header))[: len(names)]:
                 continue
             beyond = next((cell for cell in typed[len(self.header) :] if cell), "")
             row = Row(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from proflab_course.course.features import Column, Survey, survey_named, survey_of, surveys
 from proflab_course.course.files import replace_file
 from proflab_course.course.layout import Course, CourseError
-from proflab_course.course.words import few
+from proflab_course.course.words import amount, few
 from proflab_course.export.code_for_comparison import write_code
 from proflab_course.export.columns import TERM, Wanted, parts
 from proflab_course.export.platform_files import Points, fill
@@ -164,7 +164,7 @@ def _export_table(course: Course, lesson: str, arguments: argparse.Namespace) ->
     term = read_term(course, arguments.ids, essay=not arguments.without_essay)
     output = arguments.csv
     replace_file(output, b"\xef\xbb\xbf" + term_csv(term).encode("utf-8", "replace"))
-    print(f"{output}: {len(term.students)} students, {len(term.lessons)} lessons")
+    print(f"{output}: {amount(len(term.students), 'student')}")
     return 0
 
 
@@ -219,9 +219,9 @@ def _term_grades(course: Course, essay: bool, percent: bool) -> dict[str, Points
     if term.weight == "minutes" and not percent:
         raise CourseError('the track says weight = "minutes", and points have none: add --percent')
     with Book(course.gradebook) as book:
-        names, scores = _other_names(book), [book.scores(each.name) for each in term.lessons]
-    unread = {student for _, student in term.waiting} if essay else set()
-    again = {name for each in scores for name, score in each.items() if essay and score["again"]}
+        names = _other_names(book)
+    unread = {student for _, student in term.waiting if essay}
+    again = {student for _, student in term.again if essay}
     return {
         student.name: Points(
             None if student.name in unread else round(student.grade(percent), 2),

@@ -56,10 +56,7 @@ def as_guesses(answers: Mapping[str, Answered]) -> list[Guess]:
 
 
 def essay_digests(notebook: NotebookNode, names: Collection[str]) -> list[Guess]:
-    """Return digests of what stands in cells that people mark, by the cells' names.
-
-    Of a text alone, as in gradebooks of older releases, or with the pictures pasted into it.
-    """
+    """Return a digest of each cell that people mark: of its text and what is pasted into it."""
     found = []
     for cell in notebook.cells:
         if (name := str(meta(cell).get("grade_id"))) in names:

@@ -79,11 +79,7 @@ def _solution(text: str, stub: str) -> tuple[str, bool]:
 
 def sentence(given: list[str], missing: list[str]) -> str:
     """Return what a student is told of the exercises that were given and of those not there."""
-    parts = [f"{_were(given)} given in it"] if given else []
+    parts = [f"{few(given)} {'was' if len(given) == 1 else 'were'} given in it"] if given else []
     parts += [f"{few(missing)} {'is' if len(missing) == 1 else 'are'} not in it"] if missing else []
     what = "a shorter track's notebook" if given else "a release without all of today's exercises"
     return f"{what} was handed in: {' and '.join(parts)}, which earns nothing"
-
-
-def _were(names: list[str]) -> str:
-    return f"{few(names)} {'was' if len(names) == 1 else 'were'}"

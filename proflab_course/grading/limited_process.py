@@ -35,7 +35,7 @@ from proflab_course.grading.limits import (
 from proflab_course.grading.work_limit import TooMuchWork
 
 _NO_PROCESS = (
-    "this machine starts no further process to read what was handed in: end other programs, or "
+    "this machine cannot start another process to read what was handed in: end other programs, or "
     "allow more processes or memory, and run the command again"
 )
 _TRACEBACK = 20_000  # characters, the last ones

@@ -19,6 +19,7 @@ from proflab_course.course.sections import sections
 from proflab_course.grading.submissions.read_guesses import TOOK, Guess
 from proflab_course.tracks.read import PUBLIC, Track, Tracks
 
+_MAPPED = re.compile(r"\| (\d+) \| (?:[\d.]+|optional) \|$", re.MULTILINE)  # build/map_cell.py
 LEAST = 5  # answers without which a lesson keeps its estimates
 
 
@@ -52,13 +53,14 @@ def minutes_patch(course: Course) -> tuple[str, list[str]]:
         raise CourseError(f"there are no minutes to correct: the course has no {PUBLIC}")
     if not course.gradebook.exists():
         raise CourseError("nothing is graded yet: run `proflab grade LESSON` first")
+    track, lessons = tracks.track(), counted(course.lessons("source"))
     before = (course.root / PUBLIC).read_text(encoding="utf-8")
     after, told = before, []
     with Book(course.gradebook) as book:
-        for name in counted(course.lessons("source")):
+        for name in (each for each in lessons if tracks.has(track, each)):
             outcomes = book.outcomes(name).values()
             taken = minutes_taken(outcome.guesses for outcome in outcomes)
-            estimate = estimated(tracks, tracks.track(), name, course.source(name))
+            estimate = estimated(tracks, track, name, course.source(name))
             if len(taken) < LEAST or not estimate:
                 told.append(f"{name}: {len(taken)} of {len(outcomes)} students say their minutes")
                 continue
@@ -67,11 +69,14 @@ def minutes_patch(course: Course) -> tuple[str, list[str]]:
                 told.append(f"{name}: {median}; its own text says {estimate}: correct it there")
                 continue
             if tracks.times[name].measured == len(taken):
-                # The headings in source/ may still say the minutes before the correction.
                 told.append(f"{name}: corrected already by {len(taken)} students")
                 continue
+            if mapped_minutes(course, name) not in (None, tracks.writing(track, name)):
+                # A factor of headings before a correction would correct once more.
+                told.append(f"{name}: its headings are older than {PUBLIC}: run `proflab build`")
+                continue
             factor = statistics.median(taken) / estimate
-            after = scaled(after, tracks.track(), name, factor, len(taken))
+            after = scaled(after, track, name, factor, len(taken))
             what = f"a median of {statistics.median(taken):.0f} minutes, {estimate} estimated"
             told.append(f"{name}: {what}, from {len(taken)} students")
     if after == before:
@@ -84,6 +89,13 @@ def estimated(tracks: Tracks, track: Track, lesson: str, source: Path) -> int:
     """Return the minutes that a lesson's headings say; where they say none, those of writing."""
     found = sections(read_notebook(source, lesson))
     return sum(section.minutes or 0 for section in found) or tracks.minutes(track, lesson)
+
+
+def mapped_minutes(course: Course, lesson: str) -> int | None:
+    """Return the minutes of writing in the map that the build has made; None without such a map."""
+    cells = read_notebook(course.source(lesson), lesson).cells
+    found = [m for cell in cells if "map" in cell.tags for m in _MAPPED.findall(cell.source)]
+    return sum(map(int, found)) if found else None
 
 
 def scaled(text: str, track: Track, lesson: str, factor: float, students: int) -> str:

@@ -18,13 +18,7 @@ from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.words import amount
 from proflab_course.grading.answer_key import read_key
 from proflab_course.report.class_guesses import Prediction
-from proflab_course.report.lesson_page import (
-    Exercise,
-    StudentLine,
-    environment,
-    full_label,
-    summarise,
-)
+from proflab_course.report.lesson_page import StudentLine, environment, full_label, summarise
 from proflab_course.tracks.read import PUBLIC, WEIGHTS, Track, Tracks
 
 _MOST_EXERCISES = 12
@@ -98,6 +92,7 @@ class Term:
     """All figures of the page.
 
     weight: what lessons count by in a percent; left_out: graded lessons that the track has not.
+    waiting, again: lesson and student of an essay without a mark, and with that of an earlier one.
     """
 
     lessons: list[TermLesson] = field(default_factory=list)
@@ -105,6 +100,7 @@ class Term:
     hardest: list[TermExercise] = field(default_factory=list)
     guesses: list[TermGuesses] = field(default_factory=list)
     waiting: list[tuple[str, str]] = field(default_factory=list)
+    again: list[tuple[str, str]] = field(default_factory=list)
     unusual: list[tuple[str, str, str, str]] = field(default_factory=list)
     people: dict[str, str] = field(default_factory=dict)
     track: str = ""
@@ -176,8 +172,12 @@ def read_term(course: Course, ids: bool = False, essay: bool = True) -> Term:
             term.lessons.append(found)
             totals[name] = points
             term.track = term.track or summary.track
-            exercises += [_exercise(name, exercise) for exercise in summary.exercises]
+            exercises += [
+                TermExercise(name, each.name, each.passed, each.attempted, each.rate)
+                for each in summary.exercises
+            ]
             term.waiting += [(name, s) for s in sorted(outcomes) if scores[s]["unread"]]
+            term.again += [(name, s) for s in sorted(outcomes) if scores[s]["again"]]
             least = summary.max_score
             # By points lost, for lessons have different numbers of them.
             unusual += [(s.urgency, s.score - least, name, s) for s in summary.unusual]
@@ -215,14 +215,11 @@ def term_csv(term: Term) -> str:
     for student in term.students:
         points = ["" if each is None else f"{each:g}" for each in student.points]
         both = ["", ""] if student.absent else [f"{student.sum:g}", f"{student.percent:.2f}"]
-        state = "nothing handed in" if student.absent else _essays(waits[student.name])
+        state = amount(waits[student.name], "essay") if waits[student.name] else ""
+        state = "nothing handed in" if student.absent else state
         names = [student.name, term.people.get(student.name, "")]
         rows.append([*names, *points, *both, state])
     return csv_text(rows)
-
-
-def _essays(count: int) -> str:
-    return amount(count, "essay") if count else ""
 
 
 def _minutes(tracks: Tracks, track: Track, lesson: str) -> float:
@@ -231,10 +228,6 @@ def _minutes(tracks: Tracks, track: Track, lesson: str) -> float:
         return minutes
     what = f'track {track.name} says weight = "minutes", and {PUBLIC} gives {lesson} none'
     raise CourseError(f"{track.file}: {what}")
-
-
-def _exercise(lesson: str, exercise: Exercise) -> TermExercise:
-    return TermExercise(lesson, exercise.name, exercise.passed, exercise.attempted, exercise.rate)
 
 
 def _guesses(lesson: str, predictions: list[Prediction]) -> list[TermGuesses]:

@@ -29,8 +29,10 @@ def test_rows_have_their_lines_and_cells_as_they_were_typed(tmp_path, text):
     ]
 
 
-def test_a_first_line_that_is_there_again_is_no_row(tmp_path):
-    assert len(rows(tmp_path, f"{HEAD}ann,1\nstudent,mark\nben,0\n")) == 2
+@pytest.mark.parametrize("again", ["student,mark", "Student, MARK", "student,mark,,"])
+def test_a_first_line_that_is_there_again_is_no_row(tmp_path, again):
+    assert len(rows(tmp_path, f"{HEAD}ann,1\n{again}\nben,0\n")) == 2
+    assert len(rows(tmp_path, f"Student,Mark,Note\nann,1,\n{again}\nben,0,\n")) == 2
 
 
 def test_an_absent_cell_or_column_is_empty(tmp_path):

@@ -11,6 +11,7 @@ from proflab.lesson.first_guess import MIME
 from proflab_course.cli import main
 from proflab_course.grading.records.gradebook import Book
 from proflab_course.report.lesson_page import read_summary
+from proflab_course.report.term_page import read_term, render_term
 
 ANCHORS = {"good answer": set(range(1, 11)), "poor answer": {10}}
 FIRST, SECOND, *_ = STUDENTS
@@ -149,6 +150,8 @@ def test_an_export_names_those_whose_mark_is_of_an_earlier_essay(course, capsys,
     assert main(["export", what, "--canvas", "grades.csv"]) == 0
     told = "whose mark was given before they handed in another essay, or none:"
     assert f"{told}\n  {FIRST}\ngraded" in capsys.readouterr().out
+    term = render_term(read_term(course))
+    assert f"{LESSON}, <b>{FIRST}</b>: handed in another essay" in term
 
 
 def test_a_decision_on_the_new_essay_counts_though_one_of_three_has_not_marked_it(course, capsys):
@@ -167,3 +170,18 @@ def test_a_decision_on_the_new_essay_counts_though_one_of_three_has_not_marked_i
     essays()
     assert (mark_of(course, FIRST), waiting(course)) == (4, [])
     assert "marked anew" not in capsys.readouterr().out
+
+
+def test_an_earlier_table_that_is_put_back_marks_no_other_essay(course, capsys):
+    table = course.root / "essays" / LESSON / "anna.csv"
+    before = table.read_bytes()
+    another_essay(course, FIRST, "Another text.")
+    essays()
+    table.write_bytes(before)
+    for status in (1, 0):  # once it has said so, the row is there anew
+        assert essays() == status
+        assert (f"the row of {FIRST} shows an earlier essay" in capsys.readouterr().out) == status
+        assert waiting(course) == [FIRST]
+    fill(course, "anna", {FIRST: {1, 2}})
+    assert essays() == 0
+    assert (mark_of(course, FIRST), mark_of(course, SECOND), waiting(course)) == (2, 3, [])

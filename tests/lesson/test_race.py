@@ -5,6 +5,7 @@ import os
 import pickle
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,10 +18,10 @@ import proflab
 import proflab.lesson.race.known as knowing
 from proflab import Tensor, cat, dispatch, stack
 from proflab.checks.values import dumps, loads
-from proflab.lesson.race import Refused, replay, traced
+from proflab.lesson.race import Refused, replay, show, traced
 from proflab.lesson.race.charges import least_flops
 from proflab.lesson.race.cost import MACHINES, Machine, cost
-from proflab.lesson.race.hints import mistake
+from proflab.lesson.race.hints import mistake, texts
 from proflab.lesson.race.jobs import Jobs
 from proflab.lesson.race.judge import judge, share_of
 from proflab.lesson.race.known import draw, known_of
@@ -249,16 +250,39 @@ def test_a_tape_is_read_by_the_judge_and_once_for_all_its_walks(op_facts, tmp_pa
     assert judge_job(3)["refused"] == "no instruction" and len(made) == 1
 
 
+def sent(given, values, op_facts, folder):
+    """Return the `judge` of the grader's jobs on what some processes have sent."""
+    job = {"known": 0, "machine": "DESK", "options": {}, "log": False}
+    (folder / "jobs").write_bytes(pickle.dumps([job | {"value": dumps(each)} for each in values]))
+    known = knowing.known_of(crossed(given), op_facts, "DESK").as_data()
+    (folder / "jobs.known").write_bytes(pickle.dumps(known))
+    return Jobs(str(folder / "jobs"), {"op_facts": op_facts}).judge
+
+
+def _by_equal_lines(x):
+    y = x @ x
+    y = y.exp()
+    y = y.log()
+    y = y.exp()
+    y = y.log()
+    y = y.exp()
+    return y
+
+
+def test_equal_lines_are_two_in_feedback_as_in_the_notebook(op_facts, tmp_path):
+    given, tape = traced(from_left, x=(512, 512)), traced(_by_equal_lines, x=(512, 512))
+    found = judge(tape, given, op_facts, "DESK")
+    judge_job = sent(given, [tape.with_lines()], op_facts, tmp_path)
+    assert texts(judge_job(0)) == texts(found, partial(show.line_of, tape))
+    assert texts(found)[1].endswith("3 × exp, on all lines together")
+
+
 def test_lines_that_lie_change_no_more_than_what_is_said(op_facts, tmp_path):
     given, tape = (traced(f, x=(64, 64)) for f in (from_left, lambda x: from_left(x) + 0))
     said = tape.with_lines()
     lies = [{}, {"lines": [9] * len(tape)}, {"lines": None}, {"texts": ["a" * 10**6]}, {"texts": 3}]
-    job = {"known": 0, "machine": "DESK", "options": {}, "log": False}
-    values = [dumps(said | each) for each in (*lies, {"tape": 3}, {"tape": [["out"]]})]
-    (tmp_path / "jobs").write_bytes(pickle.dumps([job | {"value": value} for value in values]))
-    known = knowing.known_of(crossed(given), op_facts, "DESK").as_data()
-    (tmp_path / "jobs.known").write_bytes(pickle.dumps(known))
-    judge_job = Jobs(str(tmp_path / "jobs"), {"op_facts": op_facts}).judge
+    values = [said | each for each in (*lies, {"tape": 3}, {"tape": [["out"]]})]
+    judge_job = sent(given, values, op_facts, tmp_path)
     first, *found = map(judge_job, range(len(lies)))
     assert first["hints"][0]["told"].endswith(": return (x @ x) @ x[:, :2]")
     for each in found:
@@ -379,6 +403,7 @@ def test_a_tape_that_was_lucky_in_the_notebook_is_not_in_the_grader(op_facts):
 
 ELSEWHERE = """
 import sys
+from functools import partial
 from proflab.checks.values import loads
 from proflab.lesson.race.judge import judge
 from race_tapes import solved_op_facts

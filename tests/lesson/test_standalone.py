@@ -386,6 +386,7 @@ def test_numbers_have_three_digits_and_no_exponent():
     told = [svg.rate(value, "B/s") for value in (27e9, 999.4e9, 999.7e9, 1e12, 12)]
     assert told == ["27 GB/s", "999 GB/s", "1 TB/s", "1 TB/s", "12 B/s"]
     assert [svg.digits(n) for n in (0.1712, 35, 999.7, 1495.2)] == ["0.171", "35", "1,000", "1,495"]
+    assert [svg.digits(n, 4) for n in (999.7, 9999.7, 12345)] == ["999.7", "10,000", "12,345"]
 
 
 def test_a_timeline_draws_every_operation_and_names_the_phases():

@@ -50,6 +50,11 @@ def test_tables_of_many_phones_may_stand_one_below_the_other(table):
     one = 'question,guess,count\nguess_linear,"7",1\n'
     votes = read_votes([table(one + one), table(one, "other.csv")], NAMES)
     assert votes == 3 * [Vote("guess_linear", "7")]
+    form = "Time,guess_linear\n9:00,7\n"
+    assert read_votes([table(form + form)], NAMES) == 2 * [Vote("guess_linear", "7")]
+    turned = "question,count,guess\nguess_linear,1,7\n"
+    with pytest.raises(CourseError, match="line 3: there is no question 'question'"):
+        read_votes([table(one + turned)], NAMES)
 
 
 def test_votes_of_many_tables_are_limited_together(table):

@@ -114,6 +114,13 @@ def test_the_table_has_the_letters_that_the_class_saw(answered, monkeypatch, cap
     assert "report LESSON --csv" in capsys.readouterr().err
 
 
+def test_no_order_of_the_public_table_tells_who_is_who(answered, monkeypatch):
+    equal = dict.fromkeys(GIVEN, {"auto": 50.0})
+    monkeypatch.setattr(Book, "scores", lambda book, lesson: equal)
+    rows = answers_csv(answered, LESSON, public=True).splitlines()[2:]
+    assert rows == ["submission 1,50,B,,", "submission 2,50,C,C,B"]
+
+
 def test_a_table_without_answers_is_told(tmp_path, monkeypatch, capsys):
     course = copy_course(tmp_path, [])
     monkeypatch.chdir(course.root)

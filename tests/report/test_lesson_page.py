@@ -108,6 +108,17 @@ def test_the_public_page_has_no_names_and_no_hidden_cases(course):
     assert "submission 17" in page
 
 
+def test_no_order_on_the_public_page_tells_who_is_who(course):
+    with Book(course.gradebook) as book:
+        outcomes, scores = book.outcomes(LESSON), book.scores(LESSON)
+    # The same hand-ins, of other people and graded in another order.
+    others = dict(zip(sorted(outcomes), sorted(outcomes, reverse=True), strict=True))
+    of_others = [{others[name]: by[name] for name in sorted(by)} for by in (outcomes, scores)]
+    key = make_key(LESSON, source())
+    one = summarise(key, outcomes, scores, [], public=True)
+    assert render(one) == render(summarise(key, *of_others, [], public=True))
+
+
 def test_a_misconception_that_a_hidden_case_alone_shows_is_not_on_the_public_page():
     case = CaseResult("test_linear_parameters", "wide", True, False, "got 1", "a term left out?")
     outcome = Outcome("ann", LESSON, "graded", "", "", [case])

@@ -63,6 +63,16 @@ def test_a_patch_scales_what_the_track_counts(course, monkeypatch, capsys):
     assert main(["report", "--minutes"]) == 0  # before the lesson is built anew
     again = capsys.readouterr()
     assert again.out == "" and "01_shop: corrected already by 5 students" in again.err
+    key = read_key(course.source("01_shop"))
+    with Book(course.gradebook) as book:  # a sixth student, still before the lesson is built anew
+        took = [Guess("the lesson took", None, 90.0)]
+        book.write(key, Outcome("late", "01_shop", "graded", "", "", guesses=took), None)
+    assert main(["report", "--minutes"]) == 0
+    again = capsys.readouterr()
+    assert again.out == "" and "01_shop: its headings are older than modules/" in again.err
+    build(course, audit="static")
+    assert main(["report", "--minutes"]) == 0
+    assert "01_shop: a median of 65 minutes, 55 estimated, from 6" in capsys.readouterr().err
 
 
 def test_a_lesson_that_types_its_minutes_itself_is_told_and_the_others_are_patched(tmp_path):

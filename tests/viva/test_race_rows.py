@@ -1,18 +1,26 @@
 """Questions about a race: computed from the student's own tapes, one right option each."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
+import nbformat
 import pytest
 from grading_course import warm_runner
-from log_course import LESSON, handed, source, support
+from log_course import LESSON, course_in, handed, source, support
+from viva_class import Local
 
+from proflab import stack
+from proflab.checks.values import dumps
+from proflab.lesson.race import traced
+from proflab_classroom.viva.command import Lesson, make_sheets
 from proflab_classroom.viva.questions import Draws
 from proflab_classroom.viva.race_rows import questions, race_rows, twice
 from proflab_classroom.viva.sheet import rows
 from proflab_course.course.layout import Course
-from proflab_course.grading.answer_key import make_key
+from proflab_course.grading.answer_key import make_key, read_key
 from proflab_course.grading.grader_errors import GraderFailed
 from proflab_course.grading.match_cells import align
+from proflab_course.grading.own_numbers.program import place_of, write_own
 from proflab_course.grading.plan import Result, Submission
 from proflab_course.grading.races import NotTraced
 
@@ -52,6 +60,34 @@ def test_a_sheet_takes_the_rows_as_questions_on_the_students_own_work(key):
     asked = rows(Course(support().parents[1]), LESSON, draws, made)
     assert {q.name for q in asked} >= {"gain", "left"}
     assert all(q.about_own_code and q.kind == "race" for q in asked)
+
+
+class Here(Local):
+    runner = property(lambda self: warm_runner())
+
+
+def test_a_student_with_a_drawn_program_is_asked_about_that_one(tmp_path):
+    course = course_in(tmp_path)
+    (tmp_path / "private" / "variants").mkdir(parents=True)
+    (tmp_path / "private" / "variants" / "02.py").write_text("MUTANTS = {}")
+    for student in ("ana", "ben"):
+        path = tmp_path / "submitted" / student / LESSON / f"{LESSON}.ipynb"
+        path.parent.mkdir(parents=True)
+        nbformat.write(handed(rows=PARTS, work_log="def work_log(log):\n    pass"), path)
+    # Four adds and four relus where the class has sixteen of each, and a file of her own.
+    drawn = traced(
+        lambda x, b: stack([(each + b).relu() for each in x.split(4)]), x=(16, 8), b=(8,)
+    )
+    races = [["test_rows", "16 rows", dumps(list(drawn)).decode()]]
+    write_own(place_of(tmp_path, LESSON, "ana"), {"program.py": ""}, races)
+    lesson = Lesson(course, read_key(course.source(LESSON)))
+    options = SimpleNamespace(student=None, seed=1, questions=4)
+    ana, ben = make_sheets(lesson, Here(), options, 1)
+    gain = {
+        sheet.student: next(q for q in sheet.questions if q.name == "gain") for sheet in (ana, ben)
+    }
+    assert gain["ana"].stem != gain["ben"].stem
+    assert "left" in {q.name for q in ben.questions} - {q.name for q in ana.questions}
 
 
 def test_what_is_left_is_named_with_its_worth(key):

@@ -76,7 +76,7 @@ def _raced(value: Any, *about: Any, **options: Any) -> dict[str, Any]:
     if not any(lines):
         return judged(made, *about, **options)
     tape = Tape(made)
-    tape.lines = [(line, 0) for line in lines]  # by which hints.py puts costs together
+    tape.lines = [*zip(lines, said["lines"], strict=True)]  # by which hints.py puts costs together
     found = judged(tape, *about, **options)
 
     def line_of(at: int) -> str:

@@ -18,7 +18,7 @@ from proflab.meta import Array, MetaArray
 from proflab.tensor import Tensor, wrap
 
 _KINDS = ("in", "const", "fill", "op", "vjp", "write")  # of instructions that may make values
-_MOST_NUMBERS = 1 << 62  # of a tensor; costs are counted in floats, which hold no product of more
+_MOST_NUMBERS = 1 << 62  # of a tensor; products of far more overflow the floats that costs are
 # What running an op on operands that do not fit may raise.
 _FAILS = (
     ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RuntimeError,

@@ -43,13 +43,13 @@ class Tape(list):
     def by_line(self) -> dict[str, Any]:
         """Return the lines that made the instructions: their texts, and each one's place there.
 
-        It is plain data, which steps.py reads (`lines_of`).
+        It is plain data, which steps.py reads (`lines_of`). Equal lines in two places are two, for
+        hints.py sets each beside a floor of its own.
         """
-        texts: dict[str, int] = {}
-        places = {place: line_at(*place)[:MOST_TEXT] for place in set(self.lines)}
-        numbers = [texts.setdefault(places[place], len(texts)) for place in self.lines]
+        places = {place: number for number, place in enumerate(dict.fromkeys(self.lines))}
+        numbers = [places[place] for place in self.lines]
         numbers += [0] * (len(self) - len(numbers))  # of the results, which no line makes
-        return {"lines": numbers, "texts": list(texts)}
+        return {"lines": numbers, "texts": [line_at(*place)[:MOST_TEXT] for place in places]}
 
     def with_lines(self) -> dict[str, Any]:
         """Return the tape as a race sends it to the grader (cases/race.py), for jobs.py."""

@@ -18,7 +18,7 @@ from proflab_course.grading.answer_key import Key
 from proflab_course.grading.grade_notebook import is_executed, solved_slots
 from proflab_course.grading.grader_errors import GraderFailed
 from proflab_course.grading.limits import Limits
-from proflab_course.grading.plan import Plan, Reply, RunBlock, RunCell, Submission
+from proflab_course.grading.plan import Reply, RunBlock, RunCell, Submission
 from proflab_course.grading.run.student_files import gather_files
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 
@@ -113,7 +113,8 @@ def solved_values(key: Key, support: Path, asked: Mapping[Name, Asked]) -> dict[
             hidden += 1
     files = gather_files(Submission("", None, support))
     files[_FILE] = json.dumps(questions).encode()
-    result = _runner().run(Submission(f"{key.name}, solved", files=files), _timeless(plan))
+    timeless = tuple(replace(item, seconds=0.0) for item in plan)
+    result = _runner().run(Submission(f"{key.name}, solved", files=files), timeless)
     found: dict[Name, Values] = {}
     for place, names in places.items():
         for name, values in zip(names, _each(result.replies[place][0], len(names)), strict=True):
@@ -137,10 +138,6 @@ def _each(reply: Reply, count: int) -> list[Values]:
         return reply.value
     why = ": ".join(filter(None, [*reply.raised[:1], reply.message])) or "nothing came back"
     return [why] * count
-
-
-def _timeless(plan: list[RunCell | RunBlock]) -> Plan:
-    return tuple(replace(item, seconds=0.0) for item in plan)
 
 
 def _runner() -> SubprocessRunner:
