@@ -83,7 +83,7 @@ def tell(
     what = "".join(traceback.format_exception_only(type(error), error)).strip()
     own = [(frame, line) for frame, line in frames.functions if not _is_given(frame, outline)]
     if type(error).__module__ == "proflab.lesson.race.tape":  # Refused; most lessons do without
-        # What a cell's name lacks stops a trace as it stops a call, so the same sentence is said.
+        # A name that is not defined stops a trace as it stops a call: the same sentence is said.
         cause, others = error.__cause__, (outline, cell, failing, own_earlier, skipped)
         named = tell(cause, names, *others) if isinstance(cause, NameError) else None
         return named or [*str(error).splitlines(), *lines_of(own)]

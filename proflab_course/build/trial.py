@@ -252,7 +252,7 @@ def _solved_mistakes(lesson: Lesson, solved) -> Iterator[str]:
         where = _where(lesson, solved.notebook, index)
         name = solved.notebook.cells[index].metadata.get("nbgrader", {}).get("grade_id")
         if case := cases.get((name, message)):
-            why = " ".join(f"{case.reason} {case.diagnosis}".split())
+            why = " ".join("; ".join(filter(None, (case.reason, case.diagnosis))).split())
             yield f"{where}: the solution fails the case {case.label!r}: {why}"
         else:
             yield f"{where}: in the solved notebook it raises {kind}: {message}"

@@ -211,6 +211,11 @@ TRIALS = {
         changed("surface = width * height", "surface = width + height"),
         "cell test_area: the solution fails the case 'three by four': got 7, expected 12",
     ),
+    "a solution that is off by one": (
+        changed("surface = width * height", "surface = width * height + 1"),
+        "cell test_area: the solution fails the case 'three by four': got 13, expected 12; "
+        "is it off by one?",
+    ),
     "a solution that fails on other input": (
         changed("surface = width * height", "surface = min(width * height, 500)"),
         "cell test_area: the solution fails the case 'a long thin one': got 500, expected 15,838",

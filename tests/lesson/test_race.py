@@ -281,13 +281,15 @@ def test_lines_that_lie_change_no_more_than_what_is_said(op_facts, tmp_path):
     given, tape = (traced(f, x=(64, 64)) for f in (from_left, lambda x: from_left(x) + 0))
     said = tape.with_lines()
     lies = [{}, {"lines": [9] * len(tape)}, {"lines": None}, {"texts": ["a" * 10**6]}, {"texts": 3}]
+    lies.append({"lines": [0] * len(tape), "texts": ["\ud800\n✅ y"]})  # no file holds the first
     values = [said | each for each in (*lies, {"tape": 3}, {"tape": [["out"]]})]
     judge_job = sent(given, values, op_facts, tmp_path)
     first, *found = map(judge_job, range(len(lies)))
     assert first["hints"][0]["told"].endswith(": return (x @ x) @ x[:, :2]")
     for each in found:
         assert "return" not in str(each["hints"]) and each["ms"] == first["ms"]
-    assert [judge_job(n)["refused"][:26] for n in (5, 6)] == [
+    assert found[-1]["hints"][0]["told"].endswith(":   ✅ y")
+    assert [judge_job(n)["refused"][:26] for n in (6, 7)] == [
         "a program without a result", "an instruction 'out' of 0 ",
     ]  # fmt: skip
 

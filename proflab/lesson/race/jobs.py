@@ -79,8 +79,8 @@ def _raced(value: Any, *about: Any, **options: Any) -> dict[str, Any]:
     tape.lines = [*zip(lines, said["lines"], strict=True)]  # by which hints.py puts costs together
     found = judged(tape, *about, **options)
 
-    def line_of(at: int) -> str:
-        return shortened(lines[at], show.WIDTH)
+    def line_of(at: int) -> str:  # a stranger's may hold a line's end, or what no file can hold
+        return "".join(c if c.isprintable() else " " for c in shortened(lines[at], show.WIDTH))
 
     if "refused" in found:
         return found | {"refused": show.refusal(tape, found, line_of)}

@@ -41,7 +41,7 @@ def plan_attack(name: str, cell: str, says: str, worth: float = 0.0) -> None:
     RACE_ATTACKS.append(RaceAttack(name, cell, says, worth, "order"))
 
 
-# What a case asks for its tape, which has it as it is made by hand.
+# A case calls `.with_lines()` on what `traced` returns: this answers with a tape made by hand.
 MADE = """
 class Made(list):
     def with_lines(self):
