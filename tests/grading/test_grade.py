@@ -136,6 +136,7 @@ def test_unknown_names_get_a_sentence(course):
         course.lesson("99_none", "source")
 
 
+@pytest.mark.proves
 def test_a_folder_whose_name_cannot_be_kept_stops_nobody_and_is_named(course):
     """A line break, and bytes of an archive that an old Windows made."""
     submitted = course.root / "submitted"
