@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import signal
 import threading
 import time
@@ -11,7 +10,6 @@ from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import nbformat
 import pytest
 from chosen import chosen
 from grading_course import LESSON, copy_course, grade, hand_in, solved
@@ -290,16 +288,6 @@ def test_no_place_for_graded_notebooks_is_everyones_sentence(course):
     (course.root / "autograded").write_text("in the way")
     with pytest.raises(CourseError, match="cannot be written to autograded/.*nothing is lost"):
         grade(course)
-
-
-def test_a_folders_name_that_is_no_text_is_named_and_ends_nothing(course):
-    folder = os.fsencode(course.root / "submitted") + b"/\xff\xfe/" + LESSON.encode()
-    os.makedirs(folder)
-    with open(folder + f"/{LESSON}.ipynb".encode(), "w") as file:
-        file.write(nbformat.writes(solved()))
-    rows = grade(course)
-    assert rows["\udcff\udcfe"].status == NOT_GRADED
-    assert {rows[s].score for s in (VICTIM, *OTHERS)} == {100}
 
 
 def test_the_log_takes_any_text_and_a_full_disk_is_not_raised(course, monkeypatch):
