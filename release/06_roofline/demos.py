@@ -24,6 +24,7 @@ from proflab.lesson.hardware import Cache, Hardware, in_bytes, this_machine
 from proflab.lesson.measuring import Rates
 from proflab.lesson.plot import COLOURS, FAINT, INK, QUIET, Picture, canvas
 from proflab.lesson.recorded import Pass, Row, median_rows
+from proflab.standalone.svg import rate
 
 WALLS = ("compute", "ridge", "memory", "overhead")
 _SUMMED = ("matmul_flops", "elementwise_flops", "bytes_read", "bytes_written", "self_ms")
@@ -206,14 +207,6 @@ def recorded_step(name: str, recorder: Callable[[], Any]) -> dict[str, Any]:
 
 
 # ── pictures ─────────────────────────────────────────────────────────────────────────────────
-
-
-def rate(value: float, unit: str) -> str:
-    """Return a rate in the largest unit that keeps it at 1 or above: 27 GB/s, 1.2 TFLOP/s."""
-    for size, prefix in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if value >= 0.9995 * size:  # what three digits make 1,000 of is 1 of the next
-            return f"{value / size:.3g} {prefix}{unit}"
-    return f"{value:.3g} {unit}"
 
 
 def flops(value: float) -> str:
