@@ -74,6 +74,7 @@ class Node:
                 "pass retain_graph=True the first time"
             )
         some = next(g for g in grad if g is not None) if self.outputs else grad
+        # A Function's own backward runs on meta, too: what it computes is for a hook to see.
         if type(some) is MetaArray and not self.op.transparent:
             specs = zip(self.specs, self.need, strict=True)
             return tuple([MetaArray(*spec) if need else None for spec, need in specs])
