@@ -41,9 +41,8 @@ def backward(self: Tensor, gradient: Tensor | None = None, retain_graph: bool | 
     pending: dict[Node, object] = {}
     _deliver((self.node, self.index), start, None, pending, wanted)
     with no_grad(), np.errstate(all="ignore"):  # inf and nan without a warning, as in torch
-        # A node is older than all that its results went into, so what it is due has come by then.
         for node in sorted(_reachable(self.node), key=lambda n: n.order, reverse=True):
-            grad = pending.pop(node, None)
+            grad = pending.pop(node, None)  # whole by now: what its result went into is newer
             if grad is None:
                 continue
             grads = dispatch.apply_backward(node, grad)
