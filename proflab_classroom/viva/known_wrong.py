@@ -23,7 +23,7 @@ from proflab_classroom.viva.execute import Notebook, Run, Sandbox
 from proflab_classroom.viva.inputs import Input
 from proflab_classroom.viva.seen import Outcome
 from proflab_course.course.files import replace_file
-from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.layout import Course
 from proflab_course.course.wrong import (
     FOLDER,
     SUBSTANCE,
@@ -87,12 +87,7 @@ def _beside(course: Course, lesson: str) -> KnownSolutions:
     """Return what lies beside the lesson, in this course or in the clone that is installed."""
     clone = Course(Path(__file__).parents[2])
     there = [c for c in (course, clone) if (c.module(lesson).parent / FOLDER).is_dir()]
-    if there:
-        return read_known_solutions(there[0], lesson)
-    raise CourseError(
-        f"viva needs known wrong solutions, and modules/{lesson}/{FOLDER}/ is not there: run it in "
-        "a clone of the course, which has them, or write some for a lesson of your own"
-    )
+    return read_known_solutions((*there, course)[0], lesson)
 
 
 def _mutant(entry: KnownSolution, helpers: str) -> Mutant:

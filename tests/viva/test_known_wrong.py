@@ -67,7 +67,8 @@ def test_a_course_without_them_is_told_so(lesson, capsys, monkeypatch):
     monkeypatch.chdir(lesson.course.root)
     assert main(["viva", "01"]) == 2
     said = capsys.readouterr().err
-    assert f"modules/{LESSON}/wrong/ is not there" in said and len(said.splitlines()) == 1
+    assert f"modules/{LESSON}/wrong/, which holds" in said
+    assert "is not there" in said and len(said.splitlines()) == 1
 
 
 def test_the_package_never_imports_a_test():
