@@ -221,7 +221,7 @@ def bars(
     alt = ". ".join(filter(None, [f"{title or 'Bars'} ({unit})", point, said]))
     with canvas(7.5, 0.9 + 0.3 * len(names), alt) as (picture, axes):
         if log:
-            axes.scatter(values, range(len(names)), color=COLOURS[0], s=60, zorder=3)
+            axes.scatter(values, range(len(names)), c=[COLOURS[0]] * len(names), s=60, zorder=3)
             axes.set_xscale("log")
             shown = [*values, *(g for g in guesses.values() if g > 0)]
             axes.set_xlim(min(shown) / 3, max(shown) * 20)
