@@ -25,7 +25,7 @@ class Optimizer:
             groups = [{"params": groups}]
         self.defaults = defaults
         self.param_groups: list[dict] = []
-        self.state: dict[Tensor, dict] = {}
+        self.state: dict[Tensor, dict] = {}  # a tensor's hash is its identity (tensor.py)
         for group in groups:
             self.add_param_group(group)
 

@@ -24,7 +24,7 @@ def _name(module: Module) -> str:
     """
     names = dispatch.paths
     if not dispatch.modules:
-        names.clear()
+        names.clear()  # those of the call before, whose model's ids others may have by now
         names[id(module)] = ""
         return ""
     caller = dispatch.modules[-1][0]

@@ -42,7 +42,7 @@ class _Slice(Op):
     def backward(self, node, grad, index):
         # grad: what the index selects → the input's shape, zero elsewhere
         out = np.zeros(node.shape(0), grad.dtype)
-        out[index] = grad
+        out[index] = grad  # a slice takes no element twice, as an index of tensors may (`_Index`)
         return (out,)
 
 
@@ -145,6 +145,7 @@ def _parse(index) -> tuple[tuple, tuple[Tensor, ...]]:
     for part in index if isinstance(index, tuple) else (index,):
         if isinstance(part, (list, np.ndarray)):
             part = Tensor(part)
+        # A tensor of one number is an int, by `__index__` below, unless nobody knows which.
         if isinstance(part, Tensor) and (part.ndim or part.is_meta):
             if part.dtype.kind not in "iub":
                 raise TypeError(f"getitem: a {part.dtype} tensor of shape {part.shape} is no index")
@@ -185,7 +186,7 @@ def _setitem(input: Tensor, index, value) -> None:
         become(input, apply(_IndexPut, (input, value, *tensors), index=index))
     elif dispatch.tracer:
         value = to_dtype(value, input.dtype)
-        if tensors:
+        if tensors:  # a tape writes into views alone (lesson/race/tape.py): the whole is written
             changed = apply(_IndexPut, (input, value, *tensors), index=index)
             dispatch.tracer.write(input, changed)
         else:

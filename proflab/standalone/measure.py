@@ -182,6 +182,7 @@ def record(
         cpu.append((time.process_time() - start) * 1000)
         recordings.append(list(recorder.rows))
     times = [sum(row["self_ms"] for row in rows) for rows in recordings]
+    # Of one pass, so that starts and ends fit one another in the timeline (svg.py).
     middle = recordings[times.index(sorted(times)[len(times) // 2])]
     if len({len(rows) for rows in recordings}) == 1:
         middle = [

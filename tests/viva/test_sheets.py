@@ -167,19 +167,3 @@ def test_where_it_fails_at_the_lesson_s_own_solutions_no_sheet_is_written(course
         said = capsys.readouterr().err
         assert f"{LESSON}: the sandbox failed: its warm process ended; that is no student" in said
     assert not (course.root / "none").exists()
-
-
-def test_without_known_wrong_solutions_it_says_what_is_missing(course, capsys):
-    path = course.root / "private" / "variants" / "01.py"
-    kept = path.read_text()
-    path.unlink()
-    source = course.root / "source"
-    (source / LESSON).rename(source / "88_small")
-    (source / "88_small" / f"{LESSON}.ipynb").rename(source / "88_small" / "88_small.ipynb")
-    try:
-        assert main(["viva", "88"]) == 2
-        assert "private/variants/88.py" in capsys.readouterr().err
-    finally:
-        (source / "88_small" / "88_small.ipynb").rename(source / "88_small" / f"{LESSON}.ipynb")
-        (source / "88_small").rename(source / LESSON)
-        path.write_text(kept)
