@@ -166,8 +166,9 @@ def _show_best(best: float | None, paid: float, unit: str) -> None:
     from proflab.lesson.race.show import number
 
     if best is not None:
-        lower = paid < 0.999 * best  # the class's board calls costs within 0.1 % the same
-        what = "yours is lower, tell your instructor" if lower else "it earns no more than full marks"
+        what = "it earns no more than full marks"
+        if paid < 0.999 * best:  # the class's board calls costs within 0.1 % the same
+            what = "yours is lower, tell your instructor"
         print(f"   best known: {number(best)} {unit}; {what}")
 
 
