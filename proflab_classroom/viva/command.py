@@ -51,7 +51,7 @@ from proflab_course.grading.races import NotTraced
 from proflab_course.grading.reader import Reader
 from proflab_course.grading.records.opened import opened_book
 from proflab_course.grading.run.student_files import beside_support, gather_files
-from proflab_course.grading.submissions.find import find_work
+from proflab_course.grading.submissions.find import find_work, odd_names
 
 _POOL_OF_EACH = 3  # questions of an exercise in a pool
 
@@ -323,8 +323,11 @@ def _write(lesson: Lesson, sheets: list[Sheet], folder: Path, arguments: argpars
     )
     for sheet in filter(lambda sheet: sheet.problem, sheets):
         print(f"  {sheet.student}: {sheet.problem}")
+    odd = odd_names(lesson.course)
+    for sentence in odd:
+        print(f"note: {sentence}")
     print(f"Next: proflab viva {lesson.key.name} --marks FILE, with columns student, q1, q2, …")
-    return int(any(sheet.failed for sheet in sheets))
+    return int(any(sheet.failed for sheet in sheets) or bool(odd))
 
 
 def _index(sheets: list[Sheet]) -> str:

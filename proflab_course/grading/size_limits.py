@@ -35,16 +35,17 @@ def cut_text(text: str, most: int = MAX_TEXT) -> str:
 
 
 def cut_cases(cases: list) -> list:
-    """Return the cases with reasons of at most 2,000 characters; beyond MAX_REASONS, of 100."""
+    """Return the cases with reasons and diagnoses of at most 2,000 characters each.
+
+    Beyond MAX_REASONS, of 100.
+    """
     kept, left = [], MAX_REASONS
     for case in cases:
-        if not case.reason:
-            kept.append(case)
-            continue
         most = MAX_TEXT if left > 0 else _SHORT
-        case = replace(case, reason=fit_text(cut_text(case.reason, most)))
-        left -= output_size(case.reason)
-        kept.append(case)
+        texts = {name: getattr(case, name) for name in ("reason", "diagnosis")}
+        texts = {name: fit_text(cut_text(text, most)) for name, text in texts.items() if text}
+        left -= sum(map(output_size, texts.values()))
+        kept.append(replace(case, **texts))
     return kept
 
 

@@ -45,6 +45,9 @@ def test_reasons_are_cut_and_have_a_budget_together():
     assert len(cases[-1].reason) == 100
     assert sum(len(json.dumps(c.reason)) for c in cases) < 2 * MAX_REASONS
     assert cut_cases([replace(case, reason="short")])[0].reason == "short"
+    (odd,) = cut_cases([replace(case, reason="", diagnosis="a\ud800b" + "x" * 5_000)])
+    assert odd.reason == "" and len(odd.diagnosis) <= 2_000
+    assert odd.diagnosis.encode() and odd.diagnosis.endswith("(the rest was cut)")
 
 
 def test_a_notebook_is_cut_only_as_far_as_it_must_be():

@@ -161,3 +161,14 @@ def test_where_it_fails_at_the_lesson_s_own_solutions_no_sheet_is_written(course
         said = capsys.readouterr().err
         assert f"{LESSON}: the sandbox failed: its warm process ended; that is no student" in said
     assert not (course.root / "none").exists()
+
+
+def test_a_folder_that_is_left_out_for_its_name_is_said(course, capsys):
+    odd = course.root / "submitted" / "a\nb" / LESSON
+    odd.mkdir(parents=True)
+    try:
+        assert main([*WORDS, "--student", "ada", "-o", "odd"]) == 1
+    finally:
+        odd.rmdir()
+        odd.parent.rmdir()
+    assert r"note: submitted/ has a folder 'a\nb', which is not graded" in capsys.readouterr().out
