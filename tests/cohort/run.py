@@ -35,7 +35,7 @@ from proflab_course.course.notebook import Cell, read_module
 from proflab_course.course.wrong import FOLDER, KnownSolutions, read_known_solutions
 
 ROOT = Path(__file__).parents[2]
-TOGETHER = 30  # entries in one fork
+TOGETHER = 60  # entries in one fork
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,9 +251,10 @@ def _replaced(
 ) -> Iterator[Case]:
     """Yield the cases of the exercises `judged` (those replaced, if None), in this process."""
     _define(lesson, codes)
+    logs: dict[str, Any] = {}
     for exercise in codes if judged is None else judged:
         for cell in lesson.tests[exercise]:
-            yield from run_cell(cell, lesson.scope)
+            yield from run_cell(cell, lesson.scope, logs)
 
 
 def _rows(cases: Iterable[Case]) -> list[list[Any]]:
