@@ -123,6 +123,17 @@ def solved(**replaced: str) -> NotebookNode:
     return nbformat.from_dict(sample_class.solved(notebook, solutions, None))
 
 
+def is_demo(cell: NotebookNode) -> bool:
+    """Whether a cell only shows something."""
+    return "demo" in cell.metadata.get("tags", [])
+
+
+def without_demos(notebook: NotebookNode) -> NotebookNode:
+    """The notebook, now without demos: they cost a kernel time, and say nothing of cases."""
+    notebook.cells = [cell for cell in notebook.cells if not is_demo(cell)]
+    return notebook
+
+
 def cell(notebook: NotebookNode, grade_id: str) -> NotebookNode:
     """The notebook's cell with this grade_id."""
     found = [
