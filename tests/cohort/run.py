@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from cohort.judging import judged
+from proflab.checks.values import dumps
 from proflab_course.assemble.command import render
 from proflab_course.assemble.gather import gather
 from proflab_course.build.in_process import Case, run_cell
@@ -239,6 +240,11 @@ def totals(lesson: Solved, attempts: list[dict[str, str]]) -> list[float]:
         passed = [all(case.passed for case in run_cell(cell, lesson.scope)) for cell in cells]
         found.append(sum(c.points for c, full in zip(cells, passed, strict=True) if full))
     return found
+
+
+def given(lesson: Solved, programs: list[str]) -> list[str]:
+    """Return the tapes of given programs, by the code that traces them, as a notebook has them."""
+    return [dumps(list(eval(code, lesson.scope))).decode() for code in programs]
 
 
 def _define(lesson: Solved, codes: dict[str, str]) -> None:

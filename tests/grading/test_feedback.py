@@ -13,11 +13,9 @@ from grading_course import (
     copy_course,
     grade,
     hand_in,
-    is_demo,
     release,
     solved,
     source,
-    without_demos,
 )
 from grading_course import (
     cell as find_cell,
@@ -37,6 +35,10 @@ def linear_parameters(in_features, out_features, bias=True):
     print("called with", in_features, out_features, bias)
     return {3: 8, 768: 2_362_368 if bias else 2_359_296}[in_features]
 """
+
+
+def is_demo(cell):
+    return "demo" in cell.metadata.get("tags", [])
 
 
 def plain_digits(text):
@@ -71,6 +73,12 @@ def literals():
     found = hidden_literals()
     assert len(found) > 12
     return found
+
+
+def without_demos(notebook):
+    """What only shows costs a kernel time, and says nothing of cases."""
+    notebook.cells = [cell for cell in notebook.cells if not is_demo(cell)]
+    return notebook
 
 
 LABEL = "a large count is exact to the last digit"

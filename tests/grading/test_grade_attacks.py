@@ -14,16 +14,7 @@ import nbformat
 import pytest
 from cohort.attacks import ATTACKS
 from cohort.attacks.files import FILE_ATTACKS
-from grading_course import (
-    LESSON,
-    cells_of,
-    copy_course,
-    release,
-    shortened,
-    solved,
-    source,
-    without_demos,
-)
+from grading_course import LESSON, cells_of, copy_course, release, shortened, solved, source
 from sandboxes import needs_sandbox
 
 from proflab_course.grading.answer_key import make_key
@@ -66,8 +57,7 @@ def key():
 def attacked_class(tmp_path_factory, runner):
     """A class of hostile files and two honest students, graded in one run."""
     course = copy_course(tmp_path_factory.mktemp("class"), [])
-    made = (without_demos(notebook) for notebook in (solved(), release()))
-    right, empty = (json.loads(nbformat.writes(notebook)) for notebook in made)
+    right, empty = (json.loads(nbformat.writes(n)) for n in (solved(), release()))
     for attack in FILE_ATTACKS:
         folder = course.root / "submitted" / student_name(attack.name) / LESSON
         folder.mkdir(parents=True)

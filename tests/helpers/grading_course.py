@@ -99,17 +99,16 @@ def release() -> NotebookNode:
 
 
 def shortened(key: Key, names: Collection[str]) -> Key:
-    """The key with these test cells alone, and no demos: for what shows in a few as it does in all.
+    """The key with these test cells alone, for what shows in a few as it does in all.
 
-    Hand in what `cells_of` leaves, or the cells that it does not know are executed, too.
+    Grade what `cells_of` leaves: a cell that no key knows is executed as the student's own.
     """
-    cells = (cell for cell in key.cells if not cell.demo)
-    cells = tuple(cell for cell in cells if cell.kind != "test" or cell.grade_id in names)
+    cells = tuple(cell for cell in key.cells if cell.kind != "test" or cell.grade_id in names)
     return dataclasses.replace(key, cells=cells, tests={name: key.tests[name] for name in names})
 
 
 def cells_of(key: Key, notebook: NotebookNode) -> NotebookNode:
-    """The notebook, now without the lesson's cells that a shortened key leaves out."""
+    """The notebook, now without the cells that a shortened key leaves out."""
     known = {cell.grade_id for cell in key.cells}
     ids = [(cell, answer_key.meta(cell).get("grade_id", "")) for cell in notebook.cells]
     notebook.cells = [cell for cell, grade_id in ids if grade_id in known]
@@ -121,17 +120,6 @@ def solved(**replaced: str) -> NotebookNode:
     notebook = json.loads(json.dumps(release()))
     solutions = sample_class.COMPLETE | replaced
     return nbformat.from_dict(sample_class.solved(notebook, solutions, None))
-
-
-def is_demo(cell: NotebookNode) -> bool:
-    """Whether a cell only shows something."""
-    return "demo" in cell.metadata.get("tags", [])
-
-
-def without_demos(notebook: NotebookNode) -> NotebookNode:
-    """The notebook, now without demos: they cost a kernel time, and say nothing of cases."""
-    notebook.cells = [cell for cell in notebook.cells if not is_demo(cell)]
-    return notebook
 
 
 def cell(notebook: NotebookNode, grade_id: str) -> NotebookNode:
