@@ -16,7 +16,7 @@ TAPE = "proflab/lesson/race/tape.py"
 RIGHT = "grad / np.square(1 + np.abs(input))"
 # What takes long and is about no op of one's own; the schema of tapes is in test_race_tapes.py, the
 # list of methods and functions in test_tensor_methods.py.
-RACES = ("", "_charges", "_hints", "_in_a_notebook", "_log", "_memory", "_pairs", "_plans", "_trail")
+RACES = ["", *"_charges _hints _in_a_notebook _log _memory _pairs _plans _trail".split()]
 LONG = (
     "tests/engine/test_nn_training.py",
     "tests/engine/test_tensor_methods.py::test_an_editor_knows_every_method_and_function",
