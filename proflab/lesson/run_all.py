@@ -48,6 +48,7 @@ class _Hooks:
     def __init__(self, shell: Any, record: KernelRecord) -> None:
         self.shell, self.record = shell, record
         self.show_normally: Any = None
+        # What `show` finds out, with its exception: `after_cell` runs later, perhaps after another.
         self.unwritten: tuple[BaseException | None, str] = (None, "")
         self.race: tuple[BaseException | None, str] = (None, "")
         self.text = ""
@@ -116,6 +117,7 @@ class _Hooks:
             or isinstance(error, (CaseFailed, NotHere))
             or (locked and isinstance(error, Exception))
         ):
+            # The kernel makes its reply of these two, and Run All stops at one with an error.
             result.error_before_exec = result.error_in_exec = None
             _show_now(self.shell)
 
