@@ -39,20 +39,12 @@ def evidence_mistakes(lesson: Lesson) -> Iterator[str]:
 
 
 def evidence_notes(lesson: Lesson) -> Iterator[str]:
-    """Yield a sentence for each cell with too few hidden cases of a value of their own.
-
-    A work log has no input that a hidden case could change, so its cells need none.
-    """
-    logs = {name for _, name, _, shown in _tested(lesson) if _only_logs(shown)}
+    """Yield a sentence for each cell with too few hidden cases of a value of their own."""
     for name, count in new_values(lesson).items():
-        if count < LEAST and name not in logs:
+        if count < LEAST:
             cases = "1 hidden case has" if count == 1 else f"{count} hidden cases have"
             what = f"{cases} a value that no visible case shows; write {LEAST} at least"
             yield f"{lesson.place}, cell {name}: {what}"
-
-
-def _only_logs(cases: list[_AskedCase]) -> bool:
-    return {case.answer.call for case in cases} == {"expect_log"}
 
 
 def new_values(lesson: Lesson) -> dict[str, int]:

@@ -35,10 +35,7 @@ def cut_text(text: str, most: int = MAX_TEXT) -> str:
 
 
 def cut_cases(cases: list) -> list:
-    """Return the cases with reasons and diagnoses of at most 2,000 characters each.
-
-    Beyond MAX_REASONS, of 100.
-    """
+    """Return the cases with texts of at most 2,000 characters; beyond MAX_REASONS, of 100."""
     kept, left = [], MAX_REASONS
     for case in cases:
         most = MAX_TEXT if left > 0 else _SHORT

@@ -93,10 +93,6 @@ FEW = {
 }
 
 
-def test_a_cell_of_a_work_log_is_not_asked_for_hidden_cases():
-    assert not list(evidence_notes(read_module(Course(ROOT).module("13_faster"), "13_faster")))
-
-
 @pytest.mark.parametrize("name", Course(ROOT).lessons())
 def test_copied_answers_earn_little_in_any_lesson(name):
     """With partial credit, at best: each case is answered by the best of the visible answers."""
