@@ -213,6 +213,7 @@ def _sort(platform: str, entries: list[Entry]) -> Sorted:
         if reason := _no_file(platform, found["kind"]):
             result.left_out[entry.path] = reason
             continue
+        # As packed: the names of two people may be one once an unseen sign is left out of them.
         raw = _PATTERNS[platform].fullmatch(entry.raw_top)
         packed = raw["name"] if raw else entry.raw_top
         key = (packed, found["number"] or "", found["date"] or "")

@@ -414,6 +414,7 @@ def write(course: Course, key: Key, book, done: Done) -> None:
         write_autograded(course, key.name, work, notebook)
         handed = read_timestamp(work.stamp_folder)
     except Exception as error:
+        # Where the grader failed, the row is what tells of it: it is written without a notebook.
         if done.error is None or isinstance(error, CourseError):
             raise
     cases = graded.cases if graded else []

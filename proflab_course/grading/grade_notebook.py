@@ -209,7 +209,7 @@ def solved_slots(key: Key) -> list[Slot]:
     """Return the lesson's cells with its own solutions, as those of a hand-in."""
     return [
         Slot(NotebookNode(cell.master, source=text), cell if cell.grade_id else None)
-        for cell, text in zip(key.cells, key.solved, strict=False)
+        for cell, text in zip(key.cells, key.solved, strict=True)
     ]
 
 
@@ -263,6 +263,7 @@ def conclude(
             number_cell(slot.cell, count)
     graded.unanswered = unanswered(aligned, key)
     name_outcome(graded, aligned, result)
+    # Runners know items of a plan and no cells, so their sentence gets the cell's name here.
     if cell := _cell_of(result, places, aligned):
         graded.sentence = graded.sentence.replace(result.sentence, f"{result.sentence} ({cell})", 1)
     return graded
@@ -278,6 +279,7 @@ def costly_cells(graded: Graded, aligned: Aligned, key: Key) -> set[int]:
         and slot.key.kind == "test"
         and graded.scores[slot.key.grade_id] < slot.key.points
         and not _all_passed(graded, slot.key.grade_id)  # of races, with a share
+        # A visible case that failed costs a whole cell its points, whatever a second look finds.
         and (key.partial_credit or slot.key.grade_id not in failed)
     }
 

@@ -163,6 +163,7 @@ def _drop_duplicates(aligned: Aligned) -> None:
         if slot.key is not None and last[slot.key.grade_id] != position:
             name, kind = slot.key.grade_id, slot.key.kind
             how = "both are executed" if kind == "solution" else "the last counts"
+            # Noted now, for `_note_changes` looks at no cell that stands for none of the lesson's.
             if kind == "test" and not _has_lessons_text(slot):
                 aligned.changed.append(name)
             aligned.notes.append(f"cell {name} stands there twice; {how}")
@@ -217,6 +218,7 @@ def _recover_by_place(aligned: Aligned, key: Key, wanted: KeyCell) -> None:
     after = [positions[c.grade_id] for c in key.cells[place + 1 :] if c.grade_id in positions]
     start = max(before) + 1 if before else 0
     end = min((p for p in after if p >= start), default=len(aligned.slots))
+    # The lesson's own text stands between these neighbours, too, and is nobody's answer.
     prompts = {squeezed(c.released.source) for c in key.cells if c is not wanted}
     for slot in aligned.slots[start:end]:
         same_type = slot.cell.cell_type == wanted.released.cell_type
@@ -251,9 +253,11 @@ def _note_changes(aligned: Aligned) -> None:
         if slot.key is None or slot.key.grade_id in known:
             continue
         theirs, given = meta(slot.cell), meta(slot.key.released)
+        # Students may do more than their track, whose key has this cell as given code (`WHOLE`).
         if slot.key.given and theirs.get("solution"):
             whole = True
             continue
+        # A flag that is missing was lost with other metadata; one that contradicts was changed.
         flipped = [
             name
             for name in ("grade", "solution", "locked", "points")
@@ -387,6 +391,7 @@ def _place_in_lesson(aligned: Aligned, key: Key, place: int) -> int:
 def _before_use(aligned: Aligned, key: Key, place: int, most: int, uses: _Uses) -> int:
     """Return the position before the first cell that uses an exercise, or may without naming it."""
     name = key.cells[place].grade_id
+    # What the lesson has below the exercise, and the student has moved above it.
     later = {c.grade_id for c in key.cells[place + 1 :] if c.kind != "solution"}
     for position, slot in enumerate(aligned.slots[:most]):
         use = uses.of(slot)
@@ -400,6 +405,7 @@ def _behind_definitions(aligned: Aligned, definers: list[Slot], least: int) -> i
     """Return a position for a test, not before the cells that define what it tests."""
     wanted = {id(slot) for slot in definers}
     positions = [p for p, slot in enumerate(aligned.slots) if id(slot) in wanted]
+    # Where one of them stands above its usual place, the test finds the name there.
     return max(positions) + 1 if positions and min(positions) >= least else least
 
 
