@@ -17,10 +17,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from proflab.checks.diagnose import is_number
 from proflab.lesson.alt_text import bars_in_words, lines_in_words, parts_in_words
+
+if TYPE_CHECKING:
+    from matplotlib.typing import RcKeyType
 
 # Okabe and Ito's colours: told apart by the colour-blind, and light to dark in print.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
@@ -35,7 +38,7 @@ OP_COLOURS = {
 }  # fmt: skip
 INK, QUIET, FAINT = "#222222", "#6b6b6b", "#d9d9d9"
 
-STYLE = {
+STYLE: dict[RcKeyType, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 10.0,
     "text.color": INK,
@@ -222,9 +225,9 @@ def bars(
     show = show or _short_for(unit)
     names = [str(row[name]) for row in rows]
     values = [row[value] for row in rows]
-    groups = list(dict.fromkeys(row[group] for row in rows)) if group else [None]
+    groups = [row[group] if group else "" for row in rows]  # "" has the first colour
     paints = colours_of(groups)
-    colours = [paints[row[group] if group else None] for row in rows]
+    colours = [paints[each] for each in groups]
     # A reader may have guessed in words.
     guesses = {names.index(n): g for n, g in (guess or {}).items() if n in names and is_number(g)}
     said = "; ".join(f"{n} {show(v)}" for n, v in zip(names, values, strict=True))
