@@ -210,13 +210,6 @@ give_property("data", _data, _set_data)
 
 
 @method
-def retain_grad(input: Tensor) -> None:
-    """Do nothing for a leaf; raise NotImplementedError for any other: only leaves keep a grad."""
-    if input.node is not None:
-        raise NotImplementedError("retain_grad: only leaf tensors keep a gradient here")
-
-
-@method
 def detach_(input: Tensor) -> Tensor:
     """Take this tensor out of the graph, and return it."""
     input.node, input.index, input.requires_grad = None, 0, False

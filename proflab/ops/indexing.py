@@ -17,7 +17,6 @@ from proflab.tensor_methods import become, check_writable, in_place, method, ope
 
 __all__ = [
     "gather", "index_select", "masked_select", "nonzero", "scatter", "scatter_add",
-    "take_along_dim",
 ]  # fmt: skip
 
 
@@ -313,12 +312,6 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """Return the elements at which the mask is True, in one dimension."""
     return getitem(input, mask)
-
-
-@method
-def take_along_dim(input: Tensor, indices: Tensor, dim: int) -> Tensor:
-    """Return what `gather` returns, with the arguments in numpy's order."""
-    return gather(input, dim, indices)
 
 
 @method
