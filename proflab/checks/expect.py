@@ -156,6 +156,7 @@ def expect_faster(
     same = "no cheaper, so its results are not compared" if share == 0 else "same results"
     print(f"🏁 {label}: {same}; {told}{_earned(share)}")
     _show_best(best, found["ms"], judge.unit_of(machine, options.get("fast")))
+    # Where less than a tenth of the cost is above the best known, hints.py has no more to say.
     known = min(full, (best or full) / (1 - WORTH))
     for text in texts(found, line_of) if found["ms"] > known else ():
         print(f"   {text}")
