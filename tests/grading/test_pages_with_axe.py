@@ -4,11 +4,11 @@ axe-core comes with the package axe-core-python; nothing is fetched while the te
 """
 
 import pytest
-from browsing import faults, open_page
+from browsing import faults, open_page, screen_faults
 from concept_class import answer, with_concepts
 from grading_course import LESSON, command, copy_course, grade, hand_in, solved
 from reading import ZOOMED, in_order, walk, zoomed_faults
-from screens import FOUR, fits, prefer
+from screens import DEVICES, prefer
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 from serving import WAIT
@@ -98,12 +98,10 @@ def light_desktop(browser):
     prefer(browser, "light")
 
 
-@pytest.mark.parametrize("scheme, device", FOUR)
+@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", NAMES)
-def test_axe_finds_nothing_and_the_page_fits(browser, pages, name, scheme, device):
-    prefer(browser, scheme, device)
-    assert faults(browser, pages[name].as_uri(), unfold=True) == {}
-    assert fits(browser, device)
+def test_axe_finds_nothing_and_the_page_fits(browser, pages, name, device):
+    assert screen_faults(browser, pages[name].as_uri(), device) == {}
 
 
 @pytest.mark.parametrize("name", NAMES)
