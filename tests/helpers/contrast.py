@@ -28,7 +28,7 @@ _ONE_OF_EACH = """
                 kind(each.parentElement), each.tagName, ...own.map(a => `${a.name}=${a.value}`),
                 ...['color', 'backgroundColor', 'backgroundImage', 'opacity', 'filter', 'fontSize',
                     'fontWeight', 'textShadow', 'position', 'display', 'visibility', 'clipPath',
-                    'mixBlendMode', 'webkitTextFillColor'].map(name => style[name]),
+                    'mixBlendMode'].map(name => style[name]),
                 each.closest('svg') || besidePlaced(each) ? ++alone : '',
             ].join('|');
             if (!numbers.has(said)) numbers.set(said, numbers.size + 1);
