@@ -28,7 +28,7 @@ import numpy as np
 from record import recording
 from solutions import assembled
 
-from proflab.lesson.blas import blas_threads, with_blas_threads
+from proflab.lesson.blas import blas_threads, on_threads
 from proflab.lesson.hardware import in_bytes, this_machine
 from proflab.lesson.measuring import beyond_caches, copy_on, drops, thread_counts
 
@@ -64,7 +64,7 @@ def long_run(threads: int, seconds: float = 1.5) -> float:
     rng, best = np.random.default_rng(0), 0.0
     sizes = (384, 512, 640, 768, 1024, 1280, 1536, 2048)
     made = [[rng.random((n, n), np.float32) for _ in "abc"] for n in sizes]
-    with with_blas_threads(threads):
+    with on_threads(threads):
         end = time.perf_counter() + seconds
         while time.perf_counter() < end:
             for a, b, c in made:
@@ -81,7 +81,7 @@ def print_peak(profiler: dict) -> None:
         return
 
     def ours(threads: int) -> float:
-        with with_blas_threads(threads):
+        with on_threads(threads):
             return profiler["measure_peak_flops"]()
 
     head("float32 products, GFLOP/s")

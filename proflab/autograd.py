@@ -40,14 +40,14 @@ def backward(self: Tensor, gradient: Tensor | None = None, retain_graph: bool | 
         return
     pending: dict[Node, object] = {}
     _deliver((self.node, self.index), start, None, pending, wanted)
-    with no_grad(), np.errstate(all="ignore"):
+    with no_grad(), np.errstate(all="ignore"):  # inf and nan without a warning, as in torch
         for node in sorted(_reachable(self.node), key=lambda n: n.order, reverse=True):
-            grad = pending.pop(node, None)
+            grad = pending.pop(node, None)  # whole by now: what its result went into is newer
             if grad is None:
                 continue
             grads = dispatch.apply_backward(node, grad)
             if not retain_graph:
-                node.kept = None
+                node.kept = None  # so memory falls as backward goes, which lesson 04 draws
             for edge, g in zip(node.edges, grads, strict=True):
                 if edge is not None and g is not None:
                     # What a Function of one's own returns may be in use elsewhere: no source.

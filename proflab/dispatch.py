@@ -216,7 +216,7 @@ def _observe(call: Call):
     active, hooks = hooks, ()
     try:
         if len(active) > 1:
-            for h in active[:0:-1]:
+            for h in active[:0:-1]:  # all get the same call: each is linked to the next inside
                 call._inner = partial(_inside, h, call, call._inner)
         result = active[0](call)
     finally:

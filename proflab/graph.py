@@ -74,7 +74,7 @@ class Node:
                 "pass retain_graph=True the first time"
             )
         some = next(g for g in grad if g is not None) if self.outputs else grad
-        if type(some) is MetaArray and not self.op.transparent:
+        if type(some) is MetaArray and not self.op.transparent:  # a Function's ops are to be seen
             specs = zip(self.specs, self.need, strict=True)
             return tuple([MetaArray(*spec) if need else None for spec, need in specs])
         return self.op.backward(self, grad, **self.attributes)

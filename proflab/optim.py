@@ -25,7 +25,7 @@ class Optimizer:
             groups = [{"params": groups}]
         self.defaults = defaults
         self.param_groups: list[dict] = []
-        self.state: dict[Tensor, dict] = {}
+        self.state: dict[Tensor, dict] = {}  # a tensor's hash is its identity (tensor.py)
         for group in groups:
             self.add_param_group(group)
 
@@ -60,23 +60,6 @@ class Optimizer:
     def update(self, p: np.ndarray, grad: np.ndarray, state: dict, group: dict) -> None:
         """Write the new values of one parameter into `p`: the rule of a subclass."""
         raise NotImplementedError(f"{type(self).__name__} has no update")
-
-    def state_dict(self) -> dict:
-        """Return settings and state, parameters by their number."""
-        params = [p for group in self.param_groups for p in group["params"]]
-        groups = [{k: v for k, v in g.items() if k != "params"} for g in self.param_groups]
-        state = {i: self.state[p] for i, p in enumerate(params) if p in self.state}
-        return {"state": state, "param_groups": groups}
-
-    def load_state_dict(self, state_dict: dict) -> None:
-        """Take settings and state from what `state_dict` returned."""
-        params = [p for group in self.param_groups for p in group["params"]]
-        for group, saved in zip(self.param_groups, state_dict["param_groups"], strict=True):
-            group.update(saved)
-        self.state = {
-            params[i]: {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in s.items()}
-            for i, s in state_dict["state"].items()
-        }
 
 
 def _check(owner: str, **values: float) -> None:

@@ -933,11 +933,6 @@ It stands in proflab/ops/views.py."""
 
 It stands in proflab/ops/views.py."""
 
-    def retain_grad(self) -> None:
-        """Do nothing for a leaf; raise NotImplementedError for any other: only leaves keep a grad.
-
-It stands in proflab/tensor_methods.py."""
-
     def roll(self, shifts, dims=None) -> Tensor:
         """Return elements moved by `shifts` along `dims`; without dims, in the flattened tensor.
 
@@ -1095,11 +1090,6 @@ It stands in proflab/ops/views.py."""
         """Return a matrix transposed, as a view; ValueError for more than two dimensions.
 
 It stands in proflab/ops/views.py."""
-
-    def take_along_dim(self, indices: Tensor, dim: builtins.int) -> Tensor:
-        """Return what `gather` returns, with the arguments in numpy's order.
-
-It stands in proflab/ops/indexing.py."""
 
     def tan(self) -> Tensor:
         """Return the tangent; input in radians.

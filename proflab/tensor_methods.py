@@ -59,6 +59,7 @@ def in_place(function: _F) -> _F:
     def write(self: Tensor, *args, **kwargs) -> Tensor:
         base = self.array.base
         if graph.enabled and self.node is not None and base is not None:
+            # `become` changes this tensor alone: in the one that it is a part of, nothing would be.
             if base.size != self.array.size:
                 raise RuntimeError(
                     f"{name}: in-place on a part, of shape {self.shape}, of another tensor in the "
@@ -116,7 +117,7 @@ def write_into(tensor: Tensor, out: Tensor, name: str) -> Tensor:
         return dispatch.tracer.write(tensor, out)
     if isinstance(tensor.array, np.ndarray):
         if not isinstance(out.array, np.ndarray):
-            return become(tensor, out)
+            return become(tensor, out)  # a result without data leaves it without data
         np.copyto(tensor.array, out.array, casting="same_kind")
     return tensor
 
@@ -207,13 +208,6 @@ def _set_data(input: Tensor, value: Tensor) -> None:
 
 
 give_property("data", _data, _set_data)
-
-
-@method
-def retain_grad(input: Tensor) -> None:
-    """Do nothing for a leaf; raise NotImplementedError for any other: only leaves keep a grad."""
-    if input.node is not None:
-        raise NotImplementedError("retain_grad: only leaf tensors keep a gradient here")
 
 
 @method

@@ -98,6 +98,7 @@ diagnosis='are both directions counted?')
     if note:
         return Verdict(False, note + place)
     diagnosis, amount = diagnose(got, wanted, flops)
+    # A misconception is known by its value, whether it came as 6 or as 6.0.
     for sentence, value in (mistakes or {}).items():
         if (
             _difference(actual, to_plain_data(value), _Rule(rel, abs, floats_are_ints=True), "")

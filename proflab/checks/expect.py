@@ -104,7 +104,7 @@ def expect_cheaper(
     share = shares.setdefault(running_cell(), {})[label] = judge.share_of(found, full)
     trail.note(trail.plan_race_of(rule, parameters), found["ms"])
     print(f"🏁 {label}: {plans.told(found, rule, full)}{_earned(share)}")
-    _show_best(best, plans.RULES[rule].unit)
+    _show_best(best, found["ms"], plans.RULES[rule].unit)
     if (hint := plans.hint(found)) and share < 1:
         print(f"   {hint}")
 
@@ -155,18 +155,22 @@ def expect_faster(
     trail.note(trail.race_of(found["race"], machine, *limits), found["ms"])
     same = "no cheaper, so its results are not compared" if share == 0 else "same results"
     print(f"🏁 {label}: {same}; {told}{_earned(share)}")
-    _show_best(best, judge.unit_of(machine, options.get("fast")))
+    _show_best(best, found["ms"], judge.unit_of(machine, options.get("fast")))
+    # Where less than a tenth of the cost is above the best known, hints.py has no more to say.
     known = min(full, (best or full) / (1 - WORTH))
     for text in texts(found, line_of) if found["ms"] > known else ():
         print(f"   {text}")
 
 
-def _show_best(best: float | None, unit: str) -> None:
-    """Print the lowest cost that is known, a mark without points."""
+def _show_best(best: float | None, paid: float, unit: str) -> None:
+    """Print the lowest cost that is known, a mark without points; paid: the program's own."""
     from proflab.lesson.race.show import number
 
     if best is not None:
-        print(f"   best known: {number(best)} {unit}; it earns no more than full marks")
+        what = "it earns no more than full marks"
+        if paid < 0.999 * best:  # the class's board calls costs within 0.1 % the same
+            what = "yours is lower, tell your instructor"
+        print(f"   best known: {number(best)} {unit}; {what}")
 
 
 def expect_log(

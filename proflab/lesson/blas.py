@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,33 +49,28 @@ def blas_name() -> str | None:
 
 
 @contextmanager
-def with_blas_threads(count: int) -> Iterator[None]:
-    """Have numpy multiply matrices on `count` threads within; then put the number back.
-
-    Raises ValueError for a count below 1, and RuntimeError where the number cannot be set.
-    """
-    if count < 1:
-        raise ValueError(f"threads must be at least 1, not {count}")
-    library = _library()
-    if library is None:
-        raise RuntimeError("numpy multiplies here with a library whose threads cannot be set")
-    before = library.num_threads
-    library.set_num_threads(count)
-    try:
-        yield
-    finally:
-        library.set_num_threads(before)
-
-
-def on_threads(count: int) -> AbstractContextManager[None]:
+def on_threads(count: int) -> Iterator[None]:
     """Have numpy multiply matrices on `count` threads under `with`, where that can be set.
+
+    Raises ValueError for a count below 1.
 
     >>> with on_threads(1):
     ...     product = np.ones((2, 3)) @ np.ones((3, 2))
     >>> product.tolist()
     [[3.0, 3.0], [3.0, 3.0]]
     """
-    return nullcontext() if blas_threads() is None else with_blas_threads(count)
+    if count < 1:
+        raise ValueError(f"threads must be at least 1, not {count}")
+    library = _library()
+    if library is None:
+        yield
+        return
+    before = library.num_threads
+    library.set_num_threads(count)
+    try:
+        yield
+    finally:
+        library.set_num_threads(before)
 
 
 @cache

@@ -74,6 +74,7 @@ def lock(name: str, guess: object, unit: str = "") -> Kept | None:
         return None
     value = as_meant(guess, unit)
     kept = _lookup(record, name)
+    # "a lot" cannot be judged: the first number after it becomes the first guess.
     in_words = kept is not None and isinstance(kept.first, str) and kept.first != SKIP
     if value is not None and (kept is None or (in_words and is_number(value))):
         kept = Kept(name, value, now=value, meant=not _may_be_share(value, unit))
@@ -83,6 +84,7 @@ def lock(name: str, guess: object, unit: str = "") -> Kept | None:
         return None
     kept.now = value
     if not kept.meant and is_number(value) and is_number(kept.first):
+        # The cell was run again, or the share was written in per cent: both answer `which`.
         if value == kept.first or math.isclose(value, 100 * kept.first):
             kept.first, kept.meant = value, True
             _append(record, kept, value)
@@ -181,6 +183,7 @@ def _append(record: KernelRecord, kept: Kept, value: float | str | None) -> None
         path.parent.mkdir(exist_ok=True)
         lines = _lines(path)
         known = any(entry["what"] == kept.name for entry in _read(record)[0])
+        # The file may have been lost since the first guess, which is known from saved outputs.
         values = [(kept.first, 1)] if not known and value != kept.first else []
         with path.open("a", encoding="utf-8") as file:
             for guess, n in [*values, (value, 1 if value == kept.first else kept.n)]:

@@ -197,13 +197,9 @@ def _processors() -> int | None:
 
 def _limit(sys: Path) -> float | None:
     """Return what a container's control group allows, as a number of processors."""
-    new = (_read(sys / "fs/cgroup/cpu.max") or "").split()
-    old = [_read(sys / f"fs/cgroup/cpu/cpu.cfs_{what}_us") for what in ("quota", "period")]
-    for pair in (new, old):
-        quota, period = map(_number, pair) if len(pair) == 2 else (None, None)
-        if quota and period and quota > 0:
-            return quota / period
-    return None
+    pair = (_read(sys / "fs/cgroup/cpu.max") or "").split()  # µs of work, in so many µs of time
+    quota, period = map(_number, pair) if len(pair) == 2 else (None, None)
+    return quota / period if quota and period else None
 
 
 def _caches(sys: Path) -> tuple[Cache, ...]:

@@ -84,6 +84,7 @@ class KernelRecord:
 
         if self.outline is None:
             return []
+        # What ran before proflab.lesson was imported, no hook has noted.
         history = getattr(get_ipython(), "history_manager", None)
         texts = dict.fromkeys([*(history.input_hist_raw if history else ()), *self.cells])
         return [self.cells.get(text, text) for text in texts if not self.outline.cell(text)]

@@ -9,7 +9,6 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from statistics import median
 
 import numpy as np
@@ -21,46 +20,31 @@ from proflab.lesson.hardware import Cache
 from proflab.lesson.machine import TICK, NotHere, too_coarse
 
 Rates = tuple[float, float, float]
-
-
-def take_turns(
-    measurements: dict[str, Callable[[], float]], rounds: int, seconds: float = 12
-) -> dict[str, Rates]:
-    """Measure each once a round, in turns: {name: (lowest, median, highest)} of its results.
-
-    In turns, so that a slow minute of the machine is a slow minute for all of them. After so many
-    seconds there are no more rounds, but at least two.
-
-    >>> rates = iter([3.0, 30.0, 1.0, 10.0, 2.0, 20.0])
-    >>> take_turns({"a": lambda: next(rates), "b": lambda: next(rates)}, rounds=3)
-    {'a': (1.0, 2.0, 3.0), 'b': (10.0, 20.0, 30.0)}
-    """
-    found: dict[str, list[float]] = {name: [] for name in measurements}
-    began = time.perf_counter()
-    for count in progress_bar(range(rounds)):
-        if count < 2 or time.perf_counter() - began < seconds:
-            for name, measure in measurements.items():
-                try:
-                    found[name].append(measure())
-                except ZeroDivisionError as error:
-                    raise NotHere(too_coarse() or str(error)) from None
-    return {name: (min(v), median(v), max(v)) for name, v in found.items()}
+_SECONDS = 12.0  # after which `in_turns` begins no round
 
 
 def in_turns(
     measure: Callable[..., float], cases: dict[str, Sequence], rounds: int | None = None
 ) -> dict[str, Rates]:
-    """Measure many things in one way, by `take_turns`: {name: measure(*arguments)}.
+    """Measure each case once a round, in turns: {name: (lowest, median, highest)} of the results.
 
-    cases: name → arguments. rounds: 7 where it is not given, and 2 where demos are small.
+    cases: name → arguments of `measure`. rounds: 7 where it is not given, and 2 where demos are
+    small; after 12 seconds there are no more, but at least two. In turns, so that a slow minute of
+    the machine is a slow minute for all of them.
 
     >>> in_turns(pow, {"squared": (3.0, 2), "cubed": (3.0, 3)}, rounds=2)
     {'squared': (9.0, 9.0, 9.0), 'cubed': (27.0, 27.0, 27.0)}
     """
-    measurements: dict[str, Callable[[], float]] = {
-        name: partial(measure, *arguments) for name, arguments in cases.items()
-    }
-    return take_turns(measurements, rounds or demo_size(7, 2))
+    found: dict[str, list[float]] = {name: [] for name in cases}
+    began = time.perf_counter()
+    for count in progress_bar(range(rounds or demo_size(7, 2))):
+        if count < 2 or time.perf_counter() - began < _SECONDS:
+            for name, arguments in cases.items():
+                try:
+                    found[name].append(measure(*arguments))
+                except ZeroDivisionError as error:
+                    raise NotHere(too_coarse() or str(error)) from None
+    return {name: (min(v), median(v), max(v)) for name, v in found.items()}
 
 
 def best_time(work: Callable[[], object], repeats: int) -> float:

@@ -41,7 +41,8 @@ environment, later lessons use the course's own solutions.
 '''
 # As `_write` writes it; a file of an earlier release has it, too.
 _TITLE = re.compile(r"^# ── (\w+): ([\w, ]+) ──$", re.MULTILINE)
-_INSTRUCTORS = frozenset({"source", "submitted", "autograded"})  # nbgrader's folders
+# nbgrader's folders: source/LESSON, submitted/STUDENT/LESSON, autograded/STUDENT/LESSON.
+_INSTRUCTORS = frozenset({"source", "submitted", "autograded"})
 _USED: dict[str, str] = {}  # in this process: function → the lesson whose own one is in use
 _LESSON_NAME = re.compile(r"\d\d_[a-z][a-z0-9_]*")
 
@@ -182,7 +183,7 @@ def _section(cells: Iterable[str], outline: Outline, passing: Collection[str]) -
         name = min(ahead)
         settled.add(name)
         places = [i for i, (node, _) in enumerate(pieces) if name in bound_names([node])]
-        if places:
+        if places:  # of several, the last one is what the notebook has
             node, chosen[places[-1]] = pieces[places[-1]]
             wanted |= used_names([node])
     code = "\n".join(_spaced([(pieces[i][0], chosen[i]) for i in sorted(chosen)]))

@@ -98,18 +98,10 @@ class Outline:
             essay = tuple(data["essay"])
             lock = data.get("lock") is True
             lesson = str(data["lesson"])
-            # An older release has a test cell for each question, by whose name it is known.
-            told = {
-                name.removeprefix("test_"): (letter, why)
-                for name, (letter, why) in data.get(ANSWERS, {}).items()
-            }
-            asked = data.get("questions") or [
-                cell.name.removeprefix("test_")
-                for cell in cells.values()
-                if cell.name.startswith(CONCEPT_TEST)
-            ]
+            told = {name: (letter, why) for name, (letter, why) in data.get(ANSWERS, {}).items()}
             options = {"milestone": reached, "lock": lock, "answers": told, **track}
-            return cls(lesson, named, cells, essay, questions=tuple(asked), **options)
+            asked = tuple(data.get("questions", ()))
+            return cls(lesson, named, cells, essay, questions=asked, **options)
         except (OSError, ValueError, TypeError, KeyError):
             return None
 

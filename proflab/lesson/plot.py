@@ -17,10 +17,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from proflab.checks.diagnose import is_number
 from proflab.lesson.alt_text import bars_in_words, lines_in_words, parts_in_words
+
+if TYPE_CHECKING:
+    from matplotlib.typing import RcKeyType
 
 # Okabe and Ito's colours: told apart by the colour-blind, and light to dark in print.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
@@ -35,7 +38,7 @@ OP_COLOURS = {
 }  # fmt: skip
 INK, QUIET, FAINT = "#222222", "#6b6b6b", "#d9d9d9"
 
-STYLE = {
+STYLE: dict[RcKeyType, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 10.0,
     "text.color": INK,
@@ -199,63 +202,48 @@ def _short_for(unit: str, row: str = "") -> Callable[[float], str]:
 
 
 def bars(
-    rows: Iterable[dict] | dict[str, float],
-    value: str = "count",
+    counts: dict[str, float],
     *,
-    name: str = "name",
-    group: str | None = None,
     unit: str = "parameters",
     title: str = "",
     log: bool = False,
     show: Callable[[float], str] | None = None,
     guess: dict[str, float | None] | None = None,
 ) -> Picture:
-    """Draw horizontal bars, one a row (or item of a dict), the first on top, with its number.
+    """Draw horizontal bars, one a name, the first on top, with its number.
 
-    `group` names the key whose values get a colour each; `guess` maps a row's name to what was
-    predicted, drawn as an open diamond. `log` gives a logarithmic axis, on which a bar's length
-    would mean nothing: dots instead.
+    `guess` maps a name to what was predicted, drawn as an open diamond. `log` gives a logarithmic
+    axis, on which a bar's length would mean nothing: dots instead.
     """
-    if isinstance(rows, dict):
-        rows = [{name: key, value: number} for key, number in rows.items()]
-    rows = list(rows)
     show = show or _short_for(unit)
-    names = [str(row[name]) for row in rows]
-    values = [row[value] for row in rows]
-    groups = list(dict.fromkeys(row[group] for row in rows)) if group else [None]
-    paints = colours_of(groups)
-    colours = [paints[row[group] if group else None] for row in rows]
+    names, values = list(map(str, counts)), list(counts.values())
     # A reader may have guessed in words.
     guesses = {names.index(n): g for n, g in (guess or {}).items() if n in names and is_number(g)}
     said = "; ".join(f"{n} {show(v)}" for n, v in zip(names, values, strict=True))
     point = bars_in_words(dict(zip(names, values, strict=True)), show)
     alt = ". ".join(filter(None, [f"{title or 'Bars'} ({unit})", point, said]))
-    with canvas(7.5, 0.9 + 0.3 * len(rows), alt) as (picture, axes):
+    with canvas(7.5, 0.9 + 0.3 * len(names), alt) as (picture, axes):
         if log:
-            axes.scatter(values, range(len(rows)), c=colours, s=60, zorder=3)
+            axes.scatter(values, range(len(names)), c=[COLOURS[0]] * len(names), s=60, zorder=3)
             axes.set_xscale("log")
             shown = [*values, *(g for g in guesses.values() if g > 0)]
             axes.set_xlim(min(shown) / 3, max(shown) * 20)
             axes.grid(axis="y")
         else:
             lengths = [float(value) for value in values]  # numpy's integers may have but 32 bits
-            axes.barh(range(len(rows)), lengths, color=colours, height=0.72)
+            axes.barh(range(len(names)), lengths, color=COLOURS[0], height=0.72)
             axes.set_xlim(0, 1.16 * max([*values, *guesses.values()], default=1))
         for at, number in enumerate(values):
             gap = (8 if log else 4, 0)
             axes.annotate(show(number), (number, at), gap, **BESIDE)
-        for label, colour in paints.items():
-            if group:
-                axes.plot([], [], "s", color=colour, ms=9, label=label)
         if guesses:
             diamond = {"mfc": "white", "mec": INK, "ms": 8, "zorder": 4, "label": "your guess"}
             axes.plot(list(guesses.values()), list(guesses), "D", **diamond)
-        if group or guesses:
             axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), frameon=False)
-        axes.set_yticks(range(len(rows)), names)
+        axes.set_yticks(range(len(names)), names)
         axes.tick_params(axis="y", length=0)
         axes.xaxis.set_major_formatter(lambda number, _: (short if log else show)(number))
-        axes.set(xlabel=unit, ylim=(len(rows) - 0.4, -0.6))
+        axes.set(xlabel=unit, ylim=(len(names) - 0.4, -0.6))
         axes.set_title(title)
         axes.grid(axis="x")
     return picture

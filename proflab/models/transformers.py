@@ -8,14 +8,9 @@ from proflab import nn
 from proflab.creation import arange, ones, zeros
 from proflab.graph import no_grad
 from proflab.nn import init
+from proflab.nn.attention import check_heads
 from proflab.ops.concat import cat
 from proflab.tensor import Tensor
-
-
-def _check_heads(owner: str, width: int, heads: int) -> int:
-    if heads <= 0 or width % heads:
-        raise ValueError(f"{owner}: {heads} heads do not divide a width of {width}")
-    return width // heads
 
 
 def _heads(x: Tensor, heads: int) -> Tensor:
@@ -46,7 +41,7 @@ class SelfAttention(nn.Module):
     """Queries, keys and values from one projection; `causal`: no token sees a later one."""
 
     def __init__(self, d_model: int, heads: int, causal: bool = False):
-        self.head_dim = _check_heads("SelfAttention", d_model, heads)
+        self.head_dim = check_heads("SelfAttention", d_model, heads)
         self.heads, self.causal = heads, causal
         self.qkv = nn.Linear(d_model, 3 * d_model)
         self.proj = nn.Linear(d_model, d_model)
@@ -120,7 +115,7 @@ class BertLayer(nn.Module):
     """One encoder layer of Devlin et al. 2018, LayerNorm after. (batch, length, d_model) in."""
 
     def __init__(self, d_model: int = 768, heads: int = 12, d_hidden: int = 3072):
-        self.head_dim = _check_heads("BertLayer", d_model, heads)
+        self.head_dim = check_heads("BertLayer", d_model, heads)
         self.heads = heads
         self.query = nn.Linear(d_model, d_model)
         self.key = nn.Linear(d_model, d_model)
@@ -159,7 +154,7 @@ class GPT2(nn.Module):
         heads: int = 12,
         tied: bool = True,
     ):
-        _check_heads("GPT2", d_model, heads)
+        check_heads("GPT2", d_model, heads)
         self.vocab_size, self.context = vocab_size, context
         self.wte = nn.Embedding(vocab_size, d_model)
         self.wpe = nn.Embedding(context, d_model)

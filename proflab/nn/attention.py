@@ -18,11 +18,11 @@ from proflab.tensor import Tensor
 __all__ = ["MultiheadAttention", "TransformerEncoder", "TransformerEncoderLayer"]
 
 
-def _check_heads(owner: str, embed_dim: int, num_heads: int) -> int:
+def check_heads(owner: str, width: int, heads: int) -> int:
     """Return the width of one head; ValueError if the heads do not divide the width."""
-    if embed_dim % num_heads:
-        raise ValueError(f"{owner}: {num_heads} heads do not divide a width of {embed_dim}")
-    return embed_dim // num_heads
+    if heads <= 0 or width % heads:
+        raise ValueError(f"{owner}: {heads} heads do not divide a width of {width}")
+    return width // heads
 
 
 class MultiheadAttention(Module):
@@ -38,7 +38,7 @@ class MultiheadAttention(Module):
                  dtype=None):  # fmt: skip
         if add_bias_kv or add_zero_attn:
             raise ValueError("MultiheadAttention: add_bias_kv and add_zero_attn are not there")
-        self.head_dim = _check_heads("MultiheadAttention", embed_dim, num_heads)
+        self.head_dim = check_heads("MultiheadAttention", embed_dim, num_heads)
         self.embed_dim, self.num_heads, self.dropout = embed_dim, num_heads, dropout
         self.kdim = embed_dim if kdim is None else kdim
         self.vdim = embed_dim if vdim is None else vdim

@@ -24,7 +24,7 @@ def _name(module: Module) -> str:
     """
     names = dispatch.paths
     if not dispatch.modules:
-        names.clear()
+        names.clear()  # those of the call before, whose model's ids others may have by now
         names[id(module)] = ""
         return ""
     caller = dispatch.modules[-1][0]
@@ -202,19 +202,12 @@ class Module:
         """Set a module by its name, or None."""
         setattr(self, name, module)
 
-    register_module = add_module
-
     def get_submodule(self, target: str) -> Module:
         """Return a module inside this one by its path: "blocks.3.attn"."""
         module = self
         for name in filter(None, target.split(".")):
             module = getattr(module, name)
         return module
-
-    def get_parameter(self, target: str) -> Parameter:
-        """Return a parameter by its path: "blocks.3.attn.qkv.weight"."""
-        path, _, name = target.rpartition(".")
-        return getattr(self.get_submodule(path), name)
 
     # Its state
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from proflab.ops.concat import cat
 from proflab.tensor import Tensor, wrap
 
 
@@ -21,16 +20,3 @@ def clip_grad_norm_(parameters: Iterable[Tensor] | Tensor, max_norm: float) -> T
         for g in grads:
             g *= scale
     return wrap(np.asarray(total))
-
-
-def clip_grad_value_(parameters: Iterable[Tensor] | Tensor, clip_value: float) -> None:
-    """Bring every element of every gradient into [-clip_value, clip_value]."""
-    for p in [parameters] if isinstance(parameters, Tensor) else parameters:
-        array = None if p.grad is None else p.grad.array
-        if isinstance(array, np.ndarray):
-            np.clip(array, -clip_value, clip_value, out=array)
-
-
-def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """Return all parameters in one vector."""
-    return cat([p.reshape(-1) for p in parameters])

@@ -17,7 +17,6 @@ from proflab.tensor_methods import become, check_writable, in_place, method, ope
 
 __all__ = [
     "gather", "index_select", "masked_select", "nonzero", "scatter", "scatter_add",
-    "take_along_dim",
 ]  # fmt: skip
 
 
@@ -43,7 +42,7 @@ class _Slice(Op):
     def backward(self, node, grad, index):
         # grad: what the index selects → the input's shape, zero elsewhere
         out = np.zeros(node.shape(0), grad.dtype)
-        out[index] = grad
+        out[index] = grad  # a slice takes no element twice, as an index of tensors may (`_Index`)
         return (out,)
 
 
@@ -146,6 +145,7 @@ def _parse(index) -> tuple[tuple, tuple[Tensor, ...]]:
     for part in index if isinstance(index, tuple) else (index,):
         if isinstance(part, (list, np.ndarray)):
             part = Tensor(part)
+        # A tensor of one number is an int, by `__index__` below, unless nobody knows which.
         if isinstance(part, Tensor) and (part.ndim or part.is_meta):
             if part.dtype.kind not in "iub":
                 raise TypeError(f"getitem: a {part.dtype} tensor of shape {part.shape} is no index")
@@ -186,7 +186,7 @@ def _setitem(input: Tensor, index, value) -> None:
         become(input, apply(_IndexPut, (input, value, *tensors), index=index))
     elif dispatch.tracer:
         value = to_dtype(value, input.dtype)
-        if tensors:
+        if tensors:  # a tape writes into views alone (lesson/race/tape.py): the whole is written
             changed = apply(_IndexPut, (input, value, *tensors), index=index)
             dispatch.tracer.write(input, changed)
         else:
@@ -313,12 +313,6 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """Return the elements at which the mask is True, in one dimension."""
     return getitem(input, mask)
-
-
-@method
-def take_along_dim(input: Tensor, indices: Tensor, dim: int) -> Tensor:
-    """Return what `gather` returns, with the arguments in numpy's order."""
-    return gather(input, dim, indices)
 
 
 @method

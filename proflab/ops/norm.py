@@ -218,7 +218,7 @@ class _BatchNorm(Op):
     def save_for_backward(
         self, need, out, input, mean, var, weight=None, bias=None, *, training, **settings
     ):
-        kept = input if training or any(need[3:4]) else None
+        kept = input if training or any(need[3:4]) else None  # 3: the weight's place
         return kept, weight if need[0] else None, out[1], out[2]
 
     def backward(self, node, grad, training, momentum, eps):

@@ -14,9 +14,8 @@ import sys
 import time
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from statistics import median
-from typing import Any, TypeGuard
+from typing import Any
 
 from proflab.lesson.hardware import this_machine
 from proflab.standalone.arguments import positive, share
@@ -44,18 +43,13 @@ def compare(names: dict[str, Any], file: str, arguments: Sequence[str]) -> int:
     cannot be compared.
     """
     gated = arguments[0] == "gate"
-    parser = _parser(file, arguments[0])
-    given = parser.parse_args(arguments[1:])
-    if gated and len(given.versions) == 1:
-        times = read_times(Path(given.versions[0]))
-        found = _judge(names, times, given)
-    elif len(given.versions) == 2:
-        times = begin_times(given)
-        found = _run_gate(names, times, given) if gated else _run_once(names, times, given)
+    given = _parser(file, arguments[0]).parse_args(arguments[1:])
+    times = begin_times(given)
+    if gated:
+        found = _run_gate(names, times, given)
     else:
-        parser.error("give two commands" + (", or one file of times" if gated else ""))
-    if given.output:
-        given.output.write_text(json.dumps(times, indent=1) + "\n", encoding="utf-8")
+        time_rounds(names, times, given.rounds)
+        found = _summarize(names, times)
     found |= _notes(times)
     print(json.dumps(found) if given.json else "\n".join([_sentence(found), *found["notes"]]))
     stops = gated and found["verdict"] in (STOPS_IF_STRICT if given.strict else STOPS)
@@ -67,8 +61,7 @@ def begin_times(given: argparse.Namespace) -> dict[str, Any]:
 
     Each command runs once, uncounted. Raises ValueError for one that cannot be run or that fails.
     """
-    commands = dict(zip(("before", "after"), given.versions, strict=True))
-    commands = {START_UP: given.start_up} | commands
+    commands = {START_UP: given.start_up, "before": given.before, "after": given.after}
     machine = this_machine()
     for command in commands.values():
         _time_run(command, given.threads)
@@ -78,7 +71,6 @@ def begin_times(given: argparse.Namespace) -> dict[str, Any]:
         "threads": given.threads,
         "load": machine.load,
         "processors": machine.limit or machine.processors,
-        "machine": machine.sentences(),
     }
 
 
@@ -88,12 +80,6 @@ def time_rounds(names: dict[str, Any], times: dict[str, Any], rounds: int) -> No
         ms, cpu_ms = _time_run(times["commands"][name], times["threads"])
         times[name].append(ms)
         times["cpu_ms"][name].append(cpu_ms)
-
-
-def _run_once(names: dict[str, Any], times: dict[str, Any], given: argparse.Namespace) -> dict:
-    """Run the rounds that are asked for, and return what they say."""
-    time_rounds(names, times, given.rounds)
-    return _summarize(names, times)
 
 
 def _run_gate(names: dict[str, Any], times: dict[str, Any], given: argparse.Namespace) -> dict:
@@ -114,27 +100,6 @@ def _run_gate(names: dict[str, Any], times: dict[str, Any], given: argparse.Name
         return found
     time_rounds(names, times, given.most - given.rounds)
     return _judge(names, times, given, looks=2)
-
-
-def read_times(path: Path) -> dict[str, Any]:
-    """Return the times in a file that `-o` wrote, or that holds lists "before" and "after" in ms.
-
-    Raises ValueError for a file that does not.
-    """
-    try:
-        times = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ValueError(f"{path} cannot be read as JSON: {error}") from None
-    if not isinstance(times, dict) or not all(
-        isinstance(times.get(name), list) and all(map(_is_number, times[name]))
-        for name in ("before", "after", *(times.keys() & {START_UP}))
-    ):
-        raise ValueError(f'{path} needs two lists of times in ms, "before" and "after"')
-    return times
-
-
-def _is_number(value: Any) -> TypeGuard[float]:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _time_run(command: str, threads: int) -> tuple[float, float]:
@@ -201,41 +166,27 @@ def _judge(
 
 def _notes(times: dict[str, Any]) -> dict[str, Any]:
     """Return the time of start-up and the load, and what is to be said of them."""
-    notes, found = [], {}
-    if times.get(START_UP):
-        found["start_up_ms"] = start = median(times[START_UP])
-        before, after = (median(times[name]) for name in ("before", "after"))
-        shorter = min(before, after)
-        left = f", which leaves {_ms(before - start)} ms before and {_ms(after - start)} after"
-        notes.append(f"start-up: {_ms(start)} ms{left if start < shorter else ''}")
-        if start > shorter / 2:
-            part = min(start / shorter, 1)
-            warning = "hides most of a change: let each run do more work"
-            notes.append(f"warning: start-up is {part:.0%} of the shorter time, and {warning}")
-    if cpu := _cpu(times):
+    start, before, after = (median(times[name]) for name in (START_UP, "before", "after"))
+    shorter = min(before, after)
+    left = f", which leaves {_ms(before - start)} ms before and {_ms(after - start)} after"
+    notes = [f"start-up: {_ms(start)} ms{left if start < shorter else ''}"]
+    if start > shorter / 2:
+        part = min(start / shorter, 1)
+        warning = "hides most of a change: let each run do more work"
+        notes.append(f"warning: start-up is {part:.0%} of the shorter time, and {warning}")
+    found: dict[str, Any] = {"start_up_ms": start}
+    cpu = {name: median(times["cpu_ms"][name]) for name in ("before", "after")}
+    if all(cpu.values()):  # not so where the system does not tell it
         found["cpu_ms"] = cpu
         notes.append("CPU time: {} ms before, {} ms after".format(*map(_ms, cpu.values())))
-    load, processors = times.get("load"), times.get("processors")
-    if "load" in times:
-        found["load"] = load
-        known = [value if _is_number(value) else "unknown" for value in (load, processors)]
-        notes.append("load: {} on {} processors at first".format(*known))
-    if _is_number(load) and _is_number(processors) and load > processors / 2:
+    load, processors = times["load"], times["processors"]
+    found["load"] = load
+    known = ["unknown" if value is None else value for value in (load, processors)]
+    notes.append("load: {} on {} processors at first".format(*known))
+    if load is not None and processors is not None and load > processors / 2:
         busy = "warning: other programs keep this machine busy"
         notes.append(f"{busy}: close them for a narrower interval")
     return found | {"notes": notes}
-
-
-def _cpu(times: dict[str, Any]) -> dict[str, float]:
-    """Return the median CPU ms of both commands, nothing where a file or a system has none."""
-    known = times.get("cpu_ms")
-    if not isinstance(known, dict):
-        return {}
-    lists = [known.get(name) for name in ("before", "after")]
-    if not all(isinstance(v, list) and v and all(map(_is_number, v)) for v in lists):
-        return {}
-    found = {name: float(median(known[name])) for name in ("before", "after")}
-    return found if all(found.values()) else {}
 
 
 def _sentence(found: dict[str, Any]) -> str:
@@ -255,16 +206,14 @@ def _parser(file: str, command: str) -> argparse.ArgumentParser:
         "compared.",
     }
     parser = argparse.ArgumentParser(prog=f"{file} {command}", description=about[command])
-    what = "two commands, before and after"
-    what += ", or one file of times" if command == "gate" else ""
     add = parser.add_argument
-    add("versions", nargs="+", metavar="VERSION", help=what)
+    add("before", metavar="BEFORE", help="a command")
+    add("after", metavar="AFTER", help="the command that it is compared with")
     add("--rounds", type=int, default=12, metavar="N", help="an even number (12)")
     add("--threads", type=positive, default=1, metavar="N", help="of matrix products (1)")
     empty = shlex.join([sys.executable, "-c", "pass"])
     about_start = "a command that starts up and does nothing (python -c pass)"
     add("--start-up", default=empty, metavar="COMMAND", help=about_start)
-    add("-o", "--output", type=Path, help="keep the times in this file, as JSON")
     add("--json", action="store_true", help="print JSON, for a program to read")
     if command == "gate":
         most = "rounds in all where it is unclear after --rounds (36)"

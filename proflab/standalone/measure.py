@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Any
@@ -17,6 +17,7 @@ from proflab.lesson.blas import threads_in_words
 from proflab.lesson.hardware import Hardware, this_machine
 from proflab.lesson.measuring import beyond_caches, copy_on, on_threads
 from proflab.standalone.pinned import threads_here
+from proflab.standalone.tables import add_up
 from proflab.standalone.zoo import Choice
 
 # What is called here, and the lesson in which it is written.
@@ -181,6 +182,7 @@ def record(
         cpu.append((time.process_time() - start) * 1000)
         recordings.append(list(recorder.rows))
     times = [sum(row["self_ms"] for row in rows) for rows in recordings]
+    # Of one pass, so that starts and ends fit one another in the timeline (svg.py).
     middle = recordings[times.index(sorted(times)[len(times) // 2])]
     if len({len(rows) for rows in recordings}) == 1:
         middle = [
@@ -230,15 +232,7 @@ def _points(names: dict[str, Any], rows: list[dict], roof: Hardware) -> list[dic
     return found
 
 
-def add_up_alike(rows: list[dict]) -> Iterator[dict]:
+def add_up_alike(rows: list[dict]) -> list[dict]:
     """Add up rows of the same op, phase, shapes, and module but for its numbers."""
-    groups: dict[tuple, dict] = {}
-    for row in rows:
-        module = re.sub(r"\d+", "*", row["module"])
-        key = (row["op"], row["phase"], module, str(row["input_shapes"]))
-        if key not in groups:
-            groups[key] = row | {"module": module}
-            continue
-        for count in (*_COUNTS, "self_ms"):
-            groups[key][count] += row[count]
-    yield from groups.values()
+    unnumbered = (row | {"module": re.sub(r"\d+", "*", row["module"])} for row in rows)
+    return add_up(unnumbered, ("op", "phase", "module", "input_shapes"), (*_COUNTS, "self_ms"))

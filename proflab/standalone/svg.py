@@ -86,7 +86,7 @@ def _legend(kinds: dict[str, tuple[int, str]], top: float) -> tuple[list[str], f
     """Draw names, each with its shape and colour, in lines; return where the last one ends."""
     parts, x, y = [], 0.0, top
     for kind, (shape, colour) in kinds.items():
-        width = 26 + 7.2 * len(kind)
+        width = 26 + 7.2 * len(kind)  # about a letter's width, as no font is asked
         if x and x + width > WIDTH:
             x, y = 0.0, y + 17
         parts += [_mark(shape, x + 6, y - 4, 5, colour, kind), _text(x + 15, y, kind)]

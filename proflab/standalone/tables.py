@@ -1,9 +1,9 @@
-"""Print tables in a terminal."""
+"""Add up rows, and print tables in a terminal."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 
@@ -11,6 +11,19 @@ def tolerate(output: Any) -> None:
     """Have an output show ? for what its encoding lacks, as Windows's pipes lack arrows."""
     if isinstance(output, io.TextIOWrapper):
         output.reconfigure(errors="replace")
+
+
+def add_up(rows: Iterable[dict], same: Sequence[str], counts: Sequence[str]) -> list[dict]:
+    """Return one row for all that are equal in the keys `same`, with the sums of their counts."""
+    groups: dict[tuple, dict] = {}
+    for row in rows:
+        key = tuple(str(row[name]) for name in same)
+        if key not in groups:
+            groups[key] = dict(row)
+            continue
+        for count in counts:
+            groups[key][count] += row[count]
+    return list(groups.values())
 
 
 def print_table(rows: Sequence[tuple[str, ...]]) -> None:

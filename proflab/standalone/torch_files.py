@@ -143,6 +143,7 @@ def _joined(events: Iterable[dict], notes: list[str]) -> list[dict]:
             stack.append(event)
             continue
         names = [e.get("name") for e in stack]
+        # An end without a name is that of what began last.
         if stack and event.get("name", names[-1]) in names:
             place = len(names) - 1 - names[::-1].index(event.get("name", names[-1]))
             begin = stack.pop(place)
@@ -225,7 +226,7 @@ def _on_lanes(events: list[dict]) -> list[dict]:
     """
     lanes: dict[tuple, list[list[dict]]] = defaultdict(lambda: [[]])
     found = []
-    for event in sorted(events, key=lambda e: (e["ts"], -e["dur"])):
+    for event in sorted(events, key=lambda e: (e["ts"], -e["dur"])):  # what is around comes first
         if event["cat"] in DEVICE:
             found.append(event)
             continue

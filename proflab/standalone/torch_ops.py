@@ -60,6 +60,7 @@ def record_torch(
         node = torch._C._current_autograd_node()
         if node is None:
             line = _line(sys._getframe(2), on_torch_line)
+            # The number of the node that this op has left; in backward that node asks for its line.
             lines[torch.autograd._get_sequence_nr() - 1] = line
         else:
             line = lines.get(node._sequence_nr(), "")

@@ -20,7 +20,7 @@ from proflab.lesson.blas import threads_in_words
 from proflab.lesson.hardware import Hardware
 from proflab.lesson.words import many, shortened
 from proflab.standalone.arguments import above_zero, positive
-from proflab.standalone.tables import print_table
+from proflab.standalone.tables import add_up, print_table
 from proflab.standalone.torch_ops import counted_by_torch, record_torch, tensors_in, time_torch
 from proflab.standalone.zoo import OWN, made_by
 
@@ -185,7 +185,9 @@ def _print_rows(
 ) -> None:
     """Print alike ops in one row, those of most time (or least time, or FLOPs) first."""
     key = "ms" if timed else "least_ms" if machine else "matmul_flops"
-    groups = sorted(_alike(rows), key=lambda row: -row[key])
+    each = (row | {"calls": 1} for row in rows)
+    groups = add_up(each, ("op", "phase", "input_shapes", "line"), (*_COUNTS, "calls"))
+    groups.sort(key=lambda row: -row[key])
     total = sum(row[key] for row in groups) or 1
     head = ("op", "calls", "shapes", "FLOPs", "bytes", *(["ms", "CPU, ms"] if timed else []))
     head += ("at least, ms", "wall") if machine else ()
@@ -211,20 +213,6 @@ def _print_rows(
     )
     if len(groups) > most:
         print(f"{many(len(groups) - most, 'row')} more: --top {len(groups)}")
-
-
-def _alike(rows: list[dict]) -> list[dict]:
-    """Add up the rows of the same op, phase, shapes and line."""
-    groups: dict[tuple, dict] = {}
-    for row in rows:
-        key = (row["op"], row["phase"], str(row["input_shapes"]), row["line"])
-        if key not in groups:
-            groups[key] = row | {"calls": 1}
-            continue
-        groups[key]["calls"] += 1
-        for count in _COUNTS:
-            groups[key][count] += row[count]
-    return list(groups.values())
 
 
 def _print_checked(rows: list[dict], work: Callable[[], Any]) -> None:

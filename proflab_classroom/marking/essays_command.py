@@ -50,9 +50,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="with --between: how many essays all of them mark, to see whether they agree",
     )
-    parser.add_argument(
-        "--seed", type=int, default=0, help="with --between: deal in another order (default: 0)"
-    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -146,8 +143,7 @@ def _deal(
     if len(rubric.anchors) < 2:
         raise CourseError(f"{rubric.lesson} has no good and poor answer to calibrate on")
     marking = log.marking(rubric.lesson)
-    chosen = arguments.overlap, arguments.seed
-    log.add(list(deal(rubric.lesson, essays, names, marking, *chosen)))
+    log.add(list(deal(rubric.lesson, essays, names, marking, arguments.overlap)))
     _write_sheets(course, rubric, log, essays, names)
     print(f"{_shown(course, write_scheme(course, rubric))}: the question and the items")
     print("The first two lines of each table are marked first, by everybody: they calibrate.")

@@ -11,6 +11,6 @@ seen.py       values as a person sees them
 questions.py  the three kinds of question
 sheet.py      the choice of a sheet's questions, each verified at last
 race_rows.py  questions about a race, from the student's own tapes
-pages.py      sheet and key as pages, and sheets as a table
+pages.py      sheet and key as pages
 marks.py      marks of a viva
 """

@@ -23,7 +23,7 @@ from proflab_classroom.viva.execute import Notebook, Sandbox, handed_in, solved_
 from proflab_classroom.viva.inputs import exercises, find_inputs, with_draws
 from proflab_classroom.viva.known_wrong import Known, known_outcomes, read_mutants
 from proflab_classroom.viva.marks import keep_marks, kept_marks, read_marks, told
-from proflab_classroom.viva.pages import as_csv, render
+from proflab_classroom.viva.pages import render
 from proflab_classroom.viva.questions import Draws, SheetQuestion
 from proflab_classroom.viva.race_rows import race_rows
 from proflab_classroom.viva.sheet import (
@@ -81,9 +81,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="run students' code with your own rights, if you trust its authors",
     )
     what = parser.add_mutually_exclusive_group()
-    what.add_argument(
-        "--csv", action="store_true", help="write the questions without keys, for mail merge, too"
-    )
     what.add_argument("--gift", action="store_true", help="write a pool for Moodle instead")
     what.add_argument("--qti", action="store_true", help="write a pool for Canvas instead")
     what.add_argument(
@@ -117,10 +114,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _read_marks(course: Course, lesson: str, path: Path) -> int:
     known = {folder.name for folder in (course.root / "submitted").glob("*/")}
-    known |= {
-        *_people(course),
-        *kept_marks(course, lesson),
-    }  # marked before, and perhaps left since
+    # Those with marks are known, too: a student may have left since.
+    known |= {*_people(course), *kept_marks(course, lesson)}
     marks = read_marks(path, known)
     together = keep_marks(course, lesson, marks)
     print(f"{lesson}: marks of {len(marks)} students read, {together} are kept")
@@ -322,8 +317,6 @@ def _write(lesson: Lesson, sheets: list[Sheet], folder: Path, arguments: argpars
             page = render(sheet, who, key)
             replace_file(folder / f"{sheet.student}.{ending}", page.encode("utf-8", "replace"))
     replace_file(folder / "index.csv", _index(sheets).encode())
-    if arguments.csv:
-        replace_file(folder / "questions.csv", as_csv(sheets).encode("utf-8", "replace"))
     short = [s for s in sheets if sum(q.about_own_code for q in s.questions) < arguments.questions]
     print(
         f"{folder}: {len(sheets)} sheets, {len(sheets) - len(short)} of them about own code alone"

@@ -1,10 +1,8 @@
 """Choose from the known wrong solutions of a lesson, and keep what they return.
 
 They stand beside their lesson, in modules/NN_slug/wrong/ (proflab_course/course/wrong.py explains
-the form), and for lessons of one's own perhaps in private/variants/NN.py, as a dict `MUTANTS`:
-exercise → sentence → code; `HELPERS` is code that all of them may use, and `FORM` names the
-sentences whose fault is form. They are executed in the sandbox, in the solved lesson, once for a
-lesson: the outcomes stay in .cache/viva/ under a digest of all that they depend on.
+the form). They are executed in the sandbox, in the solved lesson, once for a lesson: the outcomes
+stay in .cache/viva/ under a digest of all that they depend on.
 """
 
 from __future__ import annotations
@@ -12,9 +10,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
-import runpy
-import textwrap
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -27,14 +23,13 @@ from proflab_classroom.viva.execute import Notebook, Run, Sandbox
 from proflab_classroom.viva.inputs import Input
 from proflab_classroom.viva.seen import Outcome
 from proflab_course.course.files import replace_file
-from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.layout import Course
 from proflab_course.course.wrong import (
     FOLDER,
     SUBSTANCE,
     KnownSolution,
     KnownSolutions,
     read_known_solutions,
-    whole_code,
 )
 
 MOST = 14  # of an exercise
@@ -69,19 +64,18 @@ class Mutant:
 
 
 def read_mutants(
-    course: Course, lesson: str, solutions: Mapping[str, str], names: Set[str]
+    course: Course, lesson: str, exercises: Collection[str], names: Set[str]
 ) -> dict[str, list[Mutant]]:
     """Return the mutants of each exercise, those first that can be printed and stand alone.
 
-    solutions: the code of the lesson's own solutions, whose signatures short entries have.
     names: what the lesson binds; a mutant that needs another name, of a function that the class's
     track has not, is left out.
 
     Raises CourseError if the course has none of this lesson.
     """
-    known = _own(course, lesson, solutions) or _beside(course, lesson)
+    known = _beside(course, lesson)
     found: dict[str, list[Mutant]] = {}
-    for exercise in solutions:
+    for exercise in exercises:
         # What else is wrong with form says nothing about what the function computes.
         made = (_mutant(e, known.helpers) for e in known.wrong(exercise) if e.kind in SUBSTANCE)
         fit = [each for each in made if _runs_with(each.code, names)]
@@ -89,41 +83,11 @@ def read_mutants(
     return {exercise: mutants for exercise, mutants in found.items() if known.of.get(exercise)}
 
 
-def _own(course: Course, lesson: str, solutions: Mapping[str, str]) -> KnownSolutions | None:
-    """Return what the instructor has written for a lesson; None if there is nothing."""
-    path = course.root / "private" / "variants" / f"{lesson[:2]}.py"
-    if not path.exists():
-        return None
-    # The instructor's own file, executed with the instructor's rights.
-    names = runpy.run_path(str(path))
-    form = names.get("FORM", ())
-    found = {
-        exercise: [
-            KnownSolution(
-                exercise,
-                sentence,
-                "refusal" if sentence in form else "value",
-                whole_code(exercise, code, solutions[exercise]),
-                sentence,
-            )
-            for sentence, code in entries.items()
-        ]
-        for exercise, entries in names["MUTANTS"].items()
-        if exercise in solutions
-    }
-    return KnownSolutions(found, textwrap.dedent(names.get("HELPERS", "")).strip())
-
-
 def _beside(course: Course, lesson: str) -> KnownSolutions:
     """Return what lies beside the lesson, in this course or in the clone that is installed."""
     clone = Course(Path(__file__).parents[2])
     there = [c for c in (course, clone) if (c.module(lesson).parent / FOLDER).is_dir()]
-    if there:
-        return read_known_solutions(there[0], lesson)
-    raise CourseError(
-        f"viva needs known wrong solutions, and modules/{lesson}/{FOLDER}/ is not there: run it in "
-        f"a clone of the course, which has them, or write private/variants/{lesson[:2]}.py"
-    )
+    return read_known_solutions((*there, course)[0], lesson)
 
 
 def _mutant(entry: KnownSolution, helpers: str) -> Mutant:

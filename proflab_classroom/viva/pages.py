@@ -1,12 +1,12 @@
 """Lay out a sheet and its key as HTML: one A4 page each, light and dark, without any script.
 
-Whatever a student wrote is text on them; nothing is fetched. For mail merge, sheets are a table.
+Whatever a student wrote is text on them; nothing is fetched.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from jinja2 import Environment
@@ -15,7 +15,6 @@ from markupsafe import Markup, escape
 from proflab_classroom.viva.questions import SheetQuestion
 from proflab_classroom.viva.sheet import Function, Sheet
 from proflab_course.course.answer_cells import LETTERS
-from proflab_course.course.csv_table import csv_text
 from proflab_course.grading.pages.inert import readable
 from proflab_course.grading.pages.templates import template_loader
 
@@ -112,14 +111,3 @@ def _with_code(text: str) -> Markup:
         Markup("<code>{}</code>").format(part) if n % 2 else escape(part)
         for n, part in enumerate(parts)
     )
-
-
-def as_csv(sheets: Iterable[Sheet]) -> str:
-    """Return a row for each question of each sheet: student, question, stem, A to D; no key."""
-    rows = [["student", "question", "stem", *LETTERS]]
-    for sheet in sheets:
-        for number, q in enumerate(sheet.questions, 1):
-            stem = "\n".join(filter(None, (q.stem, q.text)))
-            options = [*q.options, *[""] * (len(LETTERS) - len(q.options))]
-            rows.append([sheet.student, str(number), stem, *options])
-    return csv_text(rows)

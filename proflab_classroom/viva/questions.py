@@ -138,6 +138,7 @@ def value_questions(
         one, mine = known.inputs[place], own[place]
         if mine is None or not is_readable(mine) or made == _MOST_OF_A_KIND:
             continue
+        # An error that the solution does not raise there is an accident, which nobody can foresee.
         if mine.raised and not one.error:
             continue
         mixed = draws.mixed(range(len(known.mutants)), "value options", one.text)
@@ -165,6 +166,7 @@ def value_questions(
             note=note,
             error=bool(mine.raised),
             inputs=frozenset([one.text]),
+            # viva/sheet.py runs it once more, for only what comes again can be asked.
             runs=(Run(one),),
             kind="value",
             claims=tuple(Claim(n == key, 0, each) for n, (each, _) in enumerate(options)),

@@ -200,12 +200,17 @@ def read_folder(folder: Path, through: str | None = None) -> list[Lesson]:
     return [readers[path.suffix](path, name) for name, path in kept.items()]
 
 
-def is_upto(lesson: str, through: str) -> bool:
-    """Return True if a lesson is not later than N: a number (1, 01) or a lesson's name."""
+def lesson_number(through: str) -> int:
+    """Return what --through names: a number (1, 01) or a lesson's name; CourseError if neither."""
     number = re.match(r"\d+", through)
     if not number:
         raise CourseError(f"--through takes a lesson's number, not {through!r}")
-    return int(lesson[:2]) <= int(number[0])
+    return int(number[0])
+
+
+def is_upto(lesson: str, through: str) -> bool:
+    """Return True if a lesson is not later than the one that --through names."""
+    return int(lesson[:2]) <= lesson_number(through)
 
 
 def find_lessons(folder: Path) -> dict[str, Path]:

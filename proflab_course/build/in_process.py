@@ -26,6 +26,7 @@ from proflab_course.cases.raises import judge_raised
 from proflab_course.cases.reader import TestCell
 from proflab_course.cases.value import judge_value
 
+Logs = dict[str, Any] | None  # what yields a work log → what it has yielded
 WHOLE = 0.98  # the share of the way from which a race counts as passed here
 
 
@@ -44,8 +45,11 @@ class Case:
     hidden: bool = False
 
 
-def run_cell(cell: TestCell, scope: dict[str, Any]) -> Iterator[Case]:
-    """Yield each case of a test cell, executed in `scope`; set-up that raises ends it."""
+def run_cell(cell: TestCell, scope: dict[str, Any], logs: Logs = None) -> Iterator[Case]:
+    """Yield each case of a test cell, executed in `scope`; set-up that raises ends it.
+
+    logs: filled with the work logs that cells ask for, and where one is, it is not made again
+    """
     for block in cell.blocks:
         doubles = dict(block.doubles)
         for index, (step, answer) in enumerate(zip(block.steps, block.answers, strict=True)):
@@ -58,22 +62,24 @@ def run_cell(cell: TestCell, scope: dict[str, Any]) -> Iterator[Case]:
                     yield Case(cell.name, "set-up", False, repr(error), "", block.hidden)
                     return
             else:
-                said = ask(step, answer, scope)
+                said = ask(step, answer, scope, logs)
                 fine = said.passed and (said.share is None or said.share >= WHOLE)
                 told = said.reason, said.diagnosis
                 yield Case(cell.name, answer.label, fine, *told, hidden=block.hidden)
 
 
-def ask(step: Step, answer: Answer, scope: dict[str, Any]) -> Verdict:
-    """Return the verdict on one case."""
+def ask(step: Step, answer: Answer, scope: dict[str, Any], logs: Logs = None) -> Verdict:
+    """Return the verdict on one case; logs: as in `run_cell`."""
     try:
-        value = eval(step.code, scope)
+        value = logs[step.code] if logs and step.code in logs else eval(step.code, scope)
     except Exception as error:
         return judge_raised(answer, [kind.__name__ for kind in type(error).__mro__], str(error))
     try:
         # `dumps` and `loads` change no value (checks/test_values.py), a tape's lines no verdict.
         held = answer.held
         plain = to_plain_data(value["tape"] if isinstance(held, Race) else value)
+        if isinstance(held, LogCase) and logs is not None:
+            logs[step.code] = value
         if isinstance(held, Race | LogCase):
             return held.judge(_worth(held, pickle.dumps(plain), scope))
         return judge_value(answer, plain) if held is None else held.judge(held.worked_out(plain))

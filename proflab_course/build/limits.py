@@ -36,10 +36,12 @@ DEMO_LINES, GIVEN_LINES, EXERCISES, OPTIONAL = 15, 45, 10, 3
 WORDS, IMPORTS = 3_000, 8
 # The first lessons teach what a function is to refuse; the later ones only remind of it.
 _TEACH_ERRORS = ("01_parameters", "02_flops", "03_latency")
+# What lessons of this course may have instead; a test refuses an entry without need.
 LONGER = {
     **{(lesson, "error rows"): 4 for lesson in _TEACH_ERRORS},
     **{(lesson, "error points"): 12 for lesson in _TEACH_ERRORS},
     ("04_memory", "error rows"): 2,  # one is an error that `find_leak` lets pass
+    ("05_profiler", "helpers"): 16,
     ("06_roofline", "exercises"): 13,  # ten of them are of a line or two
     ("08_benchmarking", "exercises"): 11,  # two of them are of a line
     ("09_optimization", "exercises"): 11,  # one of them is of a line
@@ -71,14 +73,6 @@ RULES = {
     "width": Rule(WIDTH, "characters in a line", "break it"),
 }
 
-# By how much a lesson of this course is still above a rule, all its cells together. It shrinks
-# only: the build refuses more than this, and a test an entry that is larger than needed.
-ALLOWED: Mapping[str, Mapping[str, int]] = {
-    "05_profiler": {
-        "helpers": 4,
-    },
-}
-
 
 def asks_too_much(lesson: Lesson, facts: Facts) -> Iterator[str]:
     """Measure a lesson; yield what is too much, if it is limited and in the default track.
@@ -97,32 +91,28 @@ def asks_too_much(lesson: Lesson, facts: Facts) -> Iterator[str]:
 def limit_mistakes(lesson: Lesson, figures: Iterable[Measured]) -> Iterator[str]:
     """Yield a sentence for each place at which a lesson, not yet stamped, is above a rule.
 
-    figures: what is `measured` of it. A rule that ALLOWED covers yields none.
+    figures: what is `measured` of it.
     """
     for cell in lesson.cells:
         if cell.node.cell_type == "code" and "# fmt: skip" in cell.source:
             yield f"{cell.where}: `# fmt: skip`; let the formatter lay it out"
-    figures = list(figures)
-    allowed = ALLOWED.get(lesson.name, {})
-    for rule, excess in excesses(lesson.name, figures).items():
-        if excess > (granted := allowed.get(rule, 0)):
-            more = f" (in all {excess} too many, {granted} allowed for now)" if granted else ""
-            for each in above(lesson.name, rule, figures):
-                yield _sentence(lesson.name, each) + more
+    yield from excess_lines(lesson.name, figures)
 
 
 def limit_notes(lesson: Lesson, figures: Iterable[Measured]) -> Iterator[str]:
     """Yield one sentence on the rules that a lesson is above and not held to, if there are any."""
-    figures = list(figures)
-    allowed = ALLOWED.get(lesson.name, {})
-    found = [r for r, n in excesses(lesson.name, figures).items() if n > allowed.get(r, 0)]
-    most = {rule: max(each.amount for each in figures if each.rule == rule) for rule in found}
-    told = {
-        rule: f"{most[rule]:,} {RULES[rule].what} ({_limit(lesson.name, rule):,})" for rule in found
-    }
-    told |= {rule: RULES[rule].what for rule in found if not RULES[rule].limit}
-    if listed := ", ".join(told.values()):
-        yield f"{lesson.place} goes beyond the limits of this course's lessons: {listed}"
+    most: dict[str, int] = {}
+    for each in above(lesson.name, figures):
+        most[each.rule] = max(each.amount, most.get(each.rule, 0))
+    told = [
+        f"{amount:,} {RULES[rule].what} ({_limit(lesson.name, rule):,})"
+        if RULES[rule].limit
+        else RULES[rule].what
+        for rule, amount in most.items()
+    ]
+    if told:
+        what = "goes beyond the limits of this course's lessons"
+        yield f"{lesson.place} {what}: {', '.join(told)}"
 
 
 def untimed_sections(lesson: Lesson) -> Iterator[str]:
@@ -137,20 +127,13 @@ def untimed_sections(lesson: Lesson) -> Iterator[str]:
             yield f"{place}: {heading} has an exercise and says no minutes (`## … · 15 min`)"
 
 
-def excesses(name: str, figures: Iterable[Measured]) -> dict[str, int]:
-    """Return by how much a lesson is above each rule, all its cells together."""
-    total: defaultdict[str, int] = defaultdict(int)
+def above(name: str, figures: Iterable[Measured]) -> Iterator[Measured]:
+    """Yield the figures of a lesson that are above a rule, in the order of the rules."""
+    by_rule: defaultdict[str, list[Measured]] = defaultdict(list)
     for each in figures:
-        if each.rule in RULES:
-            total[each.rule] += max(0, each.amount - _limit(name, each.rule))
-    return {rule: total[rule] for rule in RULES if total[rule]}
-
-
-def above(name: str, rule: str, figures: Iterable[Measured]) -> Iterator[Measured]:
-    """Yield the figures that are above a rule."""
-    for each in figures:
-        if each.rule == rule and each.amount > _limit(name, rule):
-            yield each
+        by_rule[each.rule].append(each)
+    for rule in RULES:
+        yield from (each for each in by_rule[rule] if each.amount > _limit(name, rule))
 
 
 def _limit(name: str, rule: str) -> int:
@@ -201,8 +184,6 @@ def sizes_table(figures: Mapping[str, Iterable[Measured]]) -> str:
 
 
 def excess_lines(name: str, figures: Iterable[Measured]) -> Iterator[str]:
-    """Yield a line for each place of a lesson that is above a rule, allowed for now or not."""
-    figures = list(figures)
-    for rule in excesses(name, figures):
-        for each in above(name, rule, figures):
-            yield _sentence(name, each)
+    """Yield a line for each place of a lesson that is above a rule."""
+    for each in above(name, figures):
+        yield _sentence(name, each)

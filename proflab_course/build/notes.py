@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING
 
 from proflab.lesson.names import bound_names
 from proflab_course.course.layout import Course, CourseError
-from proflab_course.course.notebook import Cell, Lesson, Role, read_notebook
-from proflab_course.course.sections import Section, sections
+from proflab_course.course.notebook import Lesson, Role, read_notebook
 from proflab_course.course.words import few
 
 if TYPE_CHECKING:
     from proflab_course.build.facts import Facts
 
 _NAMED = re.compile(r"`(\w+)(?:\([^`]*\))?`")
-_WORDS_A_MINUTE = 15  # of text that is only read
 
 
 def changed_since(lesson: Lesson, facts: Facts) -> Iterator[str]:
@@ -62,23 +60,3 @@ def _bound(lesson: Lesson, *roles: Role) -> set[str]:
     for cell in lesson.named(*roles):
         found |= bound_names(cell.statements())
     return found
-
-
-def empty_sections(lesson: Lesson, facts: Facts) -> Iterator[str]:
-    """Yield a sentence for each section with nothing to do and little to read."""
-    for section in sections(lesson):
-        place, minutes = section.place, section.minutes
-        if place is None or minutes is None or any(c.role != "text" for c in section.cells):
-            continue
-        words = len(_text(place, section).split())
-        if words < _WORDS_A_MINUTE * minutes:
-            what = f"`{section.heading}` has nothing to do in it and {words} words to read"
-            yield f"{place.where}: {what}: take it out, or its minutes"
-
-
-def _text(place: Cell, section: Section) -> str:
-    """Return the text below a section's heading, up to the next one."""
-    lines = place.source.splitlines()[section.line + 1 :]
-    end = next((n for n, line in enumerate(lines) if line.startswith("## ")), len(lines))
-    below = [cell.source for cell in section.cells if cell.node is not place.node]
-    return "\n".join([*lines[:end], *below])

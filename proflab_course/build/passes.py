@@ -30,7 +30,7 @@ from proflab_course.build.facts import Audit, Facts, Pass
 from proflab_course.build.leaks import tells_secrets
 from proflab_course.build.limits import asks_too_much
 from proflab_course.build.map_cell import put_map
-from proflab_course.build.notes import changed_since, empty_sections
+from proflab_course.build.notes import changed_since
 from proflab_course.build.overlay import put_private_cases
 from proflab_course.build.stamp import (
     fold_code,
@@ -116,6 +116,6 @@ AUDITS: tuple[Audit, ...] = (
     unclear_wrong,
     defined_again,
 )
-NOTES: tuple[Audit, ...] = (alone(evidence_notes), empty_sections, changed_since, count_drawn)
+NOTES: tuple[Audit, ...] = (alone(evidence_notes), changed_since, count_drawn)
 DRAWS: tuple[Pass, ...] = (draw_cases, draw_program)
 RELEASE_AUDITS: tuple[Audit, ...] = (lost_in_release, tells_secrets, features_audit("released"))

@@ -185,6 +185,7 @@ class Trial:
                 yield f"{where}: {costs}: write full={1.02 * paid:.4g}"
             if isinstance(each, PlanRace):
                 given = given_cost(each.rule, each.parameters)
+                # Costs in modules/ have few digits; a share is rounded to hundredths (points.py).
                 if abs(each.given / given - 1) > 1e-4:
                     yield f"{where}: the given plan costs {given:.7g}: write given={given:.7g}"
             if each.best is not None and not found["floor"] <= each.best <= paid * (1 + 1e-4):
@@ -194,6 +195,7 @@ class Trial:
                 yield f"{where}: the given program costs {given:.4g}, no more than full marks"
             if found["floor"] > paid:
                 yield f"{where}: the floor, {found['floor']:.4g}, is above the solution: say floor="
+            # A floor is said for products that nobody can avoid; below the bytes' own it is idle.
             if isinstance(each, Race) and "floor" in each.options:
                 least = floor_of(self.graded.given[name], MACHINES[each.machine])
                 if found["floor"] < least <= paid:

@@ -121,6 +121,7 @@ class _Collecting:
                 students[key] = student
                 # A copy, for each member of a group may have a time of submission of their own.
                 theirs.setdefault(key, []).append(replace(attempt))
+        # A single one may be a stranger; where nobody is known, the roster or the form is wrong.
         if len(unknown) == len(self.found.attempts) > 1:
             self._refuse_all(unknown)
         for key, attempts in list(theirs.items()):
@@ -190,7 +191,8 @@ class _Collecting:
         """Convert an attempt's time to UTC; prefer the roster's time of submission."""
         if attempt.at is not None:
             attempt.at, attempt.odd = self.clock.in_utc(attempt.at)
-        if student.submitted and student.submitted != "-":
+        if student.submitted and student.submitted != "-":  # as Moodle writes no time
+            # A roster has one time for each student: of several attempts nobody knows whose it is.
             at, odd = self._read_time(student.submitted)
             if alone and at:
                 attempt.at, attempt.odd, attempt.problem = at, odd, ""
@@ -303,5 +305,6 @@ def _write_names(course: Course, students: list[Student]) -> None:
         for student in students:
             known = {"first_name": student.first, "last_name": student.last}
             known |= {"email": student.email, "lms_user_id": student.number}
+            # Students choose their names, which `nbgrader export` writes into a CSV as they are.
             filled = {key: harmless(value) for key, value in known.items() if value}
             gradebook.update_or_create_student(student.id, **filled)

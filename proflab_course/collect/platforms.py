@@ -200,8 +200,8 @@ def _given(entries: list[Entry], platform: str) -> tuple[str, list[Entry]]:
 
 def _sort(platform: str, entries: list[Entry]) -> Sorted:
     result = Sorted(platform, [])
-    attempts: dict[tuple[str, ...], Attempt] = {}
-    about: dict[tuple[str, ...], Entry] = {}
+    attempts: dict[tuple[str, str, str], Attempt] = {}
+    about: dict[tuple[str, str, str], Entry] = {}
     for entry in entries:
         match = _fits(platform, entry)
         if match is None:
@@ -213,6 +213,7 @@ def _sort(platform: str, entries: list[Entry]) -> Sorted:
         if reason := _no_file(platform, found["kind"]):
             result.left_out[entry.path] = reason
             continue
+        # As packed: the names of two people may be one once an unseen sign is left out of them.
         raw = _PATTERNS[platform].fullmatch(entry.raw_top)
         packed = raw["name"] if raw else entry.raw_top
         key = (packed, found["number"] or "", found["date"] or "")

@@ -95,6 +95,7 @@ class _Storing:
 
     def store(self, own_times: bool) -> Stored:
         """Copy the files, compare them with what is there, and put them into place."""
+        # A folder of this name would be in the way of the file that says when it was handed in.
         files = {p: e for p, e in self.attempt.files.items() if not p.startswith(f"{STAMP}/")}
         copied = self.source.copy(files, self.incoming)
         lost, work = bool(copied.problems), copied.digests
@@ -149,6 +150,7 @@ class _Storing:
         if len(notebooks) != 1 or notebooks[0] == expected:
             return work
         (given,) = notebooks
+        # An archive that is called a notebook keeps its name: the grader unpacks it.
         if _start(self.incoming / given).startswith(ZIP) or (self.incoming / expected).exists():
             return work
         lessons = self.course.lessons("source")

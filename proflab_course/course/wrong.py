@@ -328,12 +328,8 @@ def _edit(
 # ── code ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def whole_code(exercise: str, code: str, solution: str) -> str:
-    """Return a solution's code as a whole cell: a bare body gets the lesson's own signature."""
-    return _whole(exercise, textwrap.dedent(code).strip("\n"), _signature(exercise, solution))
-
-
 def _whole(exercise: str, code: str, signature: str) -> str:
+    """Return a solution's code as a whole cell: a bare body gets the lesson's own signature."""
     if re.search(rf"^(def|class) {exercise}\b|^{exercise}\s*=", code, re.M):
         return code
     return signature + "\n" + textwrap.indent(code, _INDENT)

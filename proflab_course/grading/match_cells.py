@@ -133,11 +133,12 @@ def _tests_of_then(aligned: Aligned, key: Key) -> list[str]:
 
     Such a cell is recognised by the label of its first case.
     """
-    marked = (slot for slot in aligned.slots if aligned.former and slot.key is not None)
     return [
         slot.key.grade_id
-        for slot in marked
-        if (once := key.former.get(slot.key.grade_id))
+        for slot in aligned.slots
+        if aligned.former
+        and slot.key is not None
+        and (once := key.former.get(slot.key.grade_id))
         and any(answer.label in slot.cell.source for _, answer in once.answers[:1])
     ]
 
@@ -163,7 +164,8 @@ def _drop_duplicates(aligned: Aligned) -> None:
         if slot.key is not None and last[slot.key.grade_id] != position:
             name, kind = slot.key.grade_id, slot.key.kind
             how = "both are executed" if kind == "solution" else "the last counts"
-            if kind == "test" and not _has_lessons_text(slot):
+            # Noted now, for `_note_changes` looks at no cell that stands for none of the lesson's.
+            if kind == "test" and not _has_lessons_text(slot.cell, slot.key):
                 aligned.changed.append(name)
             aligned.notes.append(f"cell {name} stands there twice; {how}")
             slot.key = None
@@ -174,8 +176,8 @@ def _recover_metadata(aligned: Aligned, key: Key, had_metadata: bool) -> None:
 
     A function that was moved into a cell of the student's is not reported as recovered.
     """
-    found = _slot_positions(aligned)
-    missing = {c.grade_id: c for c in key.cells if c.grade_id and c.grade_id not in found}
+    present = _slot_positions(aligned)
+    missing = {c.grade_id: c for c in key.cells if c.grade_id and c.grade_id not in present}
     if not missing:
         return
     wanted = {name for c in missing.values() if c.kind == "solution" for name in c.defines}
@@ -217,6 +219,7 @@ def _recover_by_place(aligned: Aligned, key: Key, wanted: KeyCell) -> None:
     after = [positions[c.grade_id] for c in key.cells[place + 1 :] if c.grade_id in positions]
     start = max(before) + 1 if before else 0
     end = min((p for p in after if p >= start), default=len(aligned.slots))
+    # The lesson's own text stands between these neighbours, too, and is nobody's answer.
     prompts = {squeezed(c.released.source) for c in key.cells if c is not wanted}
     for slot in aligned.slots[start:end]:
         same_type = slot.cell.cell_type == wanted.released.cell_type
@@ -226,14 +229,14 @@ def _recover_by_place(aligned: Aligned, key: Key, wanted: KeyCell) -> None:
             return
 
 
-def _has_lessons_text(slot: Slot) -> bool:
+def _has_lessons_text(cell: NotebookNode, key: KeyCell) -> bool:
     """Return True if a cell's text is the lesson's: as released, or as the grader keeps it.
 
     The instructor's notebook in source/ has the hidden cases and is not an edited copy.
     """
-    if slot.key.is_concept and _OF_ANSWERS.fullmatch(slot.cell.source):
+    if key.is_concept and _OF_ANSWERS.fullmatch(cell.source):
         return True
-    return squeezed(slot.cell.source) in slot.key.texts
+    return squeezed(cell.source) in key.texts
 
 
 def _given_code(aligned: Aligned, key: Key, had_metadata: bool) -> list[str]:
@@ -251,9 +254,11 @@ def _note_changes(aligned: Aligned) -> None:
         if slot.key is None or slot.key.grade_id in known:
             continue
         theirs, given = meta(slot.cell), meta(slot.key.released)
+        # Students may do more than their track, whose key has this cell as given code (`WHOLE`).
         if slot.key.given and theirs.get("solution"):
             whole = True
             continue
+        # A flag that is missing was lost with other metadata; one that contradicts was changed.
         flipped = [
             name
             for name in ("grade", "solution", "locked", "points")
@@ -261,7 +266,7 @@ def _note_changes(aligned: Aligned) -> None:
         ]
         name, kind = slot.key.grade_id, slot.key.kind
         turned = slot.cell.cell_type != slot.key.master.cell_type
-        if flipped or (kind == "test" and (turned or not _has_lessons_text(slot))):
+        if flipped or (kind == "test" and (turned or not _has_lessons_text(slot.cell, slot.key))):
             what = "'s " + " and ".join(flipped) if flipped else ""
             aligned.note_change(name, f"cell {name}{what} was changed; the original counts")
         elif turned:
@@ -387,6 +392,7 @@ def _place_in_lesson(aligned: Aligned, key: Key, place: int) -> int:
 def _before_use(aligned: Aligned, key: Key, place: int, most: int, uses: _Uses) -> int:
     """Return the position before the first cell that uses an exercise, or may without naming it."""
     name = key.cells[place].grade_id
+    # What the lesson has below the exercise, and the student has moved above it.
     later = {c.grade_id for c in key.cells[place + 1 :] if c.kind != "solution"}
     for position, slot in enumerate(aligned.slots[:most]):
         use = uses.of(slot)
@@ -400,6 +406,7 @@ def _behind_definitions(aligned: Aligned, definers: list[Slot], least: int) -> i
     """Return a position for a test, not before the cells that define what it tests."""
     wanted = {id(slot) for slot in definers}
     positions = [p for p, slot in enumerate(aligned.slots) if id(slot) in wanted]
+    # Where one of them stands above its usual place, the test finds the name there.
     return max(positions) + 1 if positions and min(positions) >= least else least
 
 

@@ -184,6 +184,7 @@ class _Work:
         for number in sorted(self.kept):
             if self._is_idle(number):
                 self._drop_optional(number)
+        # A guess goes with the demo cell that answers it, wherever in the lesson the two stand.
         asked: set[str] = set()
         for number, cell in enumerate(self.all):
             if number in self.kept and cell.role == "demo":
@@ -299,6 +300,7 @@ class _Work:
         binds = [n for n, names in enumerate(self.bound) if name in names and self._offers(n, name)]
         if any(n in self.kept for n in binds if n <= user):
             return None
+        # As in a notebook that is run from top to bottom, the last one above decides.
         before = [n for n in binds if n < user]
         if before:
             return before[-1]

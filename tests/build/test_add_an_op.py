@@ -14,13 +14,16 @@ SECTION = (ROOT / "docs/engine.md").read_text().split("## How to add an op\n")[1
 [COMMANDS] = re.findall(r"^```sh by-clone\n(.*?)^```$", SECTION, re.M | re.S)
 TAPE = "proflab/lesson/race/tape.py"
 RIGHT = "grad / np.square(1 + np.abs(input))"
-# What takes long and is about no op of one's own; the schema of tapes is in test_race_tapes.py.
+# What takes long and is about no op of one's own; the schema of tapes is in test_race_tapes.py, the
+# list of methods and functions in test_tensor_methods.py.
+RACES = ["", *"_charges _hints _in_a_notebook _log _memory _pairs _plans _trail".split()]
 LONG = (
     "tests/engine/test_nn_training.py",
-    *(f"tests/lesson/test_race{end}.py" for end in ("", "_log", "_memory", "_plans")),
+    "tests/engine/test_tensor_methods.py::test_an_editor_knows_every_method_and_function",
+    *(f"tests/lesson/test_race{end}.py" for end in RACES),
     "tests/lesson/test_race_work.py::test_a_log_of_many_long_programs",
     "tests/lesson/test_race_work.py::test_the_work_of_an_op_with_odd_attributes",
-    "tests/build/test_contributing.py::test_the_walks_",
+    "tests/build/test_contributing.py::test_the_walk",
 )
 SHORTER = " ".join(f"--deselect {path}" for path in LONG)
 USE = """

@@ -12,6 +12,7 @@ from whole_lessons import whole_lesson
 from proflab.lesson.names import bound_names, used_names
 from proflab.lesson.statements import KNOWN
 from proflab_course.build.make import make
+from proflab_course.build.measures import docstrings
 from proflab_course.build.prepare import prepare
 from proflab_course.build.trial import Trial, execute
 from proflab_course.cli import main
@@ -30,7 +31,7 @@ def test_the_course_declares_minutes_for_its_lessons_and_for_no_others():
 
 
 class Plans(dict):
-    """The course's short tracks, each read when it is asked for."""
+    """The course's tracks, each read when it is asked for."""
 
     def __missing__(self, name):
         self[name] = prepare(Course(ROOT), track=name)
@@ -104,10 +105,26 @@ def test_the_tracks_fit_into_their_hours(plans, name):
 
 @pytest.mark.whole
 @pytest.mark.parametrize("name", ["term", "capstone", "all"])
-def test_the_hours_of_a_whole_track_are_its_lessons_rounded_up(name):
-    plan = prepare(Course(ROOT), track=name)
+def test_the_hours_of_a_whole_track_are_its_lessons_rounded_up(plans, name):
+    plan = plans[name]
     minutes = sum(s.minutes or 0 for each in plan.taken.values() for s in sections(each.lesson))
     assert plan.track.hours == math.ceil(minutes / 60)
+
+
+def shown(plan):
+    """Return a track's exercises, with their docstrings, and its demo cells."""
+    return {
+        (lesson.name, cell.name, cell.role, *docstrings(cell))
+        for lesson in plan.lessons
+        for cell in lesson.named("exercise", "demo")
+    }
+
+
+@pytest.mark.whole
+def test_one_track_has_all_that_any_other_shows(plans):
+    everything = shown(plans["all"])
+    for name in Tracks.read(ROOT).tracks:
+        assert shown(plans[name]) <= everything, name
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import read_module, read_notebook
 
 COURSE = Course(ROOT)
-SHOW_PROGRESS = {"rounds", "progress_bar", "take_turns", "in_turns", "tqdm"}
+SHOW_PROGRESS = {"rounds", "progress_bar", "in_turns", "tqdm"}
 
 
 def record(root, table):

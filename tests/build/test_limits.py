@@ -10,13 +10,7 @@ from mini_course import read_lesson as read
 
 from proflab_course.build import limits
 from proflab_course.build.command import build
-from proflab_course.build.limits import (
-    ALLOWED,
-    RULES,
-    excesses,
-    limit_mistakes,
-    untimed_sections,
-)
+from proflab_course.build.limits import LONGER, RULES, above, limit_mistakes, untimed_sections
 from proflab_course.build.measures import measured
 from proflab_course.build.prepare import prepare
 from proflab_course.cli import main
@@ -255,7 +249,7 @@ def test_the_build_refuses_what_is_above_a_limit(listed, monkeypatch):
     monkeypatch.setitem(RULES, "words", limits.Rule(words - 1, "words of prose", "write less"))
     with pytest.raises(CourseError, match=f"{words} words of prose, {words - 1} at most"):
         build(listed, ["1"], audit="static")
-    monkeypatch.setattr(limits, "ALLOWED", {"01_first": {"words": 1}})
+    monkeypatch.setitem(LONGER, ("01_first", "words"), words)
     build(listed, ["1"], audit="static")
 
 
@@ -290,7 +284,8 @@ def figures():
 
 @pytest.mark.whole
 @pytest.mark.parametrize("name", Tracks.read(ROOT).track(DEFAULT).lessons)
-def test_a_lesson_is_no_longer_than_it_may_be_and_is_allowed_no_more_than_it_needs(name):
-    found, allowed = excesses(name, figures()[name]), dict(ALLOWED.get(name, {}))
-    right = "".join(f'        "{rule}": {count},\n' for rule, count in found.items())
-    assert found == allowed, f"in ALLOWED of proflab_course/build/limits.py, write\n{right}"
+def test_a_lesson_is_no_longer_than_it_may_be_and_may_be_no_longer_than_it_is(name):
+    assert [*above(name, figures()[name])] == []
+    for rule in (rule for lesson, rule in LONGER if lesson == name):
+        most = max(each.amount for each in figures()[name] if each.rule == rule)
+        assert RULES[rule].limit < most <= LONGER[name, rule], f"LONGER in limits.py: {rule}"

@@ -80,14 +80,8 @@ def test_text_that_names_an_exercise_that_was_taken_out_is_noted(tmp_path):
     begin = FIRST.index("# %%", FIRST.index("A rope around a field."))
     end = FIRST.index("# %%", FIRST.index('"radius 0"'))
     write_lesson(course.root, "01_first", f"{FIRST[:begin]}{FIRST[end:]}\n{text}")
-    named, empty = sorted(notes_of(course), reverse=True)
+    (named,) = notes_of(course)
     assert "it names `circle`, which no cell defines any more" in named
-    assert "`2 · Circles · 25 min` has nothing to do in it and 5 words to read" in empty
-
-
-def test_a_section_that_is_only_read_is_none_without_content(tmp_path):
-    long = markdown("## 3 · Reading · 2 min\n\n" + "A word more. " * 20)
-    assert notes_of(make_course(tmp_path, {"01_first": f"{FIRST}\n{long}"})) == []
 
 
 @pytest.mark.parametrize("days", [1, -1])

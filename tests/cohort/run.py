@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from cohort.judging import judged
+from proflab.checks.values import dumps
 from proflab_course.assemble.command import render
 from proflab_course.assemble.gather import gather
 from proflab_course.build.in_process import Case, run_cell
@@ -35,7 +36,7 @@ from proflab_course.course.notebook import Cell, read_module
 from proflab_course.course.wrong import FOLDER, KnownSolutions, read_known_solutions
 
 ROOT = Path(__file__).parents[2]
-TOGETHER = 30  # entries in one fork
+TOGETHER = 60  # entries in one fork
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,6 +242,11 @@ def totals(lesson: Solved, attempts: list[dict[str, str]]) -> list[float]:
     return found
 
 
+def given(lesson: Solved, programs: list[str]) -> list[str]:
+    """Return the tapes of given programs, by the code that traces them, as a notebook has them."""
+    return [dumps(list(eval(code, lesson.scope))).decode() for code in programs]
+
+
 def _define(lesson: Solved, codes: dict[str, str]) -> None:
     for exercise, code in codes.items():
         exec(compile(code, exercise, "exec"), lesson.scope)
@@ -251,9 +257,10 @@ def _replaced(
 ) -> Iterator[Case]:
     """Yield the cases of the exercises `judged` (those replaced, if None), in this process."""
     _define(lesson, codes)
+    logs: dict[str, Any] = {}
     for exercise in codes if judged is None else judged:
         for cell in lesson.tests[exercise]:
-            yield from run_cell(cell, lesson.scope)
+            yield from run_cell(cell, lesson.scope, logs)
 
 
 def _rows(cases: Iterable[Case]) -> list[list[Any]]:

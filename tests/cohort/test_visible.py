@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 
 from cohort.run import Solved, all_cases
 from cohort.visible import least
 from proflab_course.build.in_process import Case
 from proflab_course.cases.reader import split
-from proflab_course.course.wrong import whole_code
 
 SOLUTION = """
 def larger(a, b):
@@ -48,7 +49,7 @@ MUTANTS = {
 
 
 def judged(lesson, exercise, code):
-    code = whole_code(exercise, code, SOLUTION)
+    code = "def larger(a, b):\n" + textwrap.indent(textwrap.dedent(code), "    ")
     return [Case(*row) for row in all_cases(lesson, {exercise: code}, None)]
 
 

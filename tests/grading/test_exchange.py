@@ -121,18 +121,19 @@ def test_who_submits_again_is_given_the_second_page(tmp_path):
 
 
 @pytest.mark.whole
-@pytest.mark.parametrize("forged", [b"\xff\xfe", b"0" * 127 + b"\n"])
 @needs_sandbox
-def test_a_secret_of_a_students_own_stops_nobodys_page(tmp_path, forged):
+def test_a_secret_of_a_students_own_stops_nobodys_page(tmp_path):
     hub = Hub(tmp_path)
     make, hand_out, bring_in = blocks("sh by-exchange")
     (fetch, send), give_back = blocks("sh by-student")
     hub.teach([*make, *hand_out])
     hub.study("zoe", [fetch])
     submit(hub, "zoe", [send])
-    path = hand_in(hub.course, "amy", solved())
-    path.with_name("submission_secret.txt").write_bytes(forged)
-    path.with_name("timestamp.txt").write_text("2026-01-01 10:00:00 UTC")
-    assert "amy" in hub.teach(bring_in)
+    for student, forged in {"amy": b"\xff\xfe", "bob": b"0" * 127 + b"\n"}.items():
+        path = hand_in(hub.course, student, solved())
+        path.with_name("submission_secret.txt").write_bytes(forged)
+        path.with_name("timestamp.txt").write_text("2026-01-01 10:00:00 UTC")
+    said = hub.teach(bring_in)
+    assert "amy" in said and "bob" in said
     [page] = (hub.study("zoe", give_back) / LESSON / "feedback").rglob("*.html")
     assert "<b>100 of" in page.read_text()

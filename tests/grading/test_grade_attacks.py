@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import json
 import subprocess
-from dataclasses import replace
 
 import nbformat
 import pytest
 from cohort.attacks import ATTACKS
 from cohort.attacks.files import FILE_ATTACKS
-from grading_course import LESSON, copy_course, release, solved, source
+from grading_course import LESSON, cells_of, copy_course, release, shortened, solved, source
 from sandboxes import needs_sandbox
 
-from proflab_course.grading.answer_key import make_key, meta
+from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.command import grade_class
 from proflab_course.grading.grade_notebook import grade_notebook
 from proflab_course.grading.limits import MB, Limits
@@ -97,9 +96,7 @@ def test_the_others_in_the_class_get_what_they_earned(attacked_class):
 
 def score_of(attack, key, runner):
     """The points of an empty notebook that begins with the attack's cells."""
-    notebook = release()
-    known = {cell.grade_id for cell in key.cells}
-    notebook.cells = [c for c in notebook.cells if meta(c).get("grade_id", "") in known]
+    notebook = cells_of(key, release())
     notebook.cells[1:1] = [nbformat.v4.new_code_cell(code) for code in attack.cells]
     graded = grade_notebook(notebook, key, None, False, runner, Submission("me"))
     nbformat.writes(graded.notebook)
@@ -113,12 +110,7 @@ one_in_four = pytest.mark.parametrize("attack", TAMPERING[::4], ids=lambda a: st
 
 @one_in_four
 def test_an_attack_gains_no_point_in_a_real_lesson(attack, key, runner, impatient):
-    dropped = list(key.tests)[2:]
-    short = replace(
-        key,
-        cells=tuple(cell for cell in key.cells if cell.grade_id not in dropped),
-        tests={name: test for name, test in key.tests.items() if name not in dropped},
-    )
+    short = shortened(key, list(key.tests)[:2])
     assert score_of(attack, short, impatient if attack.runner == "wall" else runner) == 0
 
 

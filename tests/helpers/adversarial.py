@@ -1,9 +1,8 @@
-"""Texts made to cost whoever reads them more than they are long, and what a text costs."""
+"""Texts made to cost whoever reads them more than they are long."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 _SIGNS = " \t\n\r\f\\\"'#;:=,.@-()[]{}1é\0%!?"
 _WORDS = "def |class |async |lambda |import |import  *|from import |from x import y |as |for |in "
@@ -24,13 +23,3 @@ def texts(length: int) -> Iterator[str]:
     for piece in PIECES:
         for end in ENDS:
             yield (piece * (length // len(piece) + 1))[: length - len(end)] + end
-
-
-def cpu_seconds(function: Callable[[str], object], text: str) -> float:
-    """Return the least CPU time of two calls."""
-    spent = []
-    for _ in range(2):
-        before = time.process_time()
-        function(text)
-        spent.append(time.process_time() - before)
-    return min(spent)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import copy
+import dataclasses
 import functools
 import json
 import os
@@ -13,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 import nbformat
@@ -95,6 +96,23 @@ def source() -> NotebookNode:
 def release() -> NotebookNode:
     """The student's notebook of lesson 01."""
     return nbformat.read(ROOT / "release" / LESSON / f"{LESSON}.ipynb", as_version=4)
+
+
+def shortened(key: Key, names: Collection[str]) -> Key:
+    """The key with these test cells alone, for what shows in a few as it does in all.
+
+    Grade what `cells_of` leaves: a cell that no key knows is executed as the student's own.
+    """
+    cells = tuple(cell for cell in key.cells if cell.kind != "test" or cell.grade_id in names)
+    return dataclasses.replace(key, cells=cells, tests={name: key.tests[name] for name in names})
+
+
+def cells_of(key: Key, notebook: NotebookNode) -> NotebookNode:
+    """The notebook, now without the cells that a shortened key leaves out."""
+    known = {cell.grade_id for cell in key.cells}
+    ids = [(cell, answer_key.meta(cell).get("grade_id", "")) for cell in notebook.cells]
+    notebook.cells = [cell for cell, grade_id in ids if grade_id in known]
+    return notebook
 
 
 def solved(**replaced: str) -> NotebookNode:

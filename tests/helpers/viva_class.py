@@ -79,41 +79,61 @@ TESTS = {
         expect("one more", tiles(13, 4), 4)
     """),
 }  # fmt: skip
-VARIANTS = '''
-HELPERS = """
-def product(one, other):
-    return one * other
-"""
+WRONG = {
+    "rectangle": """
+wrong (value): the sides are added
+    return width + height
 
-MUTANTS = {
-    "rectangle": {
-        "the sides are added": "return width + height",
-        "a square on the width": "return product(width, width)",
-        "half of it": "return width * height / 2",
-        "rounded to whole numbers": "return round(width * height + 0.4)",
-        "a float for an int": "return float(width * height)",
-    },
-    "box": {
-        "the depth is left out": "return width * height",
-        "the sides are added": "return width + height + depth",
-        "the width twice": "return width * height * width",
-        "a cube on the depth": "return depth**3",
-    },
-    "fence": {
-        "two sides": "return width + height",
-        "the area": "return width * height",
-        "one side more": "return 2 * width + 3 * height",
-        "squares have no top": "return 3 * width if width == height else 2 * (width + height)",
-    },
-    "tiles": {
-        "the rest is left out": "return length // size",
-        "always one more": "return length // size + 1",
-        "the rest alone": "return length % size",
-    },
+wrong (value): a square on the width
+    return product(width, width)
+
+wrong (value): half of it
+    return width * height / 2
+
+wrong (rounding): rounded to whole numbers
+    return round(width * height + 0.4)
+
+wrong (type): a float for an int
+    return float(width * height)
+""",
+    "box": """
+wrong (value): the depth is left out
+    return width * height
+
+wrong (value): the sides are added
+    return width + height + depth
+
+wrong (value): the width twice
+    return width * height * width
+
+wrong (value): a cube on the depth
+    return depth**3
+""",
+    "fence": """
+wrong (value): two sides
+    return width + height
+
+wrong (value): the area
+    return width * height
+
+wrong (value): one side more
+    return 2 * width + 3 * height
+
+wrong (value): squares have no top
+    return 3 * width if width == height else 2 * (width + height)
+""",
+    "tiles": """
+wrong (value): the rest is left out
+    return length // size
+
+wrong (value): always one more
+    return length // size + 1
+
+wrong (value): the rest alone
+    return length % size
+""",
 }
-
-FORM = {"rounded to whole numbers", "a float for an int"}
-'''
+HELPERS = "def product(one, other):\n    return one * other\n"
 
 
 def lesson_text() -> str:
@@ -140,12 +160,23 @@ def make_course(root: Path, students: dict[str, dict[str, str] | None]) -> Cours
     nbformat.write(notebook, source)
     for configuration in CONFIGURATION:
         shutil.copy(ROOT / configuration, root)
-    (root / "private" / "variants").mkdir(parents=True)
-    (root / "private" / "variants" / "01.py").write_text(VARIANTS)
+    (root / "private").mkdir()
     course = Course(root)
+    write_wrong(course, WRONG, HELPERS)
     for student, codes in students.items():
         hand_in(course, student, codes)
     return course
+
+
+def write_wrong(course: Course, wrong: dict[str, str], helpers: str = "") -> None:
+    """Write the lesson's text, and these known wrong solutions in the place of others."""
+    folder = course.module(LESSON).parent / "wrong"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    course.module(LESSON).write_text(lesson_text())
+    for name, text in wrong.items():
+        (folder / f"{name}.txt").write_text(text)
+    (folder / "helpers.py").write_text(helpers)
 
 
 def hand_in(course: Course, student: str, codes: dict[str, str] | None) -> None:

@@ -19,8 +19,8 @@ FILES = PACKAGES | BESIDE
 SHOWN = (
     doubles.Clock, doubles.Copy, doubles.Matmul, doubles.Model, doubles.Allocating,
     doubles.Logged, doubles.OnlyParameters, doubles.Weights, hardware.Hardware, hardware.Cache,
-    hardware.Machine.sentences, hardware.read_hardware, hardware.in_bytes, measuring.take_turns,
-    measuring.in_turns, measuring.best_time, measuring.on_threads, measuring.beyond_caches,
+    hardware.Machine.sentences, hardware.read_hardware, hardware.in_bytes, measuring.in_turns,
+    measuring.best_time, measuring.on_threads, measuring.beyond_caches,
     measuring.drops, measuring.copy_on,
 )  # fmt: skip
 

@@ -16,12 +16,12 @@ from proflab.lesson import plot
 from proflab.lesson.demo import demo_size
 from proflab.lesson.doubles import OnlyParameters, Weights
 
-ROWS = [{"name": "a<b>", "count": 10, "kind": "x"}, {"name": "c", "count": 2_360_000, "kind": "y"}]
+COUNTS = {"a<b>": 10, "c": 2_360_000}
 PICTURES = {
-    "bars": lambda: plot.bars(ROWS),
-    "bars, grouped": lambda: plot.bars(ROWS, group="kind", guess={"c": 1e6, "a<b>": None, "z": 1}),
+    "bars": lambda: plot.bars(COUNTS),
+    "bars, guessed": lambda: plot.bars(COUNTS, guess={"c": 1e6, "a<b>": None, "z": 1}),
     "bars, logarithmic": lambda: plot.bars({"a": 1, "b": 10**9}, log=True, guess={"b": -3.0}),
-    "no bars": lambda: plot.bars([]),
+    "no bars": lambda: plot.bars({}),
     "curves": lambda: plot.curves({"a": [(1, 1), (10, 100)]}, x="n", y="count", log="xy"),
 }
 
@@ -74,7 +74,7 @@ def test_on_a_dark_page_a_pictures_white_goes_and_its_ink_is_light(tmp_path):
 
 
 def test_the_description_holds_the_numbers_and_no_markup():
-    picture = plot.bars(ROWS, title="Two")
+    picture = plot.bars(COUNTS, title="Two")
     point = "The largest is c, 2.36 M, and 236,000 times the smallest, a<b>"
     assert picture.alt == f"Two (parameters). {point}. a<b> 10; c 2.36 M"
     assert "a&lt;b&gt; 10" in picture._repr_mimebundle_()["text/html"]
@@ -123,8 +123,7 @@ def colours(picture):
 def test_an_op_has_one_colour_whatever_its_rank():
     first = plot.shares({"a": {"linear": 5, "gelu": 3, "mine": 1}}, unit="ms")
     second = plot.shares({"a": {"softmax": 9, "gelu": 4, "conv2d": 2, "linear": 1}}, unit="ms")
-    rows = [{"name": n, "count": 1, "op": n} for n in ("relu", "gelu", "linear")]
-    for picture in (first, second, plot.bars(rows, group="op")):
+    for picture in (first, second):
         for name, colour in colours(picture).items():
             assert colour == plot.OP_COLOURS.get(name, colour).lower(), name
     assert len(set(colours(second).values())) == 4

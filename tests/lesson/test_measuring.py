@@ -5,7 +5,7 @@ import pytest
 
 from proflab.lesson import measuring
 from proflab.lesson.hardware import Cache
-from proflab.lesson.measuring import beyond_caches, called, copy_on, drops, on_threads, take_turns
+from proflab.lesson.measuring import beyond_caches, called, copy_on, drops, on_threads
 
 CACHE = Cache(2, 2**20)
 
@@ -17,7 +17,7 @@ def test_measurements_take_turns():
         order.append(name)
         return next(values)
 
-    found = take_turns({name: lambda name=name: measure(name) for name in "ab"}, 3)
+    found = measuring.in_turns(measure, {"a": "a", "b": "b"}, 3)
     assert order == list("ababab")
     assert found == {"a": (1.0, 2.0, 3.0), "b": (10.0, 20.0, 30.0)}
 
@@ -41,9 +41,10 @@ def test_the_best_time_is_that_of_the_fastest_call(monkeypatch):
     assert measuring.best_time(lambda: calls.append(1), 3) == 2.0 and len(calls) == 3
 
 
-def test_there_are_two_rounds_even_when_time_is_up():
+def test_there_are_two_rounds_even_when_time_is_up(monkeypatch):
+    monkeypatch.setattr(measuring, "_SECONDS", 0.0)
     calls = []
-    take_turns({"a": lambda: calls.append(1) or 1.0}, 9, seconds=0)
+    measuring.in_turns(lambda: calls.append(1) or 1.0, {"a": ()}, 9)
     assert len(calls) == 2
 
 

@@ -421,7 +421,8 @@ def test_a_step_is_counted_beside_others_by_the_op_facts_of_now(functions, capsy
         ({"guess_ms": 10**20}, "a number of ms above 0 and below 1,000,000,000,000, not 1000000"),
         ({"change": ""}, "change is a sentence"),
         ({"because": 3}, "because is a sentence"),
-        ({"rejected": "x" * 2_000}, "at most 1,000 characters"),
+        ({"rejected": "x" * 2_000}, "rejected has at most 1,000 characters"),
+        ({"rejected": True}, "rejected is a sentence"),
         ({"program": lambda x, w, b: x}, "function of its own"),
     ],
 )

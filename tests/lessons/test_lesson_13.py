@@ -396,3 +396,15 @@ def test_the_same_tape_has_the_same_share_each_time(worth):
     tape_of = list(tape(solved("lesson_13").scope, "faster"))
     found = [share_of(worth(tape_of), 2.466) for _ in range(3)]
     assert len(set(found)) == 1 and not math.isnan(found[0])
+
+
+def test_a_program_is_tried_on_shapes_that_its_race_does_not_show():
+    counting = runpy.run_path(str(FOLDER / "counting.py"))
+    scope = run(DRAW["program"]((), DRAW["SIZES"]))
+    slow, told = scope["slow"], partial(counting["on_other_shapes"], model=scope["make_model"])
+    assert told(slow, slow) == "1 × 1 tokens: same results\n5 × 93 tokens: same results"
+    lost = told(lambda model, tokens: slow(model, tokens).squeeze(), slow)
+    assert lost.splitlines()[0] == "1 × 1 tokens: ❌ (256,) where a Tensor (1, 256) is due"
+    assert "5 × 93 tokens: ❌ off by 1" in told(lambda *given: slow(*given) * 2, slow)
+    refused = told(lambda model, tokens: slow(model, tokens.reshape(8, -1)), slow)
+    assert refused.startswith("1 × 1 tokens: ❌ ValueError: reshape: 1 element")

@@ -2,7 +2,7 @@
 
 `make test` runs every lesson already, without a kernel: `proflab build --check` executes the solved
 and the empty release, and compares what the source shows. So nbval runs the first lesson solved,
-with something changed, and one empty; `make soak` runs all.
+with something changed, and one with a single exercise solved; `make soak` runs all.
 """
 
 import os
@@ -26,10 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 COURSE = Course(ROOT)
 LESSONS = counted(COURSE.lessons("source"))
 SHOWN_TAG = "nbval-check-output"
-CHOSEN = LESSONS[1]
-each_lesson = pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=() if n == CHOSEN else pytest.mark.soak) for n in LESSONS]
-)
+CHOSEN, SOLVED = LESSONS[1], "matmul_flops"
 
 
 def copy(step: str, name: str, place: Path) -> Path:
@@ -129,35 +126,41 @@ def test_a_stored_output_that_is_not_what_the_cell_prints_fails(tmp_path):
     assert "mismatch" in failed[cell.id]
 
 
-@pytest.mark.whole
-@each_lesson
-def test_in_the_empty_notebook_only_what_is_still_to_be_written_raises(name, tmp_path):
-    notebook = copy("release", name, tmp_path)
-    lesson = read_notebook(notebook, name)
-    exercises = {cell.name for cell in lesson.named("exercise")}
+def run_release(name: str, place: Path, solved: set[str]) -> tuple[Lesson, dict[str, str]]:
+    """Run a release with these exercises solved: the lesson, and why each cell failed that did."""
+    notebook = copy("release", name, place)
+    document, source = (nbformat.read(path, 4) for path in (notebook, COURSE.source(name)))
+    solutions = {cell.id: cell.source for cell in source.cells if cell.id in solved}
+    for cell in document.cells:
+        cell.source = solutions.get(cell.id, cell.source)
+    nbformat.write(document, notebook)
     failed = {cell: why for cell, why in run_nbval(notebook).items() if why}
+    return read_notebook(notebook, name), failed
+
+
+def only_these_raise(lesson: Lesson, unsolved: set[str], failed: dict[str, str]) -> None:
+    """Assert that what failed is what needs an exercise that is to be written, and says so."""
     for asked in open_questions(lesson):
         assert re.search(r'put "A", "B", "C" or "D" in place of None', failed.pop(asked))
-    assert needs_exercise(lesson, exercises, device=False) <= set(failed)
+    assert needs_exercise(lesson, unsolved, device=False) <= set(failed)
     # What is given may call an exercise, though not on every machine: on a GPU only, say.
-    assert set(failed) <= needs_exercise(lesson, with_given(lesson, exercises))
-    assert {cell.node.id for cell in lesson.named("test")} <= set(failed)
+    assert set(failed) <= needs_exercise(lesson, with_given(lesson, unsolved))
     for why in failed.values():
         assert re.search(r"^`\w+` is not written yet", why, re.MULTILINE), why
 
 
+@pytest.mark.soak  # the build does, without a kernel; the next test has it in a kernel
+@pytest.mark.parametrize("name", LESSONS)
+def test_in_the_empty_notebook_only_what_is_still_to_be_written_raises(name, tmp_path):
+    lesson, failed = run_release(name, tmp_path, set())
+    assert {cell.node.id for cell in lesson.named("test")} <= set(failed)
+    only_these_raise(lesson, {cell.name for cell in lesson.named("exercise")}, failed)
+
+
 @pytest.mark.whole
-def test_a_solved_exercise_no_longer_raises(tmp_path):
-    name = LESSONS[0]
-    notebook = copy("release", name, tmp_path)
-    document, solved = (nbformat.read(path, 4) for path in (notebook, COURSE.source(name)))
-    solutions = {cell.id: cell.source for cell in solved.cells}
-    for cell in document.cells:
-        if cell.id == "linear_parameters":
-            cell.source = solutions[cell.id]
-    nbformat.write(document, notebook)
-    lesson = read_notebook(notebook, name)
-    unsolved = {cell.name for cell in lesson.named("exercise")} - {"linear_parameters"}
-    failed = {cell for cell, why in run_nbval(notebook).items() if why}
-    assert failed == needs_exercise(lesson, unsolved) | open_questions(lesson)
-    assert "test_linear_parameters" not in failed
+def test_a_solved_exercise_no_longer_raises_and_only_what_is_still_to_be_written_does(tmp_path):
+    lesson, failed = run_release(CHOSEN, tmp_path, {SOLVED})
+    exercises = {cell.name for cell in lesson.named("exercise")}
+    only_these_raise(lesson, exercises - {SOLVED}, failed)
+    passed = {cell.node.id for cell in lesson.named("test")} - set(failed)
+    assert passed == {cell.node.id for cell in lesson.tests[SOLVED]}

@@ -4,7 +4,7 @@ import ast
 
 import nbformat
 import pytest
-from viva_class import LESSON, VARIANTS, Local, make_course
+from viva_class import HELPERS, LESSON, WRONG, Local, make_course, write_wrong
 
 from proflab_classroom.viva.command import Lesson
 from proflab_classroom.viva.definitions import Definitions
@@ -18,19 +18,19 @@ from proflab_course.grading.answer_key import make_key, read_key
 
 DRAWS = Draws(bytes(32), ("viva", "1", "ada", LESSON))
 # The class's track has no such function, and a helper of other wrong solutions calls it.
-GONE = 'HELPERS = """\nlarger = volume_of_all\n'
+GONE = "larger = volume_of_all\n"
 
 
-def lesson_with(tmp_path, mutants):
+def lesson_with(tmp_path, wrong=WRONG, helpers=HELPERS):
     course = make_course(tmp_path, {})
-    (course.root / "private/variants/01.py").write_text(mutants)
+    write_wrong(course, wrong, helpers)
     lesson = Lesson(course, read_key(course.source(LESSON)))
     lesson.secret = bytes(32)
     return lesson
 
 
 def test_helpers_that_a_wrong_solution_does_not_need_cannot_break_it(tmp_path):
-    lesson = lesson_with(tmp_path, VARIANTS.replace('HELPERS = """\n', GONE))
+    lesson = lesson_with(tmp_path, helpers=GONE + HELPERS)
     for name, known in lesson.all_known(Local()).items():
         assert known.mutants and all(map(all, known.wrong)), name
     [squared] = [v for v in lesson.mutants["rectangle"] if v.sentence == "a square on the width"]
@@ -38,9 +38,9 @@ def test_helpers_that_a_wrong_solution_does_not_need_cannot_break_it(tmp_path):
 
 
 def test_a_wrong_solution_that_needs_what_the_track_has_not_is_left_out(tmp_path):
-    more = '"half of it": "return volume_of_all(width) / 2",'
-    other = VARIANTS.replace('"half of it": "return width * height / 2",', more)
-    sentences = {v.sentence for v in lesson_with(tmp_path, other).mutants["rectangle"]}
+    other = WRONG["rectangle"].replace("width * height / 2", "volume_of_all(width) / 2")
+    lesson = lesson_with(tmp_path, WRONG | {"rectangle": other})
+    sentences = {v.sentence for v in lesson.mutants["rectangle"]}
     assert "half of it" not in sentences and "the sides are added" in sentences
 
 
@@ -53,7 +53,7 @@ class Failing(Local):
 
 
 def test_a_table_without_any_outcome_is_told_and_not_kept(tmp_path, capsys):
-    lesson = lesson_with(tmp_path, VARIANTS)
+    lesson = lesson_with(tmp_path)
     assert all(known.is_silent for known in lesson.all_known(Failing()).values())
     told = capsys.readouterr().out
     assert "note: fence: none of its 4 known wrong solutions returns anything" in told
@@ -70,7 +70,7 @@ def asked(lesson, sandbox, cells):
 
 
 def test_one_exercise_alone_is_asked_about_in_every_way(tmp_path):
-    lesson = lesson_with(tmp_path, VARIANTS)
+    lesson = lesson_with(tmp_path)
     source = next(c for c in lesson.key.cells if c.grade_id == "test_fence").master
     source.source += "".join(f"\n# viva: fence({n}, {2 * n + 1})" for n in range(1, 7))
     cells = {"fence": lesson.solutions["fence"]}
@@ -80,7 +80,7 @@ def test_one_exercise_alone_is_asked_about_in_every_way(tmp_path):
 
 
 def test_without_wrong_solutions_the_sheet_says_which_kind_is_missing(tmp_path):
-    lesson = lesson_with(tmp_path, VARIANTS)
+    lesson = lesson_with(tmp_path)
     chosen = choose(asked(lesson, Failing(), lesson.solutions), lesson.points, {})
     assert "tell" not in {q.kind for q in chosen}
     assert "“which input tells another program apart”" in missing_kinds(chosen, 4)
@@ -97,7 +97,7 @@ def test_values_with_a_line_changed_are_options_where_wrong_solutions_give_too_f
 
 def test_an_empty_pool_is_refused_and_writes_nothing(tmp_path, monkeypatch, capsys):
     course = make_course(tmp_path, {})
-    (course.root / "private/variants/01.py").write_text("MUTANTS = {}\n")
+    write_wrong(course, {})
     monkeypatch.chdir(course.root)
     monkeypatch.setattr("proflab_classroom.viva.command.Sandbox", lambda *_: Local())
     assert main(["viva", "1", "--gift", "--no-sandbox"]) == 2
@@ -175,14 +175,13 @@ def test_a_question_prints_its_definitions_once():
 
 
 def test_a_sheet_has_few_lines_that_are_new_to_its_reader(tmp_path):
-    wordy = "\n".join(f"    step{n} = {n}" for n in range(12))
-    more = "\n".join(
-        f'    "wordy {name}": """{wordy}\n    return 7""",' for name in ("one", "two", "three")
+    lines = [f"    step{n} = {n}" for n in range(12)]
+    wordy = "".join(
+        "\n".join([f"\nwrong (value): wordy {name}", *lines, "    return 7\n"])
+        for name in ("one", "two", "three")
     )
-    mutants = VARIANTS
-    for name in ("fence", "box", "tiles"):
-        mutants = mutants.replace(f'    "{name}": {{', f'    "{name}": {{\n{more}', 1)
-    lesson = lesson_with(tmp_path, mutants)
+    more = {name: wordy + WRONG[name] for name in ("fence", "box", "tiles")}
+    lesson = lesson_with(tmp_path, WRONG | more)
     chosen = choose(asked(lesson, Local(), lesson.solutions), lesson.points, {})
     assert len(chosen) == 4
     assert sum(len(q.text.splitlines()) for q in chosen) <= MOST_NEW_LINES

@@ -5,15 +5,15 @@ import shutil
 
 import pytest
 from cohort.run import ROOT
-from viva_class import LESSON, Local, lesson_text, make_course
+from viva_class import HELPERS, LESSON, Local, make_course, write_wrong
 
 from proflab_classroom.viva.command import Lesson
 from proflab_course.cli import main
 from proflab_course.course.layout import CourseError
 from proflab_course.grading.answer_key import read_key
 
-FILES = {
-    "rectangle.txt": """
+WRONG = {
+    "rectangle": """
 wrong (value): the result is checked and rounded, an error
     return width + height
 
@@ -27,23 +27,17 @@ diagnosis: the width is squared
 right: the other way round
     return height * width
 """,
-    "tiles.txt": """
+    "tiles": """
 wrong (refusal): one more
     return length // size + 1
 """,
-    "helpers.py": "def product(one, other):\n    return one * other\n",
 }
 
 
 @pytest.fixture
 def lesson(tmp_path):
     course = make_course(tmp_path, {})
-    shutil.rmtree(course.root / "private" / "variants")
-    folder = course.root / "modules" / LESSON / "wrong"
-    folder.mkdir(parents=True)
-    (folder.parent / f"{LESSON}.py").write_text(lesson_text())
-    for name, text in FILES.items():
-        (folder / name).write_text(text)
+    write_wrong(course, WRONG, HELPERS)
     made = Lesson(course, read_key(course.source(LESSON)))
     made.secret = bytes(32)
     return made
@@ -73,7 +67,8 @@ def test_a_course_without_them_is_told_so(lesson, capsys, monkeypatch):
     monkeypatch.chdir(lesson.course.root)
     assert main(["viva", "01"]) == 2
     said = capsys.readouterr().err
-    assert f"modules/{LESSON}/wrong/ is not there" in said and len(said.splitlines()) == 1
+    assert f"modules/{LESSON}/wrong/, which holds" in said
+    assert "is not there" in said and len(said.splitlines()) == 1
 
 
 def test_the_package_never_imports_a_test():

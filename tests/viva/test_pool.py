@@ -1,10 +1,9 @@
 """Pools, read as the platforms read them, have stem, options and one key for each question."""
 
-import csv
 import re
 import zipfile
 from dataclasses import replace
-from io import BytesIO, StringIO
+from io import BytesIO
 from xml.etree import ElementTree
 
 import pytest
@@ -12,9 +11,7 @@ from viva_class import LESSON, Local, make_course
 
 from proflab_classroom.items.quizzes import as_gift, as_qti
 from proflab_classroom.viva.command import Lesson, pool_questions
-from proflab_classroom.viva.pages import as_csv
 from proflab_classroom.viva.questions import SheetQuestion
-from proflab_classroom.viva.sheet import Sheet
 from proflab_course.grading.answer_key import read_key
 
 NASTY = SheetQuestion(
@@ -113,10 +110,3 @@ def test_a_control_character_leaves_qti_well_formed():
 def test_a_pool_asks_only_which_input_tells_and_each_key_holds(questions):
     assert {q.kind for q in questions} == {"tell"}
     assert "does a right one give another result" in questions[0].stem
-
-
-def test_a_cell_of_the_csv_is_no_formula():
-    sheet = Sheet("=cmd()", LESSON, [NASTY])
-    text = as_csv([sheet])
-    assert text.splitlines()[1].startswith("'=cmd(),1,")
-    assert [len(row) for row in csv.reader(StringIO(text))] == [7, 7]  # one of three options, too

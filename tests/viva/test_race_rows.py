@@ -68,8 +68,7 @@ class Here(Local):
 
 def test_a_student_with_a_drawn_program_is_asked_about_that_one(tmp_path):
     course = course_in(tmp_path)
-    (tmp_path / "private" / "variants").mkdir(parents=True)
-    (tmp_path / "private" / "variants" / "02.py").write_text("MUTANTS = {}")
+    (course.module(LESSON).parent / "wrong").mkdir()
     for student in ("ana", "ben"):
         path = tmp_path / "submitted" / student / LESSON / f"{LESSON}.ipynb"
         path.parent.mkdir(parents=True)

@@ -44,7 +44,7 @@ def course(tmp_path_factory):
     (course.root / "submitted" / "finn" / LESSON / f"{LESSON}.ipynb").write_text("no notebook")
     before = os.getcwd()
     os.chdir(course.root)
-    assert main([*WORDS, "--csv"]) == 0
+    assert main(WORDS) == 0
     yield course
     os.chdir(before)
 
@@ -113,12 +113,6 @@ def test_the_same_seed_gives_the_same_bytes_also_without_the_cache(course):
     assert index(course, "other")["ada"]["digest"] != index(course)["ada"]["digest"]
 
 
-def test_the_csv_has_a_row_for_each_question_and_no_key(course):
-    rows = list(csv.DictReader(page(course, "questions.csv").splitlines(keepends=True)))
-    assert set(rows[0]) == {"student", "question", "stem", "A", "B", "C", "D"}
-    assert [row["question"] for row in rows if row["student"] == "ada"] == list("1234")
-
-
 @pytest.fixture
 def failing(monkeypatch):
     """Return a function that lets the sandbox fail at the calls of a submission of this name."""
@@ -167,19 +161,3 @@ def test_where_it_fails_at_the_lesson_s_own_solutions_no_sheet_is_written(course
         said = capsys.readouterr().err
         assert f"{LESSON}: the sandbox failed: its warm process ended; that is no student" in said
     assert not (course.root / "none").exists()
-
-
-def test_without_known_wrong_solutions_it_says_what_is_missing(course, capsys):
-    path = course.root / "private" / "variants" / "01.py"
-    kept = path.read_text()
-    path.unlink()
-    source = course.root / "source"
-    (source / LESSON).rename(source / "88_small")
-    (source / "88_small" / f"{LESSON}.ipynb").rename(source / "88_small" / "88_small.ipynb")
-    try:
-        assert main(["viva", "88"]) == 2
-        assert "private/variants/88.py" in capsys.readouterr().err
-    finally:
-        (source / "88_small" / "88_small.ipynb").rename(source / "88_small" / f"{LESSON}.ipynb")
-        (source / "88_small").rename(source / LESSON)
-        path.write_text(kept)

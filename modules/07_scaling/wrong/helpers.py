@@ -1,5 +1,7 @@
 """Serve the known solutions beside; executed after the solved lesson."""
 
+from collections import OrderedDict
+
 
 def rising(sizes, values):
     if len(sizes) < 2 or len(sizes) != len(values) or min(*sizes, *values) <= 0:
@@ -90,18 +92,17 @@ def a_cache(*sizes):
 
 
 def kept(lines_asked, room, on_hit="recent", leaves="oldest"):
-    """Return the misses of a cache that is a list, the oldest line first."""
-    held, misses = [], 0
+    """Return the misses of a cache whose lines are in order, the oldest first."""
+    held, misses = OrderedDict(), 0
     for wanted in lines_asked:
         if wanted in held:
             if on_hit == "recent":
-                held.remove(wanted)
-                held.append(wanted)
+                held.move_to_end(wanted)
             continue
         misses += 1
         if len(held) >= room:
-            held.pop(0 if leaves == "oldest" else -1)
-        held.append(wanted)
+            held.popitem(last=leaves != "oldest")
+        held[wanted] = True
     return misses
 
 

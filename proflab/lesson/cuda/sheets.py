@@ -113,42 +113,26 @@ def data_sheet(name: str) -> dict[str, float]:
     return {}
 
 
-def against_data_sheet(name: str, roofs: dict) -> list[dict]:
-    """Return rows `roof, measured, data_sheet, ratio`; the last two None if no sheet tells.
-
-    name: the card's. roofs: {"flops": {dtype: FLOP/s}, "bandwidth": {level: bytes/s}}.
-    """
-    sheet = data_sheet(name)
-    measured = roofs["flops"] | roofs["bandwidth"]
-    return [
-        {
-            "roof": roof,
-            "measured": value,
-            "data_sheet": sheet.get(roof),
-            "ratio": value / sheet[roof] if roof in sheet else None,
-        }
-        for roof, value in measured.items()
-    ]
-
-
 def print_ratios(source: dict, roofs: dict) -> None:
     """Print a card's roofs beside its data sheet, one a line.
 
     source: where they are from, as `Record.source` returns it, or a whole document.
+    roofs: {"flops": {dtype: FLOP/s}, "bandwidth": {level: bytes/s}}.
     """
     card = source["card"]
     name = card if isinstance(card, str) else card["name"]
     how = "constructed" if source["constructed"] else source["date"]
     print(f"{f'{name}, {how}':<24}{'here':>14}{'data sheet':>16}{'ratio':>8}")
-    for row in against_data_sheet(name, roofs):
-        unit = "FLOP/s" if row["roof"] in roofs["flops"] else "B/s"
-        here = f"{row['measured'] / TERA:.3g} T{unit}"
-        if row["ratio"] is None:
-            print(f"{row['roof']:<22}{here:>16}{'says nothing':>16}")
-        else:
-            promised = f"{row['data_sheet'] / TERA:.3g} T{unit}"
-            note = "   more than it can" if row["ratio"] > 1 else ""
-            print(f"{row['roof']:<22}{here:>16}{promised:>16}{row['ratio']:>8.2f}{note}")
+    sheet = data_sheet(name)
+    for roof, measured in (roofs["flops"] | roofs["bandwidth"]).items():
+        unit = "FLOP/s" if roof in roofs["flops"] else "B/s"
+        here = f"{measured / TERA:.3g} T{unit}"
+        if roof not in sheet:
+            print(f"{roof:<22}{here:>16}{'says nothing':>16}")
+            continue
+        promised, ratio = f"{sheet[roof] / TERA:.3g} T{unit}", measured / sheet[roof]
+        note = "   more than it can" if ratio > 1 else ""
+        print(f"{roof:<22}{here:>16}{promised:>16}{ratio:>8.2f}{note}")
 
 
 def print_ridges(*names: str) -> None:

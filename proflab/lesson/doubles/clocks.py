@@ -67,6 +67,7 @@ def _exchange(pairs: list[tuple[Any, Any]], known: list[dict]) -> None:
     holders = gc.get_referrers(*(old for old, _ in pairs))
     for holder in holders:
         _exchange_in(holder, new)
+    # No tuple of defaults can be changed: the function that has it gets another one.
     defaults = [holder for holder in holders if isinstance(holder, tuple)]
     for function in gc.get_referrers(*defaults):
         if isinstance(function, types.FunctionType):
@@ -83,7 +84,7 @@ def _exchange_in(holder: Any, new: dict[int, Any]) -> None:
         case types.CellType():
             holder.cell_contents = new.get(id(holder.cell_contents), holder.cell_contents)
         case tuple() | types.FrameType() | types.ModuleType() | _Replacement():
-            pass
+            pass  # a replacement keeps the real clock, for other threads
         case _:
             if isinstance(names := getattr(holder, "__dict__", None), dict):
                 _exchange_in_dict(names, new)

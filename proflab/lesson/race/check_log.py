@@ -36,7 +36,7 @@ from proflab.lesson.race.steps import (
     groups_of,
     is_reason,
     lines_of,
-    names,
+    named,
     read_steps,
     top,
 )
@@ -209,7 +209,7 @@ def _largest(steps: list[Step], start: Step) -> Iterator[str]:
     before = start
     for step in steps:
         told = f"{step.row['change']}\n{step.row['because']}"
-        if not names(told, before, 1) and not is_reason(step.row["instead"]):
+        if not named(told, before, 1) and not is_reason(step.row["instead"]):
             [op, *_], [line, *_] = (top(before.groups[n], 1) or [""] for n in (0, 2))
             where = f", by line `{line[:60]}`" if line else ""
             yield (
@@ -229,7 +229,7 @@ def _stop(text: Any, steps: list[Step], floors: list[float]) -> Iterator[str]:
         yield "no step is kept"
         return
     last = kept[-1]
-    if not names(text, last, 2):
+    if not named(text, last, 2):
         ops = " and ".join(top(last.groups[0], 2))
         yield f"the stop names none of the two largest costs that are left, {ops}"
     if len(_NUMBER.findall(text)) > _MOST_NUMBERS:
@@ -238,8 +238,8 @@ def _stop(text: Any, steps: list[Step], floors: list[float]) -> Iterator[str]:
     numbers = [float(re.sub("[,_]", "", said)) for said in _NUMBER.findall(text)]
     if not any(abs(number - gap) <= _GAP * gap for number in numbers for gap in gaps):
         yield (
-            f"the stop tells no gap: {last.ms:.4g} ms are {gaps[0]:.4g} times the floor, or "
-            f"{gaps[1]:.4g} ms above it"
+            f"the stop tells no gap, or another: {last.ms:.4g} ms are {gaps[0]:.4g} times the "
+            f"floor, or {gaps[1]:.4g} ms above it"
         )
 
 

@@ -70,7 +70,8 @@ def _left(tape: list, groups: list[list[dict]], over: list[float], paid: Cost, m
     where all of them together take longer than the floor of the race.
     groups, over: the rows of each line, and by how much they cost more than its floor
     """
-    given = paid.two_memories or any(line[0] == "vjp" for line in tape)  # by the forward pass
+    # Backward's products follow from the forward pass, and two memories count none.
+    given = paid.two_memories or any(line[0] == "vjp" for line in tape)
     products = [0.0 if given else _products(rows, machine) for rows in groups]
     avoidable = math.fsum(products) - floor
     if max(over) < WORTH * paid.ms > avoidable:

@@ -29,7 +29,8 @@ from proflab.meta import MetaArray
 MAX_RESULTS = 1_000_000
 _LEAD = 1e-4  # of the best over the next, where a program chooses; relative to the largest
 _TRIES = 20
-_DRAWS = ("normal", "scaled", "shifted")  # kinds of `draw`, one after the other
+# Kinds of `draw`, one after the other: so no term of a formula is negligible in all of them.
+_DRAWS = ("normal", "scaled", "shifted")
 _COUNT = 5e-5  # seconds for an instruction
 _EXACT = 1e-6  # a race that allows less than this keeps its expected results in float64
 # By input: "positive"; "fan-in", divided by the root of the last size, as a fresh layer's weights

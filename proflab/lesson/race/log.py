@@ -152,12 +152,12 @@ class WorkLog:
             raise Refused(f"{what}, not {guess_ms!r}")
         if name in ("", "<lambda>"):
             raise Refused("each step has a function of its own, with a name")
-        for what, text in (("change", change), ("because", because)):
-            if not isinstance(text, str) or not text.strip():
+        texts = dict(zip(("instead", "rejected"), others, strict=True))
+        for what, text in {"change": change, "because": because, **texts}.items():
+            if not isinstance(text, str) or not (text.strip() or what in texts):
                 raise Refused(f"{what} is a sentence")
-        for text in (change, because, *others):
-            if not isinstance(text, str) or len(text) > MOST_TEXT:
-                raise Refused(f"a text of a step has at most {MOST_TEXT:,} characters")
+            if len(text) > MOST_TEXT:
+                raise Refused(f"{what} has at most {MOST_TEXT:,} characters")
         if name not in self._rows and len(self._rows) >= MOST_STEPS:
             raise Refused(f"a work log has at most {MOST_STEPS} steps")
 

@@ -198,7 +198,7 @@ def lowered(steps: list[Step], start: Step) -> Iterator[str]:
         elif not found or 2 * len(left) > len(found):
             others += 1
             if others == 1 and is_reason(step.row["instead"]):
-                pass
+                pass  # one step of a log may be about a small cost, if it says why
             elif found:
                 told = " and ".join(map(repr, left))
                 yield (

@@ -145,16 +145,12 @@ def top(group: Mapping[Any, float], count: int) -> list:
     return sorted(names, key=lambda name: -group[name])
 
 
-def names(text: str, step: Step, count: int) -> bool:
-    """Return True if a text names one of a program's largest groups: its op, or `part of its line`.
-
-    Groups are made by op, by op and shapes, and by line; the largest of each counts.
-    """
-    return bool(named(text, step, count))
-
-
 def named(text: str, step: Step, count: int) -> list[tuple[int, Any]]:
-    """Return the groups of `names`, each as the kind of group and its name."""
+    """Return which of a program's largest groups a text names: by op, or by `part of a line`.
+
+    Groups are made by op, by op and shapes, and by line; the largest of each count. Each comes as
+    its place in `step.groups` and its name; an op that is named counts as one of the first kind.
+    """
     if not step.groups:
         return []
     by_op, by_shape, by_line = (top(group, count) for group in step.groups)

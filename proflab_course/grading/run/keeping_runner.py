@@ -214,6 +214,7 @@ def _result(
     """Return the result that kept replies make together."""
     rest = iter(visible)
     replies = [kept[digests[n]][0] if n in digests else next(rest) for n in range(len(plan))]
+    # As when it was executed: what was visible then stays, whatever else is executed for it.
     return Result(replies=replies, hidden_sent=bool(digests))
 
 

@@ -140,7 +140,7 @@ class Session:
         while self.late:
             index, block = self.late[0]
             self.copies.append(Copy(self._snapshot(), index, block))
-            del self.late[0]
+            del self.late[0]  # only now: where the copy fails, `_copied` has to find the block
 
     def _comes_again(self, plan: Plan, ended: ProcessEnded | None) -> bool:
         """Return True if visible items will have more time in another execution of the plan.
