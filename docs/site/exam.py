@@ -8,7 +8,7 @@ from taken import read_lessons
 
 from proflab_classroom.questions.concepts_file import read_concepts
 from proflab_course.build.map_cell import purpose_of
-from proflab_course.cases.reader import split
+from proflab_course.cases.reader import split_cell
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import Lesson
 from proflab_course.grading.own_numbers.cases import varying_cells
@@ -53,7 +53,7 @@ def _section(course: Course, lesson: Lesson, tracks: Tracks) -> Iterator[str]:
     tests_of = lesson.tests
     for cell in lesson.named("exercise"):
         tests = tests_of[cell.name]
-        hidden = sum(is_hidden for t in tests for is_hidden, _ in split(t.source, t.name).answers)
+        hidden = sum(is_hidden for t in tests for is_hidden, _ in split_cell(t).answers)
         vary = sum(len(drawn[t.name][1].expected) for t in tests if t.name in drawn)
         public = tracks.tracks.values()
         first = next(t for t in public if cell.name in t.exercises.get(lesson.name, ()))

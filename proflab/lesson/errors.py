@@ -97,22 +97,20 @@ def tell(
         return None
     if cell is not None and is_question(cell.name) and type(error) is ValueError:
         return [str(error)]
-    if isinstance(error, NameError) and outline and error.name in outline.exercises:
-        missing = outline.exercises[error.name]
+    if isinstance(error, NameError) and outline and (missing := outline.exercise(error.name or "")):
         return [f"`{missing.name}` is not defined, so run its cell first{_place(missing)}"]
     if isinstance(error, TypeError) and outline and (told := _wrong_call(error, names, outline)):
         return [told]
     if type(error) is NameError and skipped:
         return [f"{what}: run the cells above first (Run › Run All Above Selected Cell)"]
     if exercise is not None and (imported := _absent_import(error)):
-        what = f"`{exercise.name}`{_in_section(exercise)} uses `{error.name}`"
-        return [f"{what}, which nothing imports: write `{imported}` into its cell", *lines_of(own)]
+        uses = f"`{exercise.name}`{_in_section(exercise)} uses `{getattr(error, 'name', '')}`"
+        return [f"{uses}, which nothing imports: write `{imported}` into its cell", *lines_of(own)]
     if exercise is not None:
-        sentence = [f"`{exercise.name}`{_in_section(exercise)} raised {what}"]
-        return [*sentence, *lines_of(own)]
-    sentence = [what, *(f"This cell needs {_needed(each)}." for each in failing)]
-    sentence += [own_earlier] if own_earlier else []
-    return [*sentence, *lines_of(frames.all[:1] + own)]
+        return [f"`{exercise.name}`{_in_section(exercise)} raised {what}", *lines_of(own)]
+    said = [what, *(f"This cell needs {_needed(each)}." for each in failing)]
+    said += [own_earlier] if own_earlier else []
+    return [*said, *lines_of(frames.all[:1] + own)]
 
 
 def label_of_race(error: BaseException, names: dict, text: str) -> str:
@@ -139,13 +137,13 @@ def _wrong_call(error: TypeError, names: dict, outline: Outline) -> str:
                 run = f"run its cell again{_in_section(exercise)}, and give the result another name"
                 return f"`{name}` is no longer your function but of type {kind}: {run}"
     match = _WRONG_CALL.match(str(error))
-    exercise = outline.exercise(match[1]) if match else None
-    if match is None or exercise is None or error.__traceback__ is None:
+    called = outline.exercise(match[1]) if match else None
+    if match is None or called is None or error.__traceback__ is None:
         return ""
     steps = list(traceback.walk_tb(error.__traceback__))
     if steps[-1][0].f_code.co_name == match[1].rpartition(".")[2]:
         return ""  # the call was right, and something in the function was not
-    what = f"`{exercise.name}`{_in_section(exercise)} has lost a parameter or has another one"
+    what = f"`{called.name}`{_in_section(called)} has lost a parameter or has another one"
     return f"{what} ({error}): give it those that its docstring names"
 
 

@@ -78,9 +78,9 @@ def told(record: Mapping, failing: Sequence[str] = ()) -> str:
     """
     record = dict(record) | ({"failing": list(failing)} if failing else {})
     guess, answer = record.get("guess"), record.get("answer")
-    ends = [record.get("low"), record.get("high")]
-    if is_number(answer) and all(map(is_number, ends)):
-        answer = Measured(answer, *ends, busy=bool(record.get("busy")))
+    low, high = record.get("low"), record.get("high")
+    if is_number(answer) and is_number(low) and is_number(high):
+        answer = Measured(answer, low, high, busy=bool(record.get("busy")))
     return f"{record.get('what')}: {_verdict(record, guess, answer)}"
 
 
@@ -136,8 +136,10 @@ def _verdict(record: Mapping, guess: object, answer: object) -> str:
     if record.get("assumed"):
         rests = f"the document assumes {_shown(answer)}{after}, nobody measured it"
         return f"{rests}; {yours}" if made else rests
-    measured = isinstance(answer, Measured)
-    result = shown(answer, record.get("unit", "")) if measured else f"{_shown(answer)}{after}"
+    if isinstance(answer, Measured):
+        result = shown(answer, record.get("unit", ""))
+    else:
+        result = f"{_shown(answer)}{after}"
     if names := record.get("failing"):
         own = " and ".join(f"`{name}`" for name in names)
         alone = len(names) == 1
@@ -150,7 +152,7 @@ def _verdict(record: Mapping, guess: object, answer: object) -> str:
         return f"{result}, as you guessed" if _same(first, answer) else f"{result}; {yours}"
     if slip := _slip(first, float(answer), record):
         return f"{result}; {slip}"
-    if measured:
+    if isinstance(answer, Measured):
         return f"{result}; {yours}{_judged(float(first), answer)}"
     if first == answer and guess == first:
         return f"{result}, as you guessed"

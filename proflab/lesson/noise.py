@@ -55,9 +55,10 @@ class Measured(float):
             return "too noisy, run again"
         return "the machine is busy, run again later" if self.busy else ""
 
-    def __round__(self, digits: int | None = None) -> Measured:
-        ends = (round(float(end), digits or 0) for end in (self, self.low, self.high))
-        return Measured(*ends, self.busy)
+    # Without digits, too, a figure: a float's own would be a whole number without an interval.
+    def __round__(self, digits: int | None = None) -> Measured:  # type: ignore[override]
+        value, low, high = (round(float(x), digits or 0) for x in (self, self.low, self.high))
+        return Measured(value, low, high, self.busy)
 
     def __reduce__(self) -> tuple:
         return Measured, (float(self), self.low, self.high, self.busy)
@@ -99,8 +100,10 @@ def measured(
     (5.0, 4.0, 6.0)
     """
     samples = list(samples)
-    ends = interval(samples) if interval and len(samples) >= 6 else (min(samples), max(samples))
-    return Measured(median(samples), *ends, busy=is_busy())
+    low, high = min(samples), max(samples)
+    if interval is not None and len(samples) >= 6:
+        low, high = interval(samples)
+    return Measured(median(samples), low, high, is_busy())
 
 
 def show_load() -> None:

@@ -17,10 +17,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from proflab.checks.diagnose import is_number
 from proflab.lesson.alt_text import bars_in_words, lines_in_words, parts_in_words
+
+if TYPE_CHECKING:
+    from matplotlib.typing import RcKeyType
 
 # Okabe and Ito's colours: told apart by the colour-blind, and light to dark in print.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
@@ -35,7 +38,7 @@ OP_COLOURS = {
 }  # fmt: skip
 INK, QUIET, FAINT = "#222222", "#6b6b6b", "#d9d9d9"
 
-STYLE = {
+STYLE: dict[RcKeyType, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 10.0,
     "text.color": INK,

@@ -94,7 +94,7 @@ def show() -> None:
         return
     from IPython.display import display
 
-    progress = measure(record)
+    progress = measure(record, record.outline)
     passing = [row.name for row in progress.rows if row.state == "passed"]
     failing = [row.name for row in progress.rows if row.state not in ("passed", "not run")]
     path = mine.place(record.folder)
@@ -103,9 +103,8 @@ def show() -> None:
     display({"text/plain": progress.text(), MIME: asdict(progress)}, raw=True)
 
 
-def measure(record: KernelRecord) -> Progress:
+def measure(record: KernelRecord, outline: Outline) -> Progress:
     """Return the table of what has been run."""
-    outline = record.outline
     rows = []
     for exercise in outline.exercises.values():
         run = record.state(exercise)

@@ -57,17 +57,18 @@ class _Hooks:
     def before_cell(self, info: Any) -> None:
         outline = self.record.outline
         self.text = info.raw_cell or ""
-        self.record.current = outline.cell(self.text) if outline else None
+        cell = self.record.current = outline.cell(self.text) if outline else None
         self.ask = builtins.input
-        if self.record.current is not None:
-            expect.shares.pop(self.record.current.name, None)
+        if cell is not None:
+            expect.shares.pop(cell.name, None)
             builtins.input = _nobody_answers
 
     def race_points(self) -> float:
         """Return the running test cell's points, in equal parts for its races."""
         outline, cell = self.record.outline, self.record.current
-        exercises = outline.exercises.values() if outline and cell else ()
-        points = next((e.tests[cell.name] for e in exercises if cell.name in e.tests), 0.0)
+        exercises = outline.exercises.values() if outline else ()
+        name = cell.name if cell else ""
+        points = next((e.tests[name] for e in exercises if name in e.tests), 0.0)
         return points / max(1, sum(self.text.count(call) for call in expect.RACES))
 
     def show(self, etype: type, evalue: BaseException, tb: Any, *args: Any, **kwargs: Any):
@@ -101,13 +102,13 @@ class _Hooks:
         error = result.error_before_exec or result.error_in_exec
         if error is None:
             self.record.note_cell(info.raw_cell, self.shell.transform_cell(info.raw_cell))
-        cell = self.record.current
+        outline, cell = self.record.outline, self.record.current
         stub, told = (
             kept[1] if error is not None and error is kept[0] else ""
             for kept in (self.unwritten, self.race)
         )
-        if cell is not None and cell.kind == "test":
-            ended = _ended(error, stub, told, self.record.outline, cell)
+        if outline is not None and cell is not None and cell.kind == "test":
+            ended = _ended(error, stub, told, outline, cell)
             if (shares := expect.shares.get(cell.name)) and ended.state == "passed":
                 ended.share = sum(shares.values()) / len(shares)
             self.record.tests[cell.name] = ended
@@ -156,4 +157,6 @@ def _ended(
     is_case = isinstance(error, CaseFailed)
     text = told or (str(error) if is_case else f"{type(error).__name__}: {error}")
     first = next(iter(text.splitlines()), "")
-    return TestRun("failed", first, only_refusals=is_case and error.only_refusals)
+    return TestRun(
+        "failed", first, only_refusals=isinstance(error, CaseFailed) and error.only_refusals
+    )

@@ -44,7 +44,7 @@ def main(
     names: all that the student's file defines. unwritten: its exercises that are still to be
     written, each with its lesson. Without any words it shows an example.
     """
-    file = Path(names.get("__file__", "my_profiler.py")).name
+    file = _called(names)
     words = list(sys.argv[1:] if arguments is None else arguments)
     if arguments is None and hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` ends it, as it ends other tools
@@ -59,6 +59,13 @@ def main(
     if words[0] in FILES and "--diff" in words:
         needed = needed | NEEDED_TO_DIFF
     return _run(command, needed, names, unwritten, file, words)
+
+
+def _called(names: dict[str, Any]) -> str:
+    """Return the file's name, without its ending where pip has made a command of it."""
+    path = Path(names.get("__file__", "my_profiler.py"))
+    installed = names.get("__name__") == path.stem == Path(sys.argv[0]).stem
+    return path.stem if installed else path.name
 
 
 def _profile(

@@ -37,8 +37,9 @@ def show_example(names: dict[str, Any], unwritten: dict[str, str], file: str) ->
         for line, beside in _LINES:
             print(f">>> {line}" + f"  # {beside}" * bool(beside))
             print(_outcome(line, known, unwritten), end="")
-    print(f"\nA table and a page about a model:  python {file} lenet5")
-    print(f"All that it does:                  python {file} --help")
+    call = f"python {file}" if file.endswith(".py") else file
+    print(f"\nA table and a page about a model:  {call} lenet5")
+    print(f"All that it does:                  {call} --help")
     return 0
 
 

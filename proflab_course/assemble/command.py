@@ -21,6 +21,7 @@ from proflab.lesson.statements import DEFINITIONS
 from proflab_course.assemble.fill import course_code, filled, lacks, whose
 from proflab_course.assemble.gather import Collection, gather, without_files
 from proflab_course.assemble.own import store_own
+from proflab_course.assemble.package import PROFILER, files_beside
 from proflab_course.course.files import replace_file, what_is_wrong
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import Lesson, read_module, read_notebook
@@ -28,10 +29,15 @@ from proflab_course.course.notebook import Lesson, read_module, read_notebook
 MADE_BY = "Made by `proflab assemble`"
 _COMMAND_LINE = """
 
-if __name__ == "__main__":
-    from proflab.standalone import main as _run
+def main():
+    \"\"\"Run the command line of this profiler, and return its exit status.\"\"\"
+    from proflab.standalone import main as run
 
-    raise SystemExit(_run(globals(), {unwritten!r}))
+    return run(globals(), {unwritten!r})
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
 """
 _LESSON_IN_NAME = re.compile(r"\d\d_[a-z][a-z0-9_]*")
 
@@ -48,22 +54,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="include the engine, so that the file needs only numpy",
     )
     parser.add_argument(
+        "--package",
+        action="store_true",
+        help="as --standalone; -o is then the folder to make, which pip installs",
+    )
+    parser.add_argument(
         "--own",
         action="store_true",
-        help="with --standalone: leave out the course's own functions in place of unwritten ones",
+        help="with one of these: leave out the course's own functions in place of unwritten ones",
     )
     parser.add_argument("--through", metavar="N", help="take only the lessons up to N")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the file; print what it contains and which exercises are unwritten."""
-    _refuse_foreign(arguments.output)
+    output, beside = _begin(arguments)
     lessons = read_folder(arguments.folder, arguments.through)
     collection = gather(lessons, _known_exercises(lessons))
     modules = _modules_of(lessons)
     _leave_out(collection, modules)
     whole, told = collection, ""
-    if arguments.standalone and not arguments.own:
+    if _alone(arguments) and not arguments.own:
         course = [
             statement
             for statement in without_files(course_code(arguments.folder), modules)
@@ -73,17 +84,48 @@ def run(arguments: argparse.Namespace) -> int:
             whole, told = filled(collection, lessons, course), whose(collection)
             collection.notes = whole.notes
     title = f"A profiler built in {', '.join(lesson.name for lesson in lessons)}."
-    about = filter(None, [title, told, f"{MADE_BY}: edit the notebooks."])
-    text = render(whole, "\n\n".join(about))
-    text += _COMMAND_LINE.format(unwritten=whole.unwritten_lessons())
-    if arguments.standalone:
+    text = _with_command_line(whole, [title, told])
+    if _alone(arguments):
         from proflab_course.assemble.bundle import with_engine
 
         text = with_engine(text)
-    _write(arguments.output, text)
-    lines = [summary(collection, arguments.output), *([f"  {told}"] if told else [])]
+    if arguments.package:
+        output.parent.mkdir(exist_ok=True)
+    for path, content in {output: text, **beside}.items():
+        _write(path, content)
+    lines = [summary(collection, output), *([f"  {told}"] if told else [])]
     print("\n".join([*lines, *store_own(lessons)]))
     return 0
+
+
+def _alone(arguments: argparse.Namespace) -> bool:
+    return arguments.standalone or arguments.package
+
+
+def _with_command_line(whole: Collection, about: list[str]) -> str:
+    """Return the file's text, which says about itself what is not empty, with its command."""
+    if "main" in whole.names:
+        raise CourseError("main is the name of the profiler's own command: give yours another")
+    text = render(whole, "\n\n".join(filter(None, [*about, f"{MADE_BY}: edit the notebooks."])))
+    return text + _COMMAND_LINE.format(unwritten=whole.unwritten_lessons())
+
+
+def _begin(arguments: argparse.Namespace) -> tuple[Path, dict[Path, str]]:
+    """Return the file to write and, by their paths, the texts beside it.
+
+    Raises CourseError if one of them is there and no earlier run has written it.
+    """
+    output, beside = arguments.output, dict[Path, str]()
+    if arguments.package:
+        if output.is_file() or not output.parent.is_dir():
+            raise CourseError(f"{output} cannot be made: give -o a folder, inside one that exists")
+        beside = {output / name: text for name, text in files_beside().items()}
+        output /= PROFILER
+        if not output.parent.exists():
+            return output, beside
+    for path in (output, *beside):
+        _refuse_foreign(path)
+    return output, beside
 
 
 def _modules_of(lessons: list[Lesson]) -> set[str]:
@@ -158,12 +200,17 @@ def read_folder(folder: Path, through: str | None = None) -> list[Lesson]:
     return [readers[path.suffix](path, name) for name, path in kept.items()]
 
 
-def is_upto(lesson: str, through: str) -> bool:
-    """Return True if a lesson is not later than N: a number (1, 01) or a lesson's name."""
+def lesson_number(through: str) -> int:
+    """Return what --through names: a number (1, 01) or a lesson's name; CourseError if neither."""
     number = re.match(r"\d+", through)
     if not number:
         raise CourseError(f"--through takes a lesson's number, not {through!r}")
-    return int(lesson[:2]) <= int(number[0])
+    return int(number[0])
+
+
+def is_upto(lesson: str, through: str) -> bool:
+    """Return True if a lesson is not later than the one that --through names."""
+    return int(lesson[:2]) <= lesson_number(through)
 
 
 def find_lessons(folder: Path) -> dict[str, Path]:

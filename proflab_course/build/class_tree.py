@@ -21,7 +21,7 @@ from pathlib import Path
 
 import proflab
 import proflab_course
-from proflab_course.assemble.command import MADE_BY, is_upto, render
+from proflab_course.assemble.command import MADE_BY, is_upto, lesson_number, render
 from proflab_course.assemble.fill import GIVEN
 from proflab_course.assemble.gather import gather
 from proflab_course.build.facts import Facts
@@ -35,6 +35,7 @@ from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import COLAB_SETUP
 from proflab_course.course.sections import sections
 from proflab_course.course.words import amount, few
+from proflab_course.tracks.read import Track
 
 _COPIED = ("pyproject.toml", "LICENSE", "binder", "docs/students.md")
 _GIVEN_TITLE = f"""\
@@ -80,8 +81,8 @@ def class_tree(
         tree.mkdir()
         (work / "release").rename(tree / "release")
         facts.notes += program_notes(course, names, tree / "release")
-        if any(taken.title for taken in facts.taken.values()):
-            _write_given(facts, tree / "release")
+        if facts.track is not None and _is_cut(facts):
+            _write_given(facts.track, facts, tree / "release")
         _copy_course_files(course.root, tree)
         write_pages(facts, names, tree)
         if output.exists():
@@ -92,12 +93,17 @@ def class_tree(
     return names
 
 
-def _write_given(facts: Facts, release: Path) -> None:
+def _is_cut(facts: Facts) -> bool:
+    """Return True if the track gives code that the course's own lessons have students write."""
+    return any(taken.title for taken in facts.taken.values())
+
+
+def _write_given(track: Track, facts: Facts, release: Path) -> None:
     """Write the course's own code of what the track does not have students write.
 
     `proflab assemble --standalone` makes a profiler that runs of it and of what they wrote.
     """
-    written = {name for names in facts.track.exercises.values() for name in names}
+    written = {name for names in track.exercises.values() for name in names}
     asked = {
         cell.where
         for lesson in facts.whole
@@ -119,7 +125,7 @@ def _refuse_unknown(course: Course, through: str | None) -> None:
     if through is None:
         return
     upto = [name for name in course.lessons() if is_upto(name, through)]
-    if not upto or int(upto[-1][:2]) != int(re.match(r"\d+", through)[0]):
+    if not upto or int(upto[-1][:2]) != lesson_number(through):
         there = f": its last one is {course.lessons()[-1]}" if course.lessons() else ""
         raise CourseError(f"--through {through}: modules/ holds no lesson {through}{there}")
 
@@ -132,8 +138,8 @@ def write_pages(facts: Facts, names: list[str], tree: Path) -> None:
         facts.policy.write(tree)
         for page in README:
             _put_below_title(tree / page, facts.policy.paragraph)
-    if any(taken.title for taken in facts.taken.values()):
-        _put_above(tree / "README.md", track_page(facts, names))
+    if facts.track is not None and _is_cut(facts):
+        _put_above(tree / "README.md", track_page(facts.track, facts, names))
 
 
 def _made_for(facts: Facts, names: list[str], page: Path) -> None:
@@ -157,7 +163,7 @@ def _made_for(facts: Facts, names: list[str], page: Path) -> None:
     page.write_text(passages.resolve(text, there.__contains__) + "\n", encoding="utf-8")
 
 
-def track_page(facts: Facts, names: list[str]) -> str:
+def track_page(track: Track, facts: Facts, names: list[str]) -> str:
     """Return what a class's README says of its track: sentence, time, and a table of lessons."""
     rows = []
     for name in names:
@@ -168,7 +174,6 @@ def track_page(facts: Facts, names: list[str]) -> str:
         link = f"release/{name}/{name}.ipynb"
         rows.append(f"| [{title}]({link}) | {', '.join(exercises)} | {minutes} min |")
     table = ["| lesson | what you write | about (estimated) |", "|---|---|--:|", *rows]
-    track = facts.track
     head = (
         f"# {track.title}: {amount(track.hours, 'hour')}\n\n{track.text} What is not in the table"
     )

@@ -266,8 +266,14 @@ def _stop(*_: Any) -> None:
 
 def _forbid_waiting() -> None:
     """Have a stand-in fail that sleeps or starts a process or a thread: its wait costs no CPU."""
-    time.sleep = os.fork = _stop
-    subprocess.Popen.__init__ = threading.Thread.start = _stop
+    waiting = (
+        (time, "sleep"),
+        (os, "fork"),
+        (subprocess.Popen, "__init__"),
+        (threading.Thread, "start"),
+    )
+    for owner, name in waiting:
+        setattr(owner, name, _stop)
 
 
 def _forbid_more_memory() -> None:

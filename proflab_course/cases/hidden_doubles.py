@@ -98,8 +98,9 @@ def is_lookup(node: ast.AST, earlier: dict[str, DoubleSpec]) -> bool:
 
 
 def _kind(node: ast.AST) -> str | None:
-    fine = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
-    return node.attr if fine and node.value.id == "doubles" and node.attr in HELD else None
+    if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)):
+        return None
+    return node.attr if node.value.id == "doubles" and node.attr in HELD else None
 
 
 def _is_lookup(node: ast.AST, earlier: dict[str, DoubleSpec]) -> bool:

@@ -41,6 +41,11 @@ class Costed(Held):
     earns_share = True
     full: float
 
+    @property
+    def unit(self) -> str:
+        """Return what its costs are counted in."""
+        raise NotImplementedError
+
     def line(self, found: Mapping[str, Any]) -> str:
         """Return what it costs, beside the given program or plan."""
         raise NotImplementedError

@@ -74,7 +74,9 @@ def _attempts(folder: str, submitters: list[list[str]]) -> Iterator[Attempt]:
 def _answer_metadata(text: str) -> Answer:
     import yaml
 
-    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+    base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+    class Loader(base):
         """A loader for Ruby's YAML, whose own types it reads as plain mappings and texts."""
 
     Loader.add_multi_constructor("!ruby/", _plain)

@@ -200,8 +200,8 @@ def _given(entries: list[Entry], platform: str) -> tuple[str, list[Entry]]:
 
 def _sort(platform: str, entries: list[Entry]) -> Sorted:
     result = Sorted(platform, [])
-    attempts: dict[tuple[str, ...], Attempt] = {}
-    about: dict[tuple[str, ...], Entry] = {}
+    attempts: dict[tuple[str, str, str], Attempt] = {}
+    about: dict[tuple[str, str, str], Entry] = {}
     for entry in entries:
         match = _fits(platform, entry)
         if match is None:

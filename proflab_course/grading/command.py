@@ -33,7 +33,7 @@ from proflab_course.grading.limit_options import add_limits, chosen_limits
 from proflab_course.grading.lock import only_grading
 from proflab_course.grading.own_numbers.cases import NEW, Variants, chosen_variants, refuse_others
 from proflab_course.grading.own_numbers.program import own_program
-from proflab_course.grading.plan import Runner, Submission
+from proflab_course.grading.plan import Isolation, Runner, Submission
 from proflab_course.grading.races import SALT, races_of, salt_of
 from proflab_course.grading.reader import Reader
 from proflab_course.grading.records.write_notebook import placeholder, write_autograded
@@ -169,7 +169,7 @@ def _choose_runner(course: Course, arguments: argparse.Namespace) -> tuple[Runne
 
     It starts at once, because that takes a while, unless probably nothing has to be executed.
     """
-    isolation = "none" if arguments.no_sandbox else "auto"
+    isolation: Isolation = "none" if arguments.no_sandbox else "auto"
     limits = chosen_limits(course, arguments)
     if arguments.scheduler is None:
         handins = arguments.student or [*course.root.glob(f"submitted/*/{arguments.lesson}")]
@@ -382,10 +382,10 @@ def record(course: Course, key: Key, book, done: Done) -> dict[str, str]:
 
     Raises CourseError if no student's result could be written.
     """
+    if done.error is not None:
+        log_error(course, key.name, done.work.student, done.error)
     # Where the result cannot be written, the second try writes that it was not graded.
     for _ in range(2):
-        if done.error is not None:
-            log_error(course, key.name, done.work.student, done.error)
         try:
             write(course, key, book, done)
             return {}
@@ -393,7 +393,7 @@ def record(course: Course, key: Key, book, done: Done) -> dict[str, str]:
             raise
         except Exception as error:
             done = failure(done.work, error)
-    log_error(course, key.name, done.work.student, done.error)
+            log_error(course, key.name, done.work.student, error)
     return {done.work.student: done.sentence}
 
 

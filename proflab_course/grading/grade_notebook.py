@@ -167,7 +167,7 @@ def make_plan(aligned: Aligned, key: Key, full: bool) -> tuple[Plan, list[int]]:
         slot = aligned.slots[position]
         if slot.key is not None and slot.key.kind == "test":
             name = slot.key.grade_id
-            items = [
+            items: list[RunCell | RunBlock] = [
                 RunBlock(
                     b.hidden, b.steps, b.doubles, position,
                     late=(position, number) in late,
@@ -248,17 +248,19 @@ def conclude(
     broken = BrokenCells(aligned, by_place)
     count = 0
     for position, slot in enumerate(aligned.slots):
-        replies = by_place.get(position)
+        found = by_place.get(position)
         if slot.key is not None and slot.key.kind == "test":
-            conclude_test(graded, position, slot, key, replies or [], raced or {}, broken)
-        elif replies:
-            slot.cell.outputs = outputs = [output_node(o) for o in replies[0][0].outputs]
-            if replies[0][0].state == "lost":
-                slot.cell.outputs.append(lost_output(replies[0][0].message))
+            test = key.tests[slot.key.grade_id]
+            run = _TestRun(graded, position, key, test, raced or {}, broken)
+            slot.cell.outputs = run.conclude(found or [])
+        elif found:
+            slot.cell.outputs = outputs = [output_node(o) for o in found[0][0].outputs]
+            if found[0][0].state == "lost":
+                slot.cell.outputs.append(lost_output(found[0][0].message))
             graded.errors += [
                 (position, o["ename"], o["evalue"]) for o in outputs if o["output_type"] == "error"
             ]
-        if replies:
+        if found:
             count += 1
             number_cell(slot.cell, count)
     graded.unanswered = unanswered(aligned, key)
@@ -288,27 +290,6 @@ def _all_passed(graded: Graded, name: str) -> bool:
     return all(case.passed for case in graded.cases if case.cell == name)
 
 
-def conclude_test(
-    graded: Graded,
-    position: int,
-    slot: Slot,
-    key: Key,
-    replies: list[list[Reply]],
-    raced: Raced,
-    broken: BrokenCells,
-) -> None:
-    """Judge a test cell's cases and give it its outputs and its points."""
-    run = _TestRun(graded, position, key, key.tests[slot.key.grade_id], raced, broken)
-    failure = None  # of the set-up
-    for number, block_replies in enumerate(replies):
-        ended = run.conclude_block(number, block_replies, failure)
-        if not run.test.blocks[number].hidden:  # a hidden block runs in a copy
-            failure = ended
-    score = run.tally.points(run.test, key.partial_credit) if replies else 0.0
-    graded.scores[run.test.name] = score
-    slot.cell.outputs = run.writer.finish(score, run.test.points, run.test.is_race)
-
-
 @dataclass
 class _TestRun:
     """One test cell's replies as they become cases, errors and outputs."""
@@ -322,7 +303,18 @@ class _TestRun:
     writer: OutputWriter = field(default_factory=OutputWriter)
     tally: Tally = field(default_factory=Tally)
 
-    def conclude_block(
+    def conclude(self, replies: list[list[Reply]]) -> list[NotebookNode]:
+        """Judge the test cell's cases and give it its points; return its outputs."""
+        failure = None  # of the set-up
+        for number, block_replies in enumerate(replies):
+            ended = self._conclude_block(number, block_replies, failure)
+            if not self.test.blocks[number].hidden:  # a hidden block runs in a copy
+                failure = ended
+        score = self.tally.points(self.test, self.key.partial_credit) if replies else 0.0
+        self.graded.scores[self.test.name] = score
+        return self.writer.finish(score, self.test.points, self.test.is_race)
+
+    def _conclude_block(
         self, number: int, replies: list[Reply], failure: Reply | None
     ) -> Reply | None:
         """Judge a block's cases; return the first failed set-up's reply, from here or `failure`."""

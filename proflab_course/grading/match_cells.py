@@ -133,11 +133,12 @@ def _tests_of_then(aligned: Aligned, key: Key) -> list[str]:
 
     Such a cell is recognised by the label of its first case.
     """
-    marked = (slot for slot in aligned.slots if aligned.former and slot.key is not None)
     return [
         slot.key.grade_id
-        for slot in marked
-        if (once := key.former.get(slot.key.grade_id))
+        for slot in aligned.slots
+        if aligned.former
+        and slot.key is not None
+        and (once := key.former.get(slot.key.grade_id))
         and any(answer.label in slot.cell.source for _, answer in once.answers[:1])
     ]
 
@@ -164,7 +165,7 @@ def _drop_duplicates(aligned: Aligned) -> None:
             name, kind = slot.key.grade_id, slot.key.kind
             how = "both are executed" if kind == "solution" else "the last counts"
             # Noted now, for `_note_changes` looks at no cell that stands for none of the lesson's.
-            if kind == "test" and not _has_lessons_text(slot):
+            if kind == "test" and not _has_lessons_text(slot.cell, slot.key):
                 aligned.changed.append(name)
             aligned.notes.append(f"cell {name} stands there twice; {how}")
             slot.key = None
@@ -175,8 +176,8 @@ def _recover_metadata(aligned: Aligned, key: Key, had_metadata: bool) -> None:
 
     A function that was moved into a cell of the student's is not reported as recovered.
     """
-    found = _slot_positions(aligned)
-    missing = {c.grade_id: c for c in key.cells if c.grade_id and c.grade_id not in found}
+    present = _slot_positions(aligned)
+    missing = {c.grade_id: c for c in key.cells if c.grade_id and c.grade_id not in present}
     if not missing:
         return
     wanted = {name for c in missing.values() if c.kind == "solution" for name in c.defines}
@@ -228,14 +229,14 @@ def _recover_by_place(aligned: Aligned, key: Key, wanted: KeyCell) -> None:
             return
 
 
-def _has_lessons_text(slot: Slot) -> bool:
+def _has_lessons_text(cell: NotebookNode, key: KeyCell) -> bool:
     """Return True if a cell's text is the lesson's: as released, or as the grader keeps it.
 
     The instructor's notebook in source/ has the hidden cases and is not an edited copy.
     """
-    if slot.key.is_concept and _OF_ANSWERS.fullmatch(slot.cell.source):
+    if key.is_concept and _OF_ANSWERS.fullmatch(cell.source):
         return True
-    return squeezed(slot.cell.source) in slot.key.texts
+    return squeezed(cell.source) in key.texts
 
 
 def _given_code(aligned: Aligned, key: Key, had_metadata: bool) -> list[str]:
@@ -265,7 +266,7 @@ def _note_changes(aligned: Aligned) -> None:
         ]
         name, kind = slot.key.grade_id, slot.key.kind
         turned = slot.cell.cell_type != slot.key.master.cell_type
-        if flipped or (kind == "test" and (turned or not _has_lessons_text(slot))):
+        if flipped or (kind == "test" and (turned or not _has_lessons_text(slot.cell, slot.key))):
             what = "'s " + " and ".join(flipped) if flipped else ""
             aligned.note_change(name, f"cell {name}{what} was changed; the original counts")
         elif turned:

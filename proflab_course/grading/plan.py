@@ -103,6 +103,10 @@ class Result:
     hidden_sent: bool = False
 
 
+# "auto": by whatever of this machine isolates; "none": for authors who are trusted.
+Isolation = Literal["auto", "none"]
+
+
 class Runner(Protocol):
     """Executes plans; each degree of isolation has its own runner."""
 

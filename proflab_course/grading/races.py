@@ -63,7 +63,9 @@ class NotTraced(CourseError):
     """A lesson was built without being executed: its races lack the given programs' tapes."""
 
 
-def simulated(aligned: Aligned, key: Key, result: Result, places: list[int]) -> Raced:
+def simulated(
+    aligned: Aligned, key: Key, result: Result, places: list[int]
+) -> dict[Name, dict[str, Any]]:
     """Return what each plan, or other value that is no tape, of a notebook's replies is worth.
 
     Raises TooMuchWork where the grader's time for this hand-in is used up.

@@ -6,8 +6,11 @@ import os
 import shutil
 import subprocess
 import sys
+import venv
+from pathlib import Path
 
 import nbformat
+import numpy
 import pytest
 from mini_course import FIRST, LESSONS, given, make_course
 
@@ -300,6 +303,50 @@ def test_what_needs_a_file_beside_its_lesson_stays_there_and_is_named(work, caps
         assert "circle" in names
         note = "note: area stays in 01_first: it needs a file that lies there"
         assert note in capsys.readouterr().out
+
+
+def test_the_command_has_a_name_of_its_own(work, capsys):
+    text = FIRST.replace("    surface = width", "    main()\n    surface = width")
+    make_course(work, {"01_first": text + given("def main():\n    pass", "mine")})
+    assert main(["assemble", "modules", "-o", "mine.py"]) == 2
+    assert "main is the name of the profiler's own command" in capsys.readouterr().err
+
+
+@pytest.mark.whole
+def test_pip_installs_a_package_without_the_internet(work, monkeypatch):
+    """In a new environment, whose setuptools may be old or not there; numpy is left out here."""
+    make_course(work, {"01_first": WITH_ENGINE})
+    for _ in range(2):  # a second time it takes the first one's place
+        assert main(["assemble", "modules", "-o", "kept", "--package"]) == 0
+    venv.create("new", with_pip=True)
+    [python] = [*work.glob("new/bin/python"), *work.glob("new/Scripts/python.exe")]
+    for name in [name for name in os.environ if name.startswith("PIP_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    pip = [python, "-m", "pip", "install", "--no-index", "--no-deps", "--quiet", "."]
+    for _ in range(2):
+        ran = subprocess.run(pip, cwd="kept", capture_output=True, text=True)
+        assert ran.returncode == 0, ran.stderr
+    [command] = work.glob("new/*/my_profiler*")
+    monkeypatch.setenv("PYTHONPATH", str(Path(numpy.__file__).parents[1]))
+    ran = subprocess.run([command], cwd=work / "new", capture_output=True, text=True)
+    assert ran.returncode == 0 and "A profiler built in 01_first." in ran.stdout, ran.stderr
+    assert ">>> import my_profiler as my, proflab" in ran.stdout
+    assert "my_profiler --help" in ran.stdout
+
+
+def test_a_package_that_cannot_be_made_leaves_no_folder(work, capsys):
+    assert main(["assemble", "none", "-o", "kept", "--package"]) == 2
+    assert "none is not a folder" in capsys.readouterr().err and not [*work.iterdir()]
+
+
+def test_a_package_takes_no_folder_of_others(work, capsys):
+    make_course(work, {"01_first": WITH_ENGINE})
+    (work / "kept").mkdir()
+    (work / "kept/pyproject.toml").write_text("[project]\n")
+    assert main(["assemble", "modules", "-o", "kept", "--package"]) == 2
+    assert "kept/pyproject.toml was not made by `proflab assemble`" in capsys.readouterr().err
+    assert not (work / "kept/my_profiler.py").exists()
 
 
 def test_a_traceback_shows_the_engines_own_line(work):

@@ -349,5 +349,6 @@ def test_a_page_that_rests_on_something_else_is_refused(tmp_path):
 def test_each_track_says_what_it_is():
     tracks = Tracks.read(ROOT)
     for name in SHORT:
-        page = track_page(prepare(Course(ROOT), track=name), tracks.track(name).lessons)
-        assert page.count("release/") == len(tracks.track(name).lessons)
+        track = tracks.track(name)
+        page = track_page(track, prepare(Course(ROOT), track=name), track.lessons)
+        assert page.count("release/") == len(track.lessons)

@@ -6,7 +6,8 @@ from collections import defaultdict
 import pytest
 from imports import ROOT
 
-BUDGET = {"proflab": 23_715, "proflab_course": 31_445, "proflab_classroom": 7_595}
+# Lines of Python at most, in hundreds. Raising one is a commit of its own, with its reason.
+BUDGET = {"proflab": 23_735, "proflab_course": 31_630, "proflab_classroom": 7_590}
 LONGEST = 500  # lines of a file
 # Names of classes that stand for several in one package: this list may only become shorter.
 TWICE = {"Machine"}

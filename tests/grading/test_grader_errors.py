@@ -65,7 +65,7 @@ RUNNING = [
 ]
 JUDGING = [
     (execute, "conclude"),
-    (execute, "conclude_test"),
+    (execute._TestRun, "conclude"),
     (execute, "judge_case"),
     (value, "compare"),
     (execute, "executed_notebook"),

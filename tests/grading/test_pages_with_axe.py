@@ -4,21 +4,29 @@ axe-core comes with the package axe-core-python; nothing is fetched while the te
 """
 
 import pytest
-from browsing import faults, open_page
+import viva_class
+from browsing import faults, open_page, screen_faults
 from concept_class import answer, with_concepts
-from grading_course import LESSON, command, copy_course, grade, hand_in, solved
+from grading_course import LESSON, command, copy_course, grade, hand_in, solved, warm_runner
 from reading import ZOOMED, in_order, walk, zoomed_faults
-from screens import FOUR, fits, prefer
+from screens import DEVICES, prefer
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 from serving import WAIT
 
 from proflab_classroom.questions.votes import read_votes
+from proflab_course.grading.command import grade_class
 from proflab_course.grading.records.gradebook import Book
 
 # A class in which all is said takes a minute.
 pytestmark = pytest.mark.whole("grading/test_pages_for_everybody.py")
 
+# Of a small lesson: the questions of a real one take nine seconds, and the sheet looks the same.
+LOSES_POINTS = """
+def rectangle(width, height):
+    area = sum(height for column in range(width)) if isinstance(width, int) else width * height
+    return abs(area)
+"""
 FORGETS = """
 def linear_parameters(in_features, out_features, bias=True):
     return in_features * out_features
@@ -55,10 +63,16 @@ def pages(tmp_path_factory):
         ["proflab", "report", LESSON],
         ["proflab", "report", LESSON, "--public"],
         ["proflab", "report"],
-        ["proflab", "viva", LESSON, "--student", "forgets_biases", "--no-sandbox"],
     ):
         done = command(course, *words)
         assert done.returncode == 0, done.stderr
+    asked = viva_class.make_course(
+        tmp_path_factory.mktemp("v"), {"ada": {"rectangle": LOSES_POINTS}}
+    )
+    grade_class(asked, viva_class.LESSON, warm_runner(), progress=False)
+    done = command(asked, "proflab", "viva", viva_class.LESSON, "--no-sandbox")
+    assert done.returncode == 0, done.stderr
+    sheets = asked.root / "viva" / viva_class.LESSON
     reports = course.root / "reports"
     return {
         "report": reports / f"{LESSON}.html",
@@ -72,8 +86,8 @@ def pages(tmp_path_factory):
         "lecture": reports / "01.html",
         "letters": reports / "01-paper.html",
         "key": reports / "01-key.html",
-        "viva sheet": course.root / "viva" / LESSON / "forgets_biases.html",
-        "viva key": course.root / "viva" / LESSON / "forgets_biases.key.html",
+        "viva sheet": sheets / "ada.html",
+        "viva key": sheets / "ada.key.html",
     }
 
 
@@ -84,6 +98,32 @@ def test_axe_sees_a_fault(browser, tmp_path):
         "<main><img src=x><p style='color: #ccc'>pale</p><a href=#>a link</a></main>"
     )
     assert {"html-has-lang", "image-alt", "color-contrast"} <= set(faults(browser, page.as_uri()))
+
+
+# Of two texts that are alike otherwise, the second is pale.
+SECOND_PALE = {
+    "by its place": "<p>good text</p><p id=pale>pale text</p>",
+    "by itself": "<p>good text</p><p style='color: #ccc'>pale text</p>",
+    "by what is around": "<p>good text</p><section><p>pale text</p></section>",
+    "behind a sign that axe-core passes over": "<q>x</q><q>pale text</q>",
+    "behind one that is off": "<q aria-disabled=true>pale text</q><q>pale text</q>",
+    "on what is laid below it": "<b><u>good text</u></b><b><i></i><u>pale text</u></b>",
+}
+STYLES = """
+#pale, section, q { color: #ccc } section p { color: inherit }
+b, u { position: relative } i { position: absolute; inset: 0; background: #222 }
+"""
+
+
+@pytest.mark.parametrize("alike", SECOND_PALE)
+def test_a_pale_text_is_seen_among_many_that_are_alike_but_for_that(browser, tmp_path, alike):
+    page = tmp_path / "alike.html"
+    start = f"<!doctype html><html lang=en><title>x</title><style>{STYLES}</style><main><h1>x</h1>"
+    page.write_text(f"{start}{'<p>good text</p>' * 9}{SECOND_PALE[alike]}</main>")
+    assert "color-contrast" in faults(browser, page.as_uri())
+    assert {"light, color-contrast", "dark, color-contrast"} <= set(
+        screen_faults(browser, page.as_uri(), "phone")
+    )
 
 
 NAMES = ["report", "public report", "term", "feedback", "phone", "paper", "votes"]
@@ -98,12 +138,10 @@ def light_desktop(browser):
     prefer(browser, "light")
 
 
-@pytest.mark.parametrize("scheme, device", FOUR)
+@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", NAMES)
-def test_axe_finds_nothing_and_the_page_fits(browser, pages, name, scheme, device):
-    prefer(browser, scheme, device)
-    assert faults(browser, pages[name].as_uri(), unfold=True) == {}
-    assert fits(browser, device)
+def test_axe_finds_nothing_and_the_page_fits(browser, pages, name, device):
+    assert screen_faults(browser, pages[name].as_uri(), device) == {}
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -10,8 +10,11 @@ import pytest
 if not (shutil.which("chromium") and shutil.which("chromedriver")):
     pytest.skip("needs Chromium and its driver: make system", allow_module_level=True)
 
+from axe_core_python.base import AXE_SCRIPT
 from axe_core_python.selenium import Axe
+from contrast import COLOURS, REST
 from hostile import Witness
+from screens import fits, prefer
 from selenium import webdriver
 from selenium.webdriver.support.ui import WebDriverWait
 from serving import WAIT
@@ -32,6 +35,11 @@ CLICK_ALL = """
 """
 
 
+# A colour on its way to another scheme's is no colour of either.
+END_TRANSITIONS = """
+    document.getAnimations().filter(each => each instanceof CSSTransition)
+        .forEach(each => each.finish());
+"""
 UNFOLD = "document.querySelectorAll('details').forEach(fold => fold.open = true)"
 
 
@@ -78,6 +86,30 @@ def faults(
     return faults_here(browser, looked_at=10)
 
 
+def screen_faults(browser: webdriver.Chrome, address: str, device: str) -> dict[str, object]:
+    """Open a page on a device and return what is wrong in a light scheme, and then in a dark one.
+
+    That is what axe-core finds, everything unfolded, and whether the page is wider than the
+    window. Contrast is looked at on each of the four screens, all other rules on a desktop in
+    light and on a phone in dark: so whatever a scheme or a device shows is looked at.
+    """
+    found: dict[str, object] = {}
+    for scheme in ("light", "dark"):
+        prefer(browser, scheme, device)
+        if scheme == "light":
+            open_page(browser, address)
+            browser.execute_script(UNFOLD)
+            browser.execute_script(AXE_SCRIPT)
+        browser.execute_script(END_TRANSITIONS)
+        every_rule = (scheme, device) in (("light", "desktop"), ("dark", "phone"))
+        if every_rule:
+            found |= {f"{scheme}, {name}": each for name, each in _read(browser, REST, 10).items()}
+        found |= {f"{scheme}, {name}": each for name, each in _read(browser, COLOURS, 0).items()}
+        if not fits(browser, device):
+            found[f"{scheme}, width"] = device
+    return found
+
+
 def faults_here(
     browser: webdriver.Chrome, within: str | None = None, looked_at: int = 5
 ) -> dict[str, list[str]]:
@@ -85,9 +117,21 @@ def faults_here(
 
     looked_at: so many rules have something that they hold for, or the page is not what it seems
     """
+    if within is None:
+        browser.execute_script(AXE_SCRIPT)
+        return _read(browser, REST, looked_at) | _read(browser, COLOURS, 0)
     options = {"resultTypes": ["violations"]}  # the others in short
-    found = Axe().run(browser, context=within, options=options)
-    assert len(found["passes"]) > looked_at
+    return _said(Axe().run(browser, context=within, options=options), looked_at)
+
+
+def _read(browser: webdriver.Chrome, script: str, looked_at: int) -> dict[str, list[str]]:
+    """Return what a script of contrast.py finds in the page that is open; axe-core is in it."""
+    return _said(browser.execute_async_script(script), looked_at)
+
+
+def _said(found: dict, looked_at: int) -> dict[str, list[str]]:
+    assert "error" not in found, found
+    assert len(found["passes"]) + len(found["violations"]) > looked_at
     return {
         rule["id"]: [node["html"][:200] for node in rule["nodes"][:4]]
         for rule in found["violations"]

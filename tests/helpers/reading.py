@@ -6,9 +6,10 @@ import time
 from dataclasses import dataclass
 
 from selenium import webdriver
-from selenium.webdriver.common.keys import Keys
 
 _TRIES = 30
+# The key itself: Selenium's keys go to an element, which it looks for and at, at each press.
+_TAB = {"type": "rawKeyDown", "key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9}
 # 200 % in a window 1,280 pixels wide: half of them are left for the page.
 ZOOMED = {"width": 640, "height": 400, "deviceScaleFactor": 2, "mobile": False}
 
@@ -82,7 +83,7 @@ def walk(browser: webdriver.Chrome, most: int = 1_000) -> Walk:
     there = browser.execute_script(_INTERACTIVE)
     stops, reached, unseen, unmarked = [], [], [], []
     for _ in range(min(most, len(there) + 5)):
-        browser.switch_to.active_element.send_keys(Keys.TAB)
+        browser.execute_cdp_cmd("Input.dispatchKeyEvent", _TAB)
         found = browser.execute_script(_FOCUSED)
         if found is None or found[0] in reached:
             break

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 PHONE = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
-FOUR = [(scheme, device) for scheme in ("light", "dark") for device in ("desktop", "phone")]
+DEVICES = ("desktop", "phone")
 
 
 def prefer(browser: Any, scheme: str, device: str = "desktop") -> None:

@@ -177,7 +177,7 @@ def test_the_last_cell_counts_a_share_of_the_points():
     outline = Outline("06_x", {"f": Exercise("f", tests={"test_f": 4, "test_f_2": 2})}, {})
     record = KernelRecord(outline)
     record.tests |= {"test_f": TestRun("passed", share=0.29), "test_f_2": TestRun("passed")}
-    progress = measure(record)
+    progress = measure(record, record.outline)
     [row] = progress.rows
     assert (row.state, row.earned) == ("passed", 3.16)
     assert "29 % of the way, by the visible races" in progress.text()

@@ -38,9 +38,9 @@ def test_a_milestone_that_cannot_be_shown_stops_nothing():
     milestone = ("You can divide.", "1 / 0")
     outline = Outline("01_going_on", {"area": Exercise("area", tests={"test_area": 5})}, {})
     record = KernelRecord(dataclasses.replace(outline, milestone=milestone))
-    assert measure(record).milestone == []
+    assert measure(record, record.outline).milestone == []
     record.tests["test_area"] = TestRun("passed")
-    sentence, instead = measure(record).milestone
+    sentence, instead = measure(record, record.outline).milestone
     assert sentence == "You can divide." and "ZeroDivisionError" in instead
 
 
@@ -292,14 +292,16 @@ def test_an_optional_exercise_is_shown_and_asked_of_nobody():
     ]
     record = KernelRecord(Outline("01_x", {each.name: each for each in exercises}, {}, (0, "")))
     record.tests["t"] = TestRun("failed", "❌ a case: got 1, expected 2")
-    progress = measure(record)
+    progress = measure(record, record.outline)
     assert progress.text().splitlines()[:2] == [
         "⬜ extra  section 1  optional         its test cells are still to be run",
         "❌ due                 0 of 5 points  a case: got 1, expected 2",
     ]
     assert progress.next == "Next: mend `due`; the cell below it says what was expected."
     record.tests["t"] = TestRun("passed")
-    assert measure(record).next.startswith("Next: Restart Kernel and Run All Cells, and hand in.")
+    assert measure(record, record.outline).next.startswith(
+        "Next: Restart Kernel and Run All Cells, and hand in."
+    )
 
 
 def test_the_hooks_are_installed_once(folder):

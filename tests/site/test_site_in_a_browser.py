@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from screens import FOUR, PHONE, fits, prefer
+from screens import DEVICES, PHONE, prefer
 from site_pages import FIRST, REPORT, SHOWN, served
 
 pytestmark = pytest.mark.whole("site/test_lesson_pages.py")
@@ -43,14 +43,12 @@ def browser(tmp_path_factory):
     driver.quit()
 
 
-@pytest.mark.parametrize("scheme, device", FOUR)
+@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_axe_finds_nothing_and_the_page_fits(browser, address, kind, scheme, device):
-    from browsing import faults
+def test_axe_finds_nothing_and_the_page_fits(browser, address, kind, device):
+    from browsing import screen_faults
 
-    prefer(browser, scheme, device)
-    assert faults(browser, f"{address}/{KINDS[kind]}", unfold=True) == {}
-    assert fits(browser, device)
+    assert screen_faults(browser, f"{address}/{KINDS[kind]}", device) == {}
     asked = browser.execute_script(
         "return performance.getEntriesByType('resource').map(entry => entry.name)"
     )

@@ -119,12 +119,10 @@ def solved_values(key: Key, support: Path, asked: Mapping[Name, Asked]) -> dict[
     for place, names in places.items():
         for name, values in zip(names, _each(result.replies[place][0], len(names)), strict=True):
             earlier = found.get(name, {})
-            both = isinstance(earlier, dict) and isinstance(values, dict)
-            found[name] = (
-                earlier | values
-                if both
-                else next(each for each in (earlier, values) if isinstance(each, str))
-            )
+            if isinstance(earlier, dict) and isinstance(values, dict):
+                found[name] = earlier | values
+            else:
+                found[name] = next(each for each in (earlier, values) if isinstance(each, str))
     return found
 
 

@@ -46,11 +46,14 @@ _ESCAPE = re.compile(r"\x1b(?:\[[0-?]{0,40}[ -/]{0,8}[@-~])?")  # a terminal's c
 _COLOUR = re.compile(r"\x1b\[[0-9;]{0,40}m")
 
 
+PieceKind = Literal["markdown", "code", "text", "html"]
+
+
 @dataclass(frozen=True)
 class Piece:
     """A part of a page: a cell's source or an output's data; `folder` has its pictures."""
 
-    kind: Literal["markdown", "code", "text", "html"]
+    kind: PieceKind
     text: str
     attachments: dict[str, Any] = field(default_factory=dict)
     folder: str = ""

@@ -25,7 +25,7 @@ from traitlets.config import Config
 
 from proflab_course.grading.odd_json import as_dict, as_list, join_text
 from proflab_course.grading.pages.inert import note, plain_math, readable
-from proflab_course.grading.pages.markup import Piece
+from proflab_course.grading.pages.markup import Piece, PieceKind
 from proflab_course.grading.pages.render import Inert, shared_renderer
 from proflab_course.grading.submissions.read_notebook import MAX_CELLS
 
@@ -37,7 +37,11 @@ _MIME = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,100}")
 _NAME = re.compile(r"[\w.:-]{1,200}")  # a grade_id, or a tag
 # Of an output's forms, the first of these is shown.
 _SHOWN = ("text/html", "text/markdown", "image/png", "image/jpeg", "text/latex", "text/plain")
-_KINDS = {"text/html": "html", "text/markdown": "markdown", "text/plain": "text"}
+_KINDS: dict[str, PieceKind] = {
+    "text/html": "html",
+    "text/markdown": "markdown",
+    "text/plain": "text",
+}
 
 Place = tuple[Any, str, Piece]
 
@@ -61,7 +65,7 @@ class FeedbackPage(HTMLExporter):
         config.FeedbackPage.filters = FILTERS
         return config
 
-    def from_filename(
+    def from_filename(  # type: ignore[override]  # a page is a text
         self, filename: str, resources: dict | None = None, **options: Any
     ) -> tuple[str, dict]:
         """Return the page of the notebook in `filename`, or a page about the failure."""
@@ -108,7 +112,7 @@ class DisarmMarkup(NbGraderPreprocessor):
         cell.pop("id", None)
         pasted = as_dict(cell.pop("attachments", None))
         outputs = cell.pop("outputs", None)
-        kind = cell.cell_type if cell.cell_type in ("code", "markdown") else "text"
+        kind: PieceKind = cell.cell_type if cell.cell_type in ("code", "markdown") else "text"
         yield cell, "source", Piece(kind, join_text(cell.get("source")), pasted, folder)
         if cell.cell_type == "code":
             cell.execution_count = _run_number(cell)
@@ -241,7 +245,7 @@ def _page_of_failure(resources: dict, error: str) -> str:
 # ── filters of the templates ────────────────────────────────────────────────────────────────
 
 
-def _laying_out(kind: str) -> Callable[..., Inert]:
+def _laying_out(kind: PieceKind) -> Callable[..., Inert]:
     """Return a template filter that renders what is not yet filtered."""
 
     def lay_out(text: Any, *_: Any, **__: Any) -> Inert:

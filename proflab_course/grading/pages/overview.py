@@ -95,7 +95,12 @@ class Overview(NbGraderPreprocessor):
                 cell.outputs = []
         waiting = sum(line.points for line in lines if line.state == "none")
         opens, closes = _fold(nb.cells)
-        found = {"lines": lines, "waiting": waiting, "opens": opens, "closes": closes}
+        found: dict[str, Any] = {
+            "lines": lines,
+            "waiting": waiting,
+            "opens": opens,
+            "closes": closes,
+        }
         if due := self._due(resources):
             found["due"] = due
         found["board"] = self._board(resources, _races(nb.cells))

@@ -20,6 +20,8 @@ from proflab_course.grading.submissions.timestamp import STAMP, STAMP_BYTES
 class ReleaseFeedback(ExchangeReleaseFeedback):
     """Release each page that has a secret; nbgrader's own command stops at the first without."""
 
+    src_path: str
+
     def copy_files(self) -> None:
         """Copy the pages into the exchange; log the students whose page cannot be released."""
         for folder in sorted(glob.glob(self.src_path)):

@@ -26,7 +26,7 @@ from proflab_course.grading.answer_key import Key, clear_answers, meta, read_key
 from proflab_course.grading.grade_notebook import grade_notebook
 from proflab_course.grading.limit_options import LIMIT_OPTIONS
 from proflab_course.grading.limits import Limits, make_limits
-from proflab_course.grading.plan import Runner, Submission
+from proflab_course.grading.plan import Isolation, Runner, Submission
 from proflab_course.grading.points import partial_credit_lessons
 from proflab_course.grading.records.lateness import with_penalty
 from proflab_course.grading.run.sandbox_runner import make_runner
@@ -72,6 +72,8 @@ class ClearAnswers(NbGraderPreprocessor):
 
 class CoursePenalties(AssignLatePenalties):
     """Take off for lateness what the course's dates say; where they do not, what settings say."""
+
+    config: Config
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
         """Write the due date and the penalty; CourseError for a mistake in the course's dates."""
@@ -152,7 +154,7 @@ def _cached_key(source: Path, changed: int) -> Key:
 
 
 @functools.cache
-def _cached_runner(isolation: str, limits: Limits) -> Runner:
+def _cached_runner(isolation: Isolation, limits: Limits) -> Runner:
     """Return the one runner of this process, kept warm between submissions."""
     runner = make_runner(isolation, limits=limits)
     atexit.register(runner.close)

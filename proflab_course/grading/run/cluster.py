@@ -19,7 +19,7 @@ from proflab_course.course.harness import harness_fingerprint
 from proflab_course.course.jobs import default_jobs
 from proflab_course.course.layout import CourseError
 from proflab_course.grading.limits import Limits
-from proflab_course.grading.plan import Plan, Result, Runner, Submission
+from proflab_course.grading.plan import Isolation, Plan, Result, Runner, Submission
 from proflab_course.grading.run.cluster_messages import (
     BadCrossing,
     Refusal,
@@ -96,7 +96,9 @@ class Workers:
 class ClusterRunner:
     """Runs plans on a cluster, from as many threads at once as the cluster has."""
 
-    def __init__(self, address: str, isolation: str = "auto", limits: Limits | None = None) -> None:
+    def __init__(
+        self, address: str, isolation: Isolation = "auto", limits: Limits | None = None
+    ) -> None:
         self.address, self.isolation = address, isolation
         self.limits = limits or Limits()
         self._harness = harness_fingerprint()
@@ -272,7 +274,7 @@ RUNNERS: dict[tuple, Runner] = {}
 _MAKING = threading.Lock()
 
 
-def _runner_here(isolation: str, limits: Limits, jobs: int) -> Runner:
+def _runner_here(isolation: Isolation, limits: Limits, jobs: int) -> Runner:
     """Return this worker's runner, made for its first task; it lives as long as the worker."""
     key = (isolation, limits, jobs)
     with _MAKING:

@@ -17,7 +17,15 @@ from proflab_course.cases.case import Step
 from proflab_course.cases.hidden_doubles import DoubleSpec
 from proflab_course.grading.limits import Limits
 from proflab_course.grading.odd_json import as_list, fit_text
-from proflab_course.grading.plan import Plan, Reply, Result, RunBlock, RunCell, statements
+from proflab_course.grading.plan import (
+    Isolation,
+    Plan,
+    Reply,
+    Result,
+    RunBlock,
+    RunCell,
+    statements,
+)
 from proflab_course.grading.run.replies import read_reply
 
 _ABOUT = ("status", "sentence", "hit_wall", "place", "hidden_sent")
@@ -36,7 +44,7 @@ class Task:
     plan: Plan
     files: dict[str, bytes]
     limits: Limits
-    isolation: str
+    isolation: Isolation
     harness: str
 
 

@@ -83,9 +83,13 @@ class LimitMonitor:
         self.asked = self.looked = time.monotonic()
         self.base, self.rested_before, self.rested = None, self.rested_before + self.rested, 0.0
 
+    def _charged(self) -> float:
+        """Return the CPU seconds of the request; what was used before its first look is not."""
+        return 0.0 if self.base is None else self.used - self.base
+
     def spent(self) -> float:
         """Return the seconds that the request had used or let pass at the last check."""
-        return (0.0 if self.base is None else self.used - self.base) + self.rested
+        return self._charged() + self.rested
 
     def end(self) -> None:
         """End the session, and charge its time to the hand-in's next one."""
@@ -100,7 +104,7 @@ class LimitMonitor:
             self.rested += max(0.0, passed - (self.used - before))
         self.looked = now
         if self.base is None:
-            self.base = self.used  # time used before the first look is not charged
+            self.base = self.used
         return memory
 
     def excess(self) -> ProcessEnded | None:
@@ -108,7 +112,7 @@ class LimitMonitor:
         limits, memory = self.limits, self._look()
         if memory > limits.memory or self.processes.starved():
             return self.starved()
-        if self.used - self.base > self.most:
+        if self._charged() > self.most:
             return out_of_time(
                 f"a cell used more than {round(self.most, 1):g} CPU seconds", stuck=True
             )
@@ -121,7 +125,7 @@ class LimitMonitor:
             return out_of_time(f"the notebook used more than {most:g} CPU seconds")
         if self.rested_before + self.rested > (most := limits.notebook_idle_seconds):
             return out_of_time(f"the notebook did nothing for more than {most:g} seconds")
-        cell, rested = self.used - self.base + self.rested, self.rested_before + self.rested
+        cell, rested = self.spent(), self.rested_before + self.rested
         for what, since, own, most in (
             ("a cell", self.asked, cell, max(limits.cell_seconds, self.most)),
             ("the notebook", self.began, self.used + rested, limits.notebook_seconds),
@@ -237,10 +241,11 @@ class Connection:
         """Receive the first message on a new channel; take its sender's number from the kernel."""
         self.start()
         message, _ = self._message()
-        self.name = message.get("pid")
-        pid = self.sender if _CREDENTIALS else self.name
-        if type(pid) is not int or pid <= 0 or type(self.name) is not int:
+        name = message.get("pid")
+        pid = self.sender if _CREDENTIALS else name
+        if type(pid) is not int or pid <= 0 or type(name) is not int:
             raise tampered("a process did not identify itself")
+        self.name = name
         try:
             process = Process(pid)
         except OSError:

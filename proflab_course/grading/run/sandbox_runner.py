@@ -19,11 +19,10 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from typing import Literal
 
 from proflab_course.course.layout import CourseError
 from proflab_course.grading.limits import Limits
-from proflab_course.grading.plan import Plan, Result, Runner, Submission, statements
+from proflab_course.grading.plan import Isolation, Plan, Result, Runner, Submission, statements
 from proflab_course.grading.run.bubblewrap import find_bubblewrap
 from proflab_course.grading.run.runners import SharedLock, conditions_of, run_fairly
 from proflab_course.grading.run.student_files import gather_files
@@ -36,7 +35,7 @@ _HOW_TO_GO_WITHOUT = "or grade with --no-sandbox, for notebooks whose authors yo
 
 
 def make_runner(
-    isolation: Literal["auto", "none"] = "auto",
+    isolation: Isolation = "auto",
     jobs: int = 1,
     limits: Limits | None = None,
     plots: bool = False,

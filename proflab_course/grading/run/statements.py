@@ -80,7 +80,7 @@ class Statements:
     ) -> bool:
         """Return True if this statement, the last one so far, ends its item."""
         kind, code = step
-        if kind == "setup" and replies[-1].state == "raised":
+        if isinstance(item, RunBlock) and kind == "setup" and replies[-1].state == "raised":
             self._setup_failed(item, replies)
             return True
         return self._gave_up(connection, item, code, replies)

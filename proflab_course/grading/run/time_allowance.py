@@ -46,7 +46,7 @@ class Allowance:
         self.shares, self.lost = True, Result()
         self._stopped: dict[int, str] = {}
         self._given_up: dict[int, list[Reply]] = {}
-        self._before = self.first, self._stopped
+        self._before: tuple[tuple[str, str, int | None], dict[int, str]] = self.first, {}
 
     def begin(self, plan: Plan) -> None:
         """Begin a session of this plan; suspects of earlier sessions remain suspects."""
@@ -118,7 +118,9 @@ class Allowance:
 
     def stopped(self, item: RunCell | RunBlock) -> str:
         """Return why the test cell to which `item` belongs was stopped; "" if it was not."""
-        return self._stopped.get(item.cell, "") if isinstance(item, RunBlock) else ""
+        if isinstance(item, RunBlock) and item.cell is not None:
+            return self._stopped.get(item.cell, "")
+        return ""
 
 
 def run_through(plan: Plan, session: Callable[[Allowance], Result], allowance: Allowance) -> Result:
