@@ -7,7 +7,7 @@ import pytest
 from imports import ROOT
 
 # Lines of Python at most, in hundreds. Raising one is a commit of its own, with its reason.
-BUDGET = {"proflab": 23_735, "proflab_course": 31_630, "proflab_classroom": 7_590}
+BUDGET = {"proflab": 23_735, "proflab_course": 31_630, "proflab_classroom": 7_595}
 LONGEST = 500  # lines of a file
 # Names of classes that stand for several in one package: this list may only become shorter.
 TWICE = {"Machine"}
