@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+import ast
+import re
+import textwrap
+
 from cohort.run import Solved, judge_all, points
 
 from proflab.lesson.names import used_names
-from proflab_course.course.wrong import whole_code
+
+
+def whole_code(exercise: str, code: str, solution: str) -> str:
+    """Return a draft as a whole cell: a bare body gets the solution's own signature."""
+    code = textwrap.dedent(code).strip("\n")
+    if re.search(rf"^(def|class) {exercise}\b", code, re.M):
+        return code
+    [function] = ast.parse(solution).body
+    assert isinstance(function, ast.FunctionDef)
+    function.body = ast.parse(code).body
+    return ast.unparse(function)
 
 
 def scores(lesson: Solved, drafts: dict[str, str]) -> tuple[float, float]:
