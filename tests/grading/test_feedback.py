@@ -114,6 +114,8 @@ class Pages(dict):
             assert self["explained", "empty"]
             done = command(self.course, "nbgrader", "autograde", LESSON, "--force")
             assert done.returncode == 0, done.stderr
+        else:
+            assert ("stock", "empty") not in self, "all was graded anew: ask for this kind before"
         option = [f"--HideHidden.explain={LESSON}"] if kind == "explained" else []
         done = command(self.course, "nbgrader", "generate_feedback", LESSON, "--force", *option)
         assert done.returncode == 0, done.stderr

@@ -107,10 +107,16 @@ SECOND_PALE = {
     "by what is around": "<p>good text</p><section><p>pale text</p></section>",
     "behind a sign that axe-core passes over": "<q>x</q><q>pale text</q>",
     "behind one that is off": "<q aria-disabled=true>pale text</q><q>pale text</q>",
+    "behind one that is cut away": "<s>pale text</s><s>pale text</s>",
+    "what a reader types": "<input aria-label=x value='pale text'>",
+    "what a reader chooses": "<select aria-label=x><option>pale text</select>",
+    "behind the label of one that is off": "<label for=x>pale text</label><input id=x disabled>"
+    "<label for=y>pale text</label><input id=y>",
     "on what is laid below it": "<b><u>good text</u></b><b><i></i><u>pale text</u></b>",
 }
 STYLES = """
-#pale, section, q { color: #ccc } section p { color: inherit }
+#pale, section, q, s, label, [aria-label=x] { color: #ccc } section p { color: inherit }
+s { display: block } s:first-of-type { height: 0; overflow: hidden } input { background: white }
 b, u { position: relative } i { position: absolute; inset: 0; background: #222 }
 """
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 # Alike are texts with the same elements around them, each of the same attributes and colours, and
 # both readable: axe-core passes over a single sign, and what is too small to be seen. Alone stays
-# what may lie on something else than these elements: in a picture, or beside a placed element.
+# what may lie on something else than these elements: in a picture, or beside a placed element; and
+# a label, for axe-core passes over that of a field that is off. A field has its text in no node.
 _ONE_OF_EACH = """
     const numbers = new Map(), kinds = new Map(), texts = new Map(), within = new Map();
     let alone = 0;
@@ -29,7 +30,7 @@ _ONE_OF_EACH = """
                 ...['color', 'backgroundColor', 'backgroundImage', 'opacity', 'filter', 'fontSize',
                     'fontWeight', 'textShadow', 'position', 'display', 'visibility', 'clipPath',
                     'mixBlendMode'].map(name => style[name]),
-                each.closest('svg') || besidePlaced(each) ? ++alone : '',
+                each.closest('svg, label') || besidePlaced(each) ? ++alone : '',
             ].join('|');
             if (!numbers.has(said)) numbers.set(said, numbers.size + 1);
             kinds.set(each, numbers.get(said));
@@ -39,7 +40,7 @@ _ONE_OF_EACH = """
     for (const each of document.body.querySelectorAll('*')) {
         const text = [...each.childNodes].filter(n => n.nodeType == 3)
             .map(n => n.textContent.trim()).join(' ').trim();
-        if (!text) continue;
+        if (!text && !each.matches('input, select, textarea')) continue;
         const box = each.getBoundingClientRect();
         const seen = box.width > 1 && box.height > 1 && each.checkVisibility();
         const signs = text.length > 1 ? /[a-z0-9]/i.test(text) : '';
