@@ -39,6 +39,6 @@ def _beside(program: Callable, like: Callable, made: object, tokens: proflab.Ten
         return f"❌ {type(error).__name__}: {error}"
     if not isinstance(got, proflab.Tensor) or got.shape != want.shape:
         found = tuple(got.shape) if isinstance(got, proflab.Tensor) else type(got).__name__
-        return f"❌ {found} where a Tensor {tuple(want.shape)} is due"
+        return f"❌ got {found}, expected a Tensor of shape {tuple(want.shape)}"
     off = (got - want).abs().max().item() / want.abs().max().item()
     return "same results" if off <= 2e-5 else f"❌ off by {off:.2g} where 0.00002 is allowed"

@@ -15,7 +15,6 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Literal
 
 from proflab.lesson.names import bound_names
 from proflab_classroom.items.quizzes import as_gift, as_qti
@@ -46,7 +45,7 @@ from proflab_course.grading.command import positive
 from proflab_course.grading.grader_errors import GraderFailed, cause_of, log_error
 from proflab_course.grading.match_cells import Aligned
 from proflab_course.grading.own_numbers.program import own_program
-from proflab_course.grading.plan import Submission
+from proflab_course.grading.plan import Isolation, Submission
 from proflab_course.grading.races import NotTraced
 from proflab_course.grading.reader import Reader
 from proflab_course.grading.records.opened import opened_book
@@ -98,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.marks:
         return _read_marks(course, name, arguments.marks)
     folder = (arguments.output or course.root / "viva") / name
-    isolation: Literal["auto", "none"] = "none" if arguments.no_sandbox else "auto"
+    isolation: Isolation = "none" if arguments.no_sandbox else "auto"
     jobs = arguments.jobs or default_jobs()
     lesson = Lesson(course, read_key(course.source(name)), arguments.after_deadline)
     lesson.mutants  # noqa: B018  (before a sandbox starts: there may be none)

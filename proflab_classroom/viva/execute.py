@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from proflab_classroom.viva.inputs import Input
 from proflab_classroom.viva.seen import Outcome, agree
@@ -20,7 +19,7 @@ from proflab_course.grading.grade_notebook import is_executed
 from proflab_course.grading.grader_errors import GraderFailed
 from proflab_course.grading.limits import Limits
 from proflab_course.grading.match_cells import Aligned
-from proflab_course.grading.plan import Reply, RunBlock, RunCell, Runner, Submission
+from proflab_course.grading.plan import Isolation, Reply, RunBlock, RunCell, Runner, Submission
 from proflab_course.grading.run.sandbox_runner import SandboxError, make_runner
 
 # A call is given this long, and what does not end this long together: nobody waits for more.
@@ -73,7 +72,7 @@ def handed_in(aligned: Aligned, submission: Submission) -> Notebook:
 class Sandbox:
     """Two runners, so that what depends on the hashes of a process is seen to depend on them."""
 
-    def __init__(self, isolation: Literal["auto", "none"] = "auto", jobs: int = 1) -> None:
+    def __init__(self, isolation: Isolation = "auto", jobs: int = 1) -> None:
         limits = replace(
             Limits(),
             statement_seconds=CALL_SECONDS,

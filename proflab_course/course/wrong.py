@@ -163,12 +163,11 @@ def read_exercise(path: Path, exercise: str, solution: str) -> list[KnownSolutio
     bases = {each.sentence: each.text(path) for each in sections if each.is_base}
     if body := _body(solution):
         bases["solution"] = body
-    head = _signature(exercise, solution)
     found = []
     for each in sections:
         if each.kind != "base":
             code = each.text(path) if each.is_whole else each.changed(path, bases)
-            found.append(each.known(path, exercise, _whole(exercise, code, head)))
+            found.append(each.known(path, exercise, whole_code(exercise, code, solution)))
     return found
 
 
@@ -328,11 +327,11 @@ def _edit(
 # ── code ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def _whole(exercise: str, code: str, signature: str) -> str:
-    """Return a solution's code as a whole cell: a bare body gets the lesson's own signature."""
+def whole_code(exercise: str, code: str, solution: str) -> str:
+    """Return code as a whole cell: a bare body gets the signature of the lesson's own solution."""
     if re.search(rf"^(def|class) {exercise}\b|^{exercise}\s*=", code, re.M):
         return code
-    return signature + "\n" + textwrap.indent(code, _INDENT)
+    return _signature(exercise, solution) + "\n" + textwrap.indent(code, _INDENT)
 
 
 def _signature(exercise: str, solution: str) -> str:

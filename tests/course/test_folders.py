@@ -4,6 +4,8 @@ Ground (what a course is) ← features (each whole) ← commands, which know no 
 `python tests/course/test_folders.py` prints the arrows between the folders.
 """
 
+import ast
+import re
 import sys
 from collections import Counter
 from functools import cache
@@ -16,7 +18,13 @@ if __name__ == "__main__":
 import pytest
 from imports import ROOT, import_graph, modules
 
+from proflab.lesson.names import bound_names
+
 COMMANDS = ("build", "assemble", "collect", "export", "report", "doctor", "check", "grading")
+USERS = ("tests", "benchmarks", "docs", "modules")  # of the packages
+IMPORTS = re.compile(
+    r"^ *from (proflab(?:_\w+)?(?:\.\w+)*) import (?:\(([^)]*)\)|([\w ,*]+))", re.MULTILINE
+)
 # Which folders import none of which others, at the top of a file or inside a function.
 PACKAGES = ("proflab", "proflab_course", "proflab_classroom")
 RULES = [
@@ -133,6 +141,38 @@ def test_no_command_names_the_package_of_features():
     texts = {path: path.read_text() for path in (ROOT / "proflab_course").rglob("*.py")}
     named = {path.name for path, text in texts.items() if "proflab_classroom" in text}
     assert len(texts) > 150 and not named
+
+
+def test_what_tests_tools_and_lessons_import_is_there():
+    """Many of these files run rarely, and would be the last to tell what a removal left behind."""
+    known = modules(*PACKAGES)
+    files = [path for folder in USERS for path in sorted((ROOT / folder).rglob("*.py"))]
+    missing = [
+        f"{path.relative_to(ROOT)}: {module}.{name}"
+        for path in files
+        for module, name in taken(path)
+        if f"{module}.{name}" not in known
+        and not (module in known and {name, "*"} & names_in(known[module]))
+    ]
+    assert len(files) > 500 and missing == []
+
+
+def taken(path: Path) -> list[tuple[str, str]]:
+    """Return what a file imports from the packages: module and name."""
+    return [
+        (module, each.split()[0])
+        for module, inside, line in IMPORTS.findall(path.read_text("utf-8"))
+        for each in (inside or line).split(",")
+        if each.strip() not in ("", "*")
+    ]
+
+
+@cache
+def names_in(path: Path) -> set[str]:
+    """Return the names that a module binds; "*" where it has others, which are not known."""
+    text = path.read_text("utf-8")
+    bound = bound_names(ast.parse(text).body)
+    return bound | ({"*"} if "__getattr__" in bound or "import *" in text else set())
 
 
 def arrows(graph: Graph) -> Counter:

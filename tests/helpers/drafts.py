@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-import ast
-import re
 import textwrap
 
 from cohort.run import Solved, judge_all, points
 
 from proflab.lesson.names import used_names
-
-
-def whole_code(exercise: str, code: str, solution: str) -> str:
-    """Return a draft as a whole cell: a bare body gets the solution's own signature."""
-    code = textwrap.dedent(code).strip("\n")
-    if re.search(rf"^(def|class) {exercise}\b", code, re.M):
-        return code
-    [function] = ast.parse(solution).body
-    assert isinstance(function, ast.FunctionDef)
-    function.body = ast.parse(code).body
-    return ast.unparse(function)
+from proflab_course.course.wrong import whole_code
 
 
 def scores(lesson: Solved, drafts: dict[str, str]) -> tuple[float, float]:
     """Return the points by visible cases alone, and those of the grade."""
     assert drafts.keys() == lesson.solutions.keys()
-    codes = {name: whole_code(name, code, lesson.solutions[name]) for name, code in drafts.items()}
+    codes = {name: _cell(lesson, name, code) for name, code in drafts.items()}
     cases = judge_all(lesson, codes)
     return points([case for case in cases if not case.hidden], lesson), points(cases, lesson)
 
@@ -38,7 +26,7 @@ def unseen(lesson: Solved, drafts: dict[str, str]) -> dict[str, set[str]]:
     """
     found = {}
     for name, code in drafts.items():
-        codes = {name: whole_code(name, code, lesson.solutions[name])}
+        codes = {name: _cell(lesson, name, code)}
         cases = judge_all(lesson, codes, using(lesson, name))
         failed = [case for case in cases if not case.passed]
         lost = {case.cell for case in failed} - {case.cell for case in failed if not case.hidden}
@@ -55,3 +43,7 @@ def using(lesson: Solved, exercise: str) -> list[str]:
         found |= more
     return [n for n, cells in lesson.tests.items()
             if n in found or any(names[cell.name] & found for cell in cells)]  # fmt: skip
+
+
+def _cell(lesson: Solved, name: str, code: str) -> str:
+    return whole_code(name, textwrap.dedent(code).strip("\n"), lesson.solutions[name])
