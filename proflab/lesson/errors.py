@@ -103,8 +103,8 @@ def tell(
         return [told]
     if type(error) is NameError and skipped:
         return [f"{what}: run the cells above first (Run › Run All Above Selected Cell)"]
-    if exercise is not None and (imported := _absent_import(error)):
-        uses = f"`{exercise.name}`{_in_section(exercise)} uses `{getattr(error, 'name', '')}`"
+    if exercise and isinstance(error, NameError) and (imported := _absent_import(error)):
+        uses = f"`{exercise.name}`{_in_section(exercise)} uses `{error.name}`"
         return [f"{uses}, which nothing imports: write `{imported}` into its cell", *lines_of(own)]
     if exercise is not None:
         return [f"`{exercise.name}`{_in_section(exercise)} raised {what}", *lines_of(own)]
@@ -147,12 +147,11 @@ def _wrong_call(error: TypeError, names: dict, outline: Outline) -> str:
     return f"{what} ({error}): give it those that its docstring names"
 
 
-def _absent_import(error: Exception) -> str:
+def _absent_import(error: NameError) -> str:
     """Return the import that a name lacks; "" where the name is of no well-known module."""
-    name = error.name if isinstance(error, NameError) else None
-    if name in sys.stdlib_module_names:
-        return f"import {name}"
-    return _USUAL.get(name or "", "")
+    if error.name in sys.stdlib_module_names:
+        return f"import {error.name}"
+    return _USUAL.get(error.name or "", "")
 
 
 def _innermost_exercise(own: list[tuple[FrameType, int]], outline: Outline | None):

@@ -154,9 +154,9 @@ def _ended(
         missing = outline.exercise(stub)
         own = missing is None or cell.name in missing.tests
         return TestRun("not written" if own else "waits", not_written(stub, outline))
-    is_case = isinstance(error, CaseFailed)
-    text = told or (str(error) if is_case else f"{type(error).__name__}: {error}")
-    first = next(iter(text.splitlines()), "")
-    return TestRun(
-        "failed", first, only_refusals=isinstance(error, CaseFailed) and error.only_refusals
-    )
+    if isinstance(error, CaseFailed):
+        text, only_refusals = str(error), error.only_refusals
+    else:
+        text, only_refusals = f"{type(error).__name__}: {error}", False
+    first = next(iter((told or text).splitlines()), "")
+    return TestRun("failed", first, only_refusals=only_refusals)
