@@ -57,7 +57,7 @@ def test_a_consistent_log_earns_its_points_and_an_unwritten_one_none(key):
 def test_a_rule_that_does_not_hold_costs_its_own_points(key):
     for gap in ("", ", 2.1 times the floor"):
         result = graded(key, work_log=SOLVED.replace(", 2.0 times the floor", gap))
-        assert result.score == 95 and "tells no gap, or another: " in lost(result)["stop"]
+        assert result.score == 95 and "tells no gap, or a wrong one: " in lost(result)["stop"]
 
 
 FORGED = {

@@ -238,7 +238,7 @@ def _stop(text: Any, steps: list[Step], floors: list[float]) -> Iterator[str]:
     numbers = [float(re.sub("[,_]", "", said)) for said in _NUMBER.findall(text)]
     if not any(abs(number - gap) <= _GAP * gap for number in numbers for gap in gaps):
         yield (
-            f"the stop tells no gap, or another: {last.ms:.4g} ms are {gaps[0]:.4g} times the "
+            f"the stop tells no gap, or a wrong one: {last.ms:.4g} ms are {gaps[0]:.4g} times the "
             f"floor, or {gaps[1]:.4g} ms above it"
         )
 
