@@ -103,8 +103,11 @@ def shortened(key: Key, names: Collection[str]) -> Key:
 
     Grade what `cells_of` leaves: a cell that no key knows is executed as the student's own.
     """
-    cells = tuple(cell for cell in key.cells if cell.kind != "test" or cell.grade_id in names)
-    return dataclasses.replace(key, cells=cells, tests={name: key.tests[name] for name in names})
+    pairs = zip(key.cells, key.solved, strict=True)
+    kept = [(c, text) for c, text in pairs if c.kind != "test" or c.grade_id in names]
+    cells, solved = zip(*kept, strict=True)
+    tests = {name: key.tests[name] for name in names}
+    return dataclasses.replace(key, cells=cells, solved=solved, tests=tests)
 
 
 def cells_of(key: Key, notebook: NotebookNode) -> NotebookNode:
