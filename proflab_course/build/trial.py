@@ -1,4 +1,4 @@
-"""Runs a lesson as a class would and sees that the score is what it should be.
+"""Run a lesson as a class would, and see that the score is what it should be.
 
 Three notebooks are executed: the graded one with all solutions must earn all points without an
 error; the release with the solutions filled in, all else as students get it, must run to its end;

@@ -2,9 +2,9 @@
 
 A tape is plain data that came out of a student's process: a proposal for a program. It is read,
 counted and run in a process of the grader's own (`apart.py`), which gets it as it came; the verdict
-is reached here (`judge_case.py`).
-What is the same for a whole class, the given programs' costs and results, is worked out once a
-grading, and how long that takes is the measure of how long a hand-in's tapes may take.
+is reached in this one (`judge_case.py`). What is the same for a whole class, the given programs'
+costs and results, is worked out once a grading, and how long that takes is the measure of how long
+a hand-in's tapes may take.
 
 A plan is plain data, too: it is simulated here, for that runs nothing of anybody's. A work log is
 checked where tapes are raced, for it brings a tape for each of its steps.

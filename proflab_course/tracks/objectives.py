@@ -80,10 +80,9 @@ def objectives(
 ) -> list[Objective]:
     """Return a lesson's objectives with what serves them.
 
-    lesson: the whole one, of which `objective_mistakes` says nothing; a lesson that states no
+    lesson: the whole one, of which `unserved_objectives` says nothing; a lesson that states no
     objectives has none. questions: what is asked, ids with the exercise or demo that decides each.
-    taken: the lesson as a track has it; None:
-    all of it.
+    taken: the lesson as a track has it; None: all of it.
     """
     if not times.objectives:
         return []

@@ -37,6 +37,7 @@ from proflab_course.grading.run.replies import BadReply, parse_message, parse_va
 from proflab_course.grading.run.time_allowance import Allowance
 
 _READ = 64 * 1024
+UCRED = struct.Struct("3i")  # of the kernel: the numbers of process, user and group
 _CREDENTIALS = getattr(socket, "SCM_CREDENTIALS", None)
 
 
@@ -316,7 +317,7 @@ class Connection:
         """Read what arrives within POLL_SECONDS; return True if anything did."""
         try:
             if self.process is None:
-                room = socket.CMSG_SPACE(12)  # one ucred, and no room for descriptors
+                room = socket.CMSG_SPACE(UCRED.size)  # and no room for descriptors
                 part, notes, _, _ = self.sock.recvmsg(most, room)
             else:
                 part, notes = self.sock.recv(most), []
@@ -327,7 +328,7 @@ class Connection:
         if not part:
             raise self._ended()
         if notes and notes[0][1] == _CREDENTIALS:
-            self.sender = struct.unpack("3i", notes[0][2][:12])[0]
+            self.sender = UCRED.unpack_from(notes[0][2])[0]
         self.buffer += part
         return True
 
