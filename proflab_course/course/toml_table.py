@@ -147,7 +147,6 @@ def _must_be_there(field: dataclasses.Field) -> bool:
 
 
 def _fits(hint: Any, value: Any) -> bool:
-    """Return True if a value is of a type."""
     kind, inner = get_origin(hint), get_args(hint)
     if hint is Any:
         return True

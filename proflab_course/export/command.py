@@ -119,7 +119,6 @@ def _refuse_what_does_not_apply(arguments: argparse.Namespace, term: bool) -> No
 def _export_grades(
     course: Course, platform: str, lesson: str, arguments: argparse.Namespace
 ) -> int:
-    """Fill the platform's file and say what was filled."""
     essay, percent = not arguments.without_essay, arguments.percent
     wanted = Wanted(lesson, arguments.part, tuple(course.lessons("source")))
     if wanted.part:
@@ -203,7 +202,6 @@ def _lesson_grades(course: Course, lesson: str, essay: bool, percent: bool) -> d
 
 
 def _grades_of_part(course: Course, lesson: str, part: Column, percent: bool) -> dict[str, Points]:
-    """Return what a feature exports of a lesson."""
     points = part.points(course, lesson, percent)
     with opened_book(course) as book:
         names = _other_names(book) if book else {}

@@ -335,7 +335,6 @@ def _read_and_grade(
     full: bool,
     variants: Variants | None,
 ) -> Done:
-    """Read and grade one submission."""
     handin, aligned = reader.handin(work.folder)
     if aligned is None:
         return Done(work, handin.outcome, handin.sentence, None)
@@ -373,7 +372,6 @@ def _submission_of(work: Work, handin: HandIn, support: Path) -> Submission:
 
 
 def _join_sentences(*sentences: str) -> str:
-    """Return all sentences that are not empty, as one."""
     return "; ".join(filter(None, sentences))
 
 

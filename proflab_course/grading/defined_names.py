@@ -170,7 +170,6 @@ class _Scanner:
 
 
 def _bound_names(words: list[str]) -> set[str]:
-    """Return the names that a logical line binds."""
     names = {words[i - 1] for i, word in enumerate(words) if word == ":=" and i}
     body = words
     if words[0] in _HEADERS:
@@ -240,7 +239,6 @@ def _simple_names(words: list[str]) -> set[str]:
 
 
 def _imported_names(words: list[str]) -> set[str]:
-    """Return the names that an import binds."""
     listed = words[words.index("import") + 1 :] if "import" in words else []
     names = set()
     for part in _split_everywhere([word for word in listed if word not in "()"], ","):

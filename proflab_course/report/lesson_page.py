@@ -303,7 +303,6 @@ def summarise(key: Key, outcomes: dict, scores: dict, known: list[str], public: 
 
 
 def _make_exercises(key: Key) -> list[Exercise]:
-    """Return the lesson's exercises in order."""
     names = [c.grade_id for c in key.cells if c.is_exercise]
     exercises: dict[str, Exercise] = {}
     for cell in key.cells:

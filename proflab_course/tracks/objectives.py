@@ -130,7 +130,6 @@ def _as_stated(text: str, times: LessonTimes, stated: Iterable[str]) -> str:
 
 
 def _count_cases(cell: Cell) -> tuple[int, int]:
-    """Return how many visible and how many hidden cases a test cell has."""
     hidden = [is_hidden for is_hidden, _ in split_cell(cell).answers]
     return len(hidden) - sum(hidden), sum(hidden)
 

@@ -137,12 +137,10 @@ def gives_partial_credit(course: Course, lesson: str, config: Config) -> bool:
 
 
 def _course_of(resources: dict) -> Course:
-    """Return the course of the notebook that nbgrader is grading."""
     return Course.find(Path(resources["metadata"]["path"]))
 
 
 def _key_of(course: Course, resources: dict) -> Key:
-    """Return the key of the lesson that nbgrader is grading."""
     source = course.source(resources["nbgrader"]["notebook"])
     return _cached_key(source, source.stat().st_mtime_ns)
 

@@ -239,7 +239,6 @@ class quiet:
 
 
 def _print_above_bar(sentence: str) -> None:
-    """Print a sentence above the progress bar, if there is one."""
     from tqdm import tqdm
 
     tqdm.write(f"proflab grade: {sentence}", file=sys.stderr)

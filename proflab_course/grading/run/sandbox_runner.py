@@ -76,7 +76,6 @@ _open: weakref.WeakSet[SandboxRunner] = weakref.WeakSet()
 
 @atexit.register
 def _close_all() -> None:
-    """Close all open runners when the grader exits."""
     for runner in list(_open):
         runner.close()
 
