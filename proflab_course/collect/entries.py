@@ -197,6 +197,7 @@ def _answer_list(source: Path) -> Answer:
             found["files"] = list(itertools.islice(files, _MAX_ENTRIES + 1))
         else:
             listed = list_files(_archive(source))
+            # The caller gets a member's place in the list: two may have one name.
             places = {id(info): place for place, info in enumerate(_archive(source).infolist())}
             found |= {"refused": listed.refused, "twice": listed.twice}
             found["files"] = [

@@ -102,6 +102,7 @@ class Key:
     partial_credit: bool = False
     solved: tuple[str, ...] = ()
     times: SolvedTimes = field(default_factory=SolvedTimes, compare=False, repr=False)
+    # Shared by the copies that `replace` makes: what one hand-in needed is there for the class.
     derived: dict = field(default_factory=dict, compare=False, repr=False)
 
     def with_partial_credit(self) -> Key:
@@ -185,7 +186,7 @@ def _preprocessed(notebook: NotebookNode, preprocessors: str) -> NotebookNode:
     notebook, resources = copy.deepcopy(notebook), dict[str, Any]()
     for name in preprocessors.split():
         notebook, resources = getattr(available, name)().preprocess(notebook, resources)
-        if name == "ClearSolutions":
+        if name == "ClearSolutions":  # before the checksums, as ClearAnswers in jupyter_config.py
             clear_answers(notebook)
     return notebook
 

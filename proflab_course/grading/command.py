@@ -234,7 +234,7 @@ def grade_class(
     config = PyFileConfigLoader("jupyter_config.py", path=str(course.root)).load_config()
     config = with_penalty(config, dates.penalty(lesson))
     key = read_key(course.source(lesson))
-    failed_setup.prepare(key)
+    failed_setup.prepare(key)  # before threads start: two that parse at once fail (build/trial.py)
     if gives_partial_credit(course, lesson, config):
         key = key.with_partial_credit()
     if races_of(key):
@@ -291,7 +291,7 @@ def _graded_works(
     pool = ThreadPoolExecutor(jobs, thread_name_prefix="proflab-grade")
     try:
         while True:
-            for work in left:
+            for work in left:  # goes on behind the last one taken
                 running.add(pool.submit(grade, work))
                 if len(running) >= _AHEAD * jobs:
                     break
@@ -342,7 +342,7 @@ def _read_and_grade(
     if variants:
         key = variants.key_of(work.student)
         variants.show_own(aligned, work.student)
-    if own := own_program(support.parents[1], key.name, work.student):
+    if own := own_program(support.parents[1], key.name, work.student):  # root/source/LESSON
         files = gather_files(submission) | dict(own.files)
         submission = Submission(work.student, files=files)
         key = own.key(key)
@@ -350,6 +350,7 @@ def _read_and_grade(
     note_numbers(graded.notebook, handin.numbers)
     if own:  # another given program: its costs do not compare with the class's
         graded.cases = [replace(case, cost=None) for case in graded.cases]
+    # What went wrong in it says more than where it was found (submissions/find_notebook.py).
     unusual = graded.status not in ("graded", "metadata recovered")
     status = graded.status if unusual or not handin.outcome else handin.outcome
     sentence = _join_sentences(handin.sentence, graded.sentence)

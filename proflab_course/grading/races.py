@@ -228,6 +228,7 @@ def _judged(
 
 
 def _jobs(aligned: Aligned, key: Key, result: Result, places: list[int]) -> Iterator[Job]:
+    # A build, or a single notebook, is of no class: what is drawn need not be the same again.
     races, salt = races_of(key), key.derived.setdefault(SALT, secrets.token_hex(16))
     for name, answer, value in _raced(aligned, key, result, places):
         if isinstance(race := answer.held, Race):

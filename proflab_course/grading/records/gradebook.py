@@ -159,7 +159,7 @@ class Book:
             self.gradebook = _open_gradebook(path, course_id)
         self.penalties = nbgrader.preprocessors.AssignLatePenalties(config=config or Config())
         self.penalties.init_plugin()
-        self.names: dict[str, str] = {}
+        self.names: dict[str, str] = {}  # of cells, by nbgrader's ids
         self.extensions: dict[str, Extension] | None = None  # None: keep those in the gradebook
 
     def __enter__(self) -> Book:

@@ -120,7 +120,7 @@ class SandboxedExecute(NbGraderPreprocessor):
         graded = grade_notebook(nb, key, support, self.full, runner, submission)
         if graded.sentence:
             self.log.warning("%s: %s: %s", submission.name, graded.status, graded.sentence)
-        graded.notebook.metadata.update(nb.metadata)
+        graded.notebook.metadata.update(nb.metadata)  # the stamp, and what nbgrader has put there
         return graded.notebook, resources
 
 

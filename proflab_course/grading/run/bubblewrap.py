@@ -124,7 +124,7 @@ def _system_binds() -> tuple[list[str], list[tuple[str, str]]]:
     binds: list[tuple[str, str]] = []
     for name in (*_SYSTEM, *_processor_files()):
         path = Path(name)
-        if path.is_symlink() and path.parent == Path("/"):
+        if path.is_symlink() and path.parent == Path("/"):  # such as /bin, mostly /usr/bin
             links += ["--symlink", os.readlink(path), name]
         elif path.exists():
             binds.append((name, name))

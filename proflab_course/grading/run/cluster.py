@@ -138,7 +138,7 @@ class ClusterRunner:
             self._local.close()
 
     def _run_there(self, task: bytes, plan: Plan) -> Result:
-        while True:
+        while True:  # each refusal leaves one worker fewer; without any, _fit_workers raises
             answer = self._ask(task, self._fit_workers())
             try:
                 answer = unpack_answer(answer, plan)

@@ -70,7 +70,7 @@ class LimitMonitor:
     def __init__(self, processes: SessionProcesses, allowance: Allowance) -> None:
         self.processes, self.limits, self.allowance = processes, allowance.limits, allowance
         self.began = self.asked = self.looked = time.monotonic()
-        self.base: float | None = None
+        self.base: float | None = None  # until the first look: most requests end before it
         self.used = self.rested = self.rested_before = 0.0
         self.most, self.share = self.limits.cell_seconds, 1.0
 
@@ -169,7 +169,7 @@ class Connection:
             sock.setsockopt(socket.SOL_SOCKET, way, struct.pack("ll", 0, int(POLL_SECONDS * 1e6)))
         self.sock, self.monitor = sock, monitor
         self.process: Process | None = None
-        self.name = 0
+        self.name = 0  # its number where it runs, by which its init says how it ended
         self.buffer = bytearray()
         self.sender = 0
         self.interrupted: ProcessEnded | None = None

@@ -37,7 +37,7 @@ from proflab_course.grading.run.session import Session
 from proflab_course.grading.run.time_allowance import Allowance
 
 _LAUNCH = Path(__file__).parents[1] / "inside" / "launch.py"
-_NUMBERS = itertools.count()
+_NUMBERS = itertools.count()  # of cgroups: a slot may have an old zygote's and a new one's
 
 
 class SandboxError(Exception):
