@@ -89,7 +89,8 @@ class Run:
         for name, reply in zip(self.races, replies, strict=True):
             if reply.state != "value":
                 told = ": ".join([*reply.raised[:1], reply.message])
-                raise CourseError(f"the race {name[1]!r}: the given program is not traced: {told}")
+                where = f"{self.key.name}, cell {name[0]}, {name[1]!r}"
+                raise CourseError(f"{where}: the given program is not traced: {told}")
             self.given[name] = reply.value
 
     def conclude(self) -> Graded:

@@ -236,7 +236,8 @@ def _jobs(aligned: Aligned, key: Key, result: Result, places: list[int]) -> Iter
         elif isinstance(log := answer.held, LogCase):
             known = next((other for other, each in races.items() if each.given == log.given), None)
             if known is None:
-                raise CourseError(f"{name[1]!r}: no race of this lesson is against {log.given}")
+                where = f"{key.name}, cell {name[0]}, {name[1]!r}"
+                raise CourseError(f"{where}: no race of this lesson is against {log.given}")
             yield Job(name, log, value, known, salt)
 
 
