@@ -22,6 +22,7 @@ from proflab_course.course.dates import Dates
 from proflab_course.course.jobs import default_jobs
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.look_alikes import notes_on_look_alikes
+from proflab_course.course.nbgrader_settings import run_settings
 from proflab_course.course.secret import course_secret
 from proflab_course.grading import failed_setup, work_limit
 from proflab_course.grading.answer_key import Key, read_key
@@ -54,8 +55,6 @@ from proflab_course.grading.submissions.read_guesses import Guess
 from proflab_course.grading.submissions.read_notebook import HandIn
 from proflab_course.grading.submissions.timestamp import Handed, read_timestamp
 from proflab_course.grading.table import ResultRow, make_rows, print_table, progress_bar
-
-__all__ = ["ResultRow", "grade_class"]
 
 _EARLIER_STANDS = "until then the points of the earlier grading stand"
 # Submissions in progress for each job: enough to keep it busy, few enough to limit memory.
@@ -222,8 +221,6 @@ def grade_class(
     Raises CourseError when the lesson, a student or the gradebook cannot be used, or when another
     grading is at work in the course.
     """
-    from traitlets.config.loader import PyFileConfigLoader
-
     from proflab_course.grading.records.deadline import read_deadline, set_due
     from proflab_course.grading.records.gradebook import Book
     from proflab_course.grading.records.lateness import with_penalty
@@ -231,7 +228,7 @@ def grade_class(
 
     lesson = course.lesson(lesson, "source")
     dates = Dates.read(course)
-    config = PyFileConfigLoader("jupyter_config.py", path=str(course.root)).load_config()
+    config = run_settings(course.root / "jupyter_config.py")
     config = with_penalty(config, dates.penalty(lesson))
     key = read_key(course.source(lesson))
     failed_setup.prepare(key)  # before threads start: two that parse at once fail (build/trial.py)
