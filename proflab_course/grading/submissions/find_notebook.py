@@ -118,7 +118,6 @@ class _Search:
     def _candidate(
         self, label: str, name: str, handin: HandIn, read: Callable[[], HandIn]
     ) -> Candidate:
-        """Return the summary of a file that was read."""
         if handin.notebook is None:
             return Candidate(label, name, handin.outcome, handin.sentence)
         lesson = self.lessons.lesson_of(handin.notebook)
