@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from traitlets.config import Config, PyFileConfigLoader
 
 from proflab_course.course.layout import CourseError
-
-if TYPE_CHECKING:
-    from traitlets.config import Config
 
 
 def run_settings(path: Path) -> Config:
@@ -17,8 +15,6 @@ def run_settings(path: Path) -> Config:
 
     Both are an instructor's own, and are run as nbgrader runs them: with the instructor's rights.
     """
-    from traitlets.config.loader import PyFileConfigLoader
-
     try:
         return PyFileConfigLoader(path.name, path=str(path.parent)).load_config()
     except Exception as error:
