@@ -191,16 +191,9 @@ def _statement(node: ast.stmt, name: str) -> list[tuple[Step, Answer | None]]:
 def _refuse_nested_expect(node: ast.AST, name: str) -> None:
     for inner in ast.walk(node):
         if isinstance(inner, ast.Name) and inner.id in KINDS:
-            problem = (
-                f"{inner.id} stands inside another statement; it must be a statement of its own"
-            )
-            raise GrammarError(
-                at(
-                    name,
-                    inner,
-                    f"{problem} (collect a list, compare it once; or write expect_table)",
-                )
-            )
+            what = f"{inner.id} stands inside another statement; it must be a statement of its own"
+            how = "collect a list, compare it once; or write expect_table"
+            raise GrammarError(at(name, inner, f"{what} ({how})"))
         if isinstance(inner, ast.alias) and (inner.asname or inner.name) in KINDS:
             raise GrammarError(f"cell {name}: import {inner.name} in the lesson's first cell")
 

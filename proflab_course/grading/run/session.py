@@ -86,7 +86,7 @@ class Session:
                             continue
                         self.statements.carry_out(self.main, item, replies)
                         self.allowance.keep_given_up(index, item, replies)
-                        if self._in_trouble():
+                        if self._in_trouble():  # it may not live to its end
                             self._copy_for_each()
                     except ProcessEnded as error:
                         ended = error
@@ -163,7 +163,7 @@ class Session:
                 self.shared = self._snapshot()
             except ProcessEnded as error:
                 ended = error
-        if self.shared is None:
+        if self.shared is None:  # nothing more will be forked from it
             self.main.close()
         if not self.late or ended is None:
             return True
@@ -286,6 +286,7 @@ class Session:
             self._note(error)
             if error.stuck:
                 self.allowance.charge(self.monitor.spent(), block, code)
+        # What it has displayed may hold the hidden input, and is shown to nobody.
         self.result.replies[index] = [
             replace(reply, outputs=[]) if reply.outputs else reply for reply in replies
         ]

@@ -119,7 +119,6 @@ class _Search:
     def _candidate(
         self, label: str, name: str, handin: HandIn, read: Callable[[], HandIn]
     ) -> Candidate:
-        """Return the summary of a file that was read."""
         if handin.notebook is None:
             return _no_notebook(label, name, handin)
         lesson = self.lessons.lesson_of(handin.notebook)
