@@ -16,6 +16,8 @@ from proflab_course.course.files import replace_file
 from proflab_course.course.layout import CourseError
 
 _MOST_SHOWN = 40
+# A mark that is typed as 1 or 0, and what spreadsheets make of it.
+YES, NO = ("1", "1.0", "1,0", "x", "true"), ("0", "0.0", "0,0", "false")
 
 
 @dataclass(frozen=True)
