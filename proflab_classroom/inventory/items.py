@@ -5,6 +5,7 @@ Its two halves are graded like lessons, earn nothing, and are built when they ar
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,7 +89,7 @@ def parse_inventory(data: bytes) -> list[InventoryItem]:
 def _pair(pair: dict[str, Any], where: str) -> Iterable[InventoryItem]:
     refuse_unknown(pair, _PAIR, where)
     lessons, fixed = pair.get("lessons"), pair.get("fixed", [])
-    if not isinstance(lessons, list) or not lessons or not all(map(_is_text, lessons)):
+    if not isinstance(lessons, list) or not lessons or not all(map(_is_number, lessons)):
         raise CourseError(f'{where}: lessons must be a list such as ["03", "08"]')
     if not isinstance(fixed, list) or not all(each in [*LETTERS] for each in fixed):
         raise CourseError(f'{where}: fixed must be a list of letters such as ["C", "D"]')
@@ -121,12 +122,16 @@ def _pair(pair: dict[str, Any], where: str) -> Iterable[InventoryItem]:
             option_values=typed(
                 dict[str, Any], item.get("option_values", {}), f"{place}: option_values"
             ),
-            fixed=tuple(sorted(fixed)),
+            fixed=tuple(sorted({*fixed})),
         )
 
 
 def _is_text(value: Any) -> bool:
     return isinstance(value, str) and bool(value.strip()) and "\n" not in value
+
+
+def _is_number(lesson: Any) -> bool:
+    return isinstance(lesson, str) and re.fullmatch(r"\d\d", lesson, re.ASCII) is not None
 
 
 def _are_texts(table: Any) -> bool:
@@ -144,13 +149,8 @@ def asked(items: Iterable[InventoryItem], lessons: Collection[str]) -> list[Inve
     return [item for item in items if had & {*item.lessons}]
 
 
-def first_form(root: Path, student: str) -> int:
-    """Return the form, 1 or 2, that a student takes before the course; after it, the other one."""
-    # With other words, students who are between the halves might get the same form again.
-    return draw(course_secret(root), NAME, student, low=FORMS[0], high=FORMS[1])
-
-
 def form_for(root: Path, student: str, half: str) -> int:
-    """Return the form for a student in a half, "before" or "after"."""
-    first = first_form(root, student)
+    """Return the form, 1 or 2, for a student in a half, "before" or "after": never one twice."""
+    # With other words, students who are between the halves might get the same form again.
+    first = draw(course_secret(root), NAME, student, low=FORMS[0], high=FORMS[1])
     return first if half == "before" else 3 - first
