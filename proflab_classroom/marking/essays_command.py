@@ -54,6 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Deal essays, or read marks back; return 1 if something was not taken."""
+    if arguments.overlap and arguments.between is None:
+        raise CourseError("--overlap belongs to --between: name the markers, too")
     course = Course.find()
     lesson = course.lesson(arguments.lesson, "source")
     rubric = read_rubric(course, lesson)
