@@ -89,7 +89,8 @@ def parse_inventory(data: bytes) -> list[InventoryItem]:
 def _pair(pair: dict[str, Any], where: str) -> Iterable[InventoryItem]:
     refuse_unknown(pair, _PAIR, where)
     lessons, fixed = pair.get("lessons"), pair.get("fixed", [])
-    if not isinstance(lessons, list) or not lessons or not all(map(_is_number, lessons)):
+    names = lessons if isinstance(lessons, list) else []
+    if not names or not all(isinstance(n, str) and re.fullmatch(r"\d\d", n) for n in names):
         raise CourseError(f'{where}: lessons must be a list such as ["03", "08"]')
     if not isinstance(fixed, list) or not all(each in [*LETTERS] for each in fixed):
         raise CourseError(f'{where}: fixed must be a list of letters such as ["C", "D"]')
@@ -98,6 +99,7 @@ def _pair(pair: dict[str, Any], where: str) -> Iterable[InventoryItem]:
         if not isinstance(found, dict):
             raise CourseError(f"{where}: it has no item {letter}")
         refuse_unknown(found, _KEYS, place)
+        # Both ask for one rule: without slips of its own, B has those of A.
         item: dict[str, Any] = {"slips": pair["A"].get("slips"), **found}
         texts = (pair.get("rule"), item.get("stem"), item.get("line"))
         if not all(map(_is_text, texts)) or "value" not in item:
@@ -112,7 +114,7 @@ def _pair(pair: dict[str, Any], where: str) -> Iterable[InventoryItem]:
             pair=pair["number"],
             letter=letter,
             rule=pair["rule"],
-            lessons=tuple(lessons),
+            lessons=tuple(names),
             stem=item["stem"],
             options=options,
             key=key,
@@ -128,10 +130,6 @@ def _pair(pair: dict[str, Any], where: str) -> Iterable[InventoryItem]:
 
 def _is_text(value: Any) -> bool:
     return isinstance(value, str) and bool(value.strip()) and "\n" not in value
-
-
-def _is_number(lesson: Any) -> bool:
-    return isinstance(lesson, str) and re.fullmatch(r"\d\d", lesson, re.ASCII) is not None
 
 
 def _are_texts(table: Any) -> bool:

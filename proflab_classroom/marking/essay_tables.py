@@ -79,6 +79,7 @@ def read_sheet(path: Path, rubric: Rubric, known: Collection[str], calibrated: b
         found.typed[who] = {str(n): value for n, value in values.items()} | {"comment": comment}
         found.essays[who] = row["essay"]
         empty = [str(n) for n, value in values.items() if not value]
+        # Half of a row is a slip of a marker's; in decide.csv, what is to be decided begins empty.
         begun = calibrated and len(empty) < len(values)
         if reason := _not_a_mark(who, values, empty if begun else []):
             found.refused[row.where] = reason

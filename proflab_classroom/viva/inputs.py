@@ -86,8 +86,9 @@ def exercises(key: Key) -> dict[str, float]:
 def find_inputs(key: Key, exercise: str, hidden: bool = False) -> list[Input]:
     """Return the readable calls of an exercise in the lesson, written ones first, each once.
 
-    hidden: those of hidden cases, too; a call that is also visible is not hidden. Raises CourseError
-    for a comment `# viva:` that is not Python.
+    hidden: those of hidden cases, too; a call that is also visible is not hidden.
+
+    Raises CourseError for a comment `# viva:` that is not Python.
     """
     names, definitions = exercises(key), Definitions.of(key)
     found: list[Input] = []

@@ -72,9 +72,8 @@ def test_a_written_input_comes_first(key):
 
 
 def test_a_written_input_that_is_not_python_is_told_with_its_cell(key):
-    with pytest.raises(
-        CourseError, match=r"01_small, cell test_fence: `# viva: fence\(3,` is not Py"
-    ):
+    told = r"01_small, cell test_fence: `# viva: fence\(3,` is not Python"
+    with pytest.raises(CourseError, match=told):
         with_test(key, "# viva: fence(3,")
 
 
