@@ -50,7 +50,7 @@ def from_formgrader(
 ) -> Iterator[dict[str, Any]]:
     """Yield an event for each mark by items in the gradebook that the log does not have."""
     for student, essay in essays.items():
-        for name, items in item_marks(essay.comment).items():  # "": whoever is none of the markers
+        for name, items in item_marks(essay.comment).items():  # "": no name was chosen there
             known = marking.marks.get(student, {}).get(name)
             again = essay.checked and name in marking.outdated(student, essay.digest)
             if again or known is None or known.items != items:

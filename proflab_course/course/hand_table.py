@@ -113,10 +113,8 @@ class HandTable:
             if names == first or (len(names) > 1 and names == first[: len(names)]):
                 continue
             beyond = next((cell for cell in typed[len(self.header) :] if cell), "")
-            row = Row(
-                f"{self.place}, line {line}", line, dict(zip(self.header, typed, strict=False))
-            )
-            yield row, beyond[:_MOST_SHOWN]
+            named = dict(zip(self.header, typed, strict=False))
+            yield Row(f"{self.place}, line {line}", line, named), beyond[:_MOST_SHOWN]
 
 
 def write_table(path: Path, rows: Iterable[Iterable[object]]) -> None:
