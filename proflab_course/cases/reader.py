@@ -35,7 +35,6 @@ from proflab_course.cases.hidden_doubles import (
     DoubleSpec,
     NotDeclared,
     declaration,
-    is_declaration,
     is_lookup,
 )
 
@@ -158,8 +157,8 @@ def _block(nodes: list[ast.stmt], hidden: bool, name: str) -> Block:
 
 def _held(node: ast.stmt, step: Step, doubles: dict[str, DoubleSpec], name: str) -> Step:
     """Return a hidden block's step without what the grader holds; add that to `doubles`."""
-    if is_declaration(node):
-        double = declaration(node, doubles, lambda argument: literal(argument, name))
+    double = declaration(node, doubles, lambda argument: literal(argument, name))
+    if double is not None:
         doubles[double.name] = double
         return Step("setup", double.stub)
     call = node.value if isinstance(node, ast.Expr) and step.kind != "setup" else None

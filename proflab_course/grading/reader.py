@@ -100,8 +100,8 @@ def _aligned(cells: list, found: dict, key: Key) -> Aligned:
     slots = []
     for place, kind, text, attachments in cells:
         marked = key.cells[place] if place is not None else None
-        cell = {"cell_type": kind, "source": text, "attachments": attachments}
-        slots.append(Slot(rebuilt(cell), marked))
+        cell = rebuilt({"cell_type": kind, "source": text, "attachments": attachments})
+        slots += [] if cell is None else [Slot(cell, marked)]  # as reading leaves out what is none
     said = {name: list(map(str, found[name])) for name in _SAID}
     return as_graded(Aligned(slots, former=bool(found["former"]), **said), key)
 
