@@ -1,6 +1,5 @@
 """The page of results tells the class's figures, and the public one keeps what is private."""
 
-import html
 import os
 import re
 import shutil
@@ -17,6 +16,7 @@ from grading_course import (
     solved,
     source,
 )
+from page_text import text_of
 
 from proflab_course.cli import main
 from proflab_course.course.layout import Course, CourseError
@@ -39,10 +39,6 @@ def course(once, tmp_path_factory):
     hand_in(course, "<i>odd & name", solved())
     grade(course, jobs=2)
     return course
-
-
-def text_of(page):
-    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]*>", " ", page)))
 
 
 @pytest.mark.proves
