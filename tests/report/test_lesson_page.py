@@ -183,9 +183,9 @@ def test_a_page_is_replaced_whole_or_not_at_all(course, tmp_path, monkeypatch, c
     page.write_text("the former")
     monkeypatch.chdir(course.root)
     with monkeypatch.context() as patch:
-        patch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left")))
+        patch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError(28, os.strerror(28))))
         assert main(["report", "01", "-o", str(page)]) == 2
-    assert "page.html cannot be written: No space left" in capsys.readouterr().err
+    assert "page.html cannot be written: the disk is full: make room" in capsys.readouterr().err
     assert page.read_text() == "the former" and list(tmp_path.iterdir()) == [page]
     link = tmp_path / "link.html"
     link.symlink_to(page)
