@@ -12,7 +12,6 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -192,13 +191,12 @@ def _try_lessons(failed: _Failed, lessons: list[Lesson], facts: Facts) -> None:
 def _stand_ins(failed: _Failed, lessons: list[Lesson], facts: Facts) -> list[str]:
     """Return a sentence for each helper that passes a test cell in its exercise's place."""
     mistakes: list[str] = []
-    with ThreadPoolExecutor(default_jobs()) as pool:  # each waits for a process of its own
-        searches = [
-            pool.submit(stand_in_mistakes, lesson, facts.source(lesson.name)) for lesson in lessons
-        ]
-        for lesson, search in zip(lessons, searches, strict=True):
-            with failed.named(lesson):
-                mistakes += search.result()
+    places = [(lesson, facts.source(lesson.name)) for lesson in lessons]
+    for lesson, found in zip(lessons, stand_in_mistakes(places, default_jobs()), strict=True):
+        with failed.named(lesson):
+            if isinstance(found, str):
+                raise RuntimeError(found)
+            mistakes += found
     return mistakes
 
 

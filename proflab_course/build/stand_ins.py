@@ -1,9 +1,9 @@
 """Try every helper that a student can import in the place of each exercise: none may earn points.
 
-A program of its own, `python -m proflab_course.build.stand_ins`, in a folder with the lesson's
-notebook and files: it runs the solved lesson once, then forks for each test cell. There each
-callable is tried on the cell's first case that asks the exercise; what passes, or of a race can be
-traced, has the whole cell.
+A program of its own, `python -m proflab_course.build.stand_ins JOBS FOLDER…`, whose folders have a
+lesson's notebook and files each: it imports once what all need, forks for each lesson, runs the
+solved lesson there, and forks for each test cell. There each callable is tried on the cell's first
+case that asks the exercise; what passes, or of a race can be traced, has the whole cell.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import contextlib
 import gc
 import importlib
 import json
+import mmap
 import os
 import pkgutil
 import resource
@@ -25,7 +26,7 @@ import tempfile
 import threading
 import time
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,6 @@ from proflab_course.cases.case import Step
 from proflab_course.cases.hidden_doubles import DoubleSpec
 from proflab_course.cases.race import Race
 from proflab_course.cases.reader import TestCell, split_cell
-from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import Lesson, read_notebook
 
 _PACKAGE = "proflab.lesson"
@@ -49,28 +49,29 @@ _READY = b"."
 Found = tuple[str, str]  # a test cell's name, and the callable that passes it
 
 
-def stand_in_mistakes(lesson: Lesson, folder: Path) -> list[str]:
-    """Return a sentence for each importable callable that earns a test cell's points.
+def stand_in_mistakes(lessons: Sequence[tuple[Lesson, Path]], jobs: int) -> list[list[str] | str]:
+    """Return, for each lesson, a sentence for each importable callable that earns points in it.
 
-    folder: the lesson's, with its notebook, its support files and built.py.
+    lessons: each with its folder: notebook, support files, built.py. Text in place of a list says
+    why nothing could be tried.
     """
     with tempfile.TemporaryDirectory() as place:
-        copy = Path(place) / lesson.name
-        shutil.copytree(folder, copy)
-        words = [sys.executable, "-m", __name__, lesson.name]
+        for lesson, folder in lessons:
+            shutil.copytree(folder, Path(place) / lesson.name)
+        words = [sys.executable, "-m", __name__, str(jobs), *(lesson.name for lesson, _ in lessons)]
         environment = {**os.environ, "MPLBACKEND": "Agg", "OPENBLAS_NUM_THREADS": "1"}
-        # The copy goes first: built and demos are this lesson's, whatever else has their names.
-        environment["PYTHONPATH"] = os.pathsep.join([str(copy), *filter(None, sys.path)])
-        done = subprocess.run(
-            words, cwd=copy, env=environment, capture_output=True, text=True, check=False
-        )
-    if done.returncode:
-        raise RuntimeError((done.stderr.strip().splitlines() or ["it ended"])[-1])
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+        subprocess.run(words, cwd=place, env=environment, capture_output=True, check=False)
+        return [_told(lesson, Path(place) / f"{lesson.name}.json") for lesson, _ in lessons]
+
+
+def _told(lesson: Lesson, answer: Path) -> list[str] | str:
+    found = json.loads(answer.read_text(encoding="utf-8")) if answer.exists() else "it ended"
     places = {cell.name: cell.where for cell in lesson.cells if cell.name}
-    return [
-        f"{places[test]}: `{name}`, which students can import, passes it in the exercise's place"
-        for test, name in json.loads(done.stdout.splitlines()[-1])
-    ]
+    passed = "`{}`, which students can import, passes it in the exercise's place"
+    if isinstance(found, str):
+        return found
+    return [f"{places[test]}: {passed.format(name)}" for test, name in found]
 
 
 def search(lesson: Lesson, folder: Path) -> list[Found]:
@@ -84,7 +85,6 @@ def search(lesson: Lesson, folder: Path) -> list[Found]:
     notebook.__dict__.update(scope)
     sys.modules["__main__"] = notebook  # where a scripted clock looks for what reads it
     helpers = list(_helpers(folder))
-    importlib.import_module("matplotlib.pyplot")  # or what plots imports it anew in each fork
     found: list[Found] = []
     for exercise, tests in lesson.tests.items():
         for test in map(split_cell, tests):
@@ -223,6 +223,7 @@ def _in_fork(trial: _Trial, helpers: list[tuple[str, Callable[..., Any]]]) -> st
     Raises RuntimeError where the test cell cannot be set up.
     """
     reader, writer = os.pipe()
+    verdicts = mmap.mmap(-1, len(helpers))  # shared: a byte in the pipe would wake this process
     child = os.fork()
     if child == 0:
         os.close(reader)
@@ -234,21 +235,22 @@ def _in_fork(trial: _Trial, helpers: list[tuple[str, Callable[..., Any]]]) -> st
             os.write(writer, _READY)
             _forbid_waiting()
             _forbid_more_memory()
-            for _, helper in helpers:
-                os.write(writer, b"+" if _verdict(trial, helper) else b"-")
+            for place, (_, helper) in enumerate(helpers):
+                verdicts[place] = ord("+" if _verdict(trial, helper) else "-")
         finally:
             os._exit(0)
     os.close(writer)
-    verdicts = b""
+    told, more = b"", b"?"
     with os.fdopen(reader, "rb", buffering=0) as pipe:
         ready = pipe.read(1) == _READY
-        while select.select([pipe], [], [], _SILENT_SECONDS)[0] and (more := pipe.read(4096)):
-            verdicts += more
+        while more and not select.select([pipe], [], [], _SILENT_SECONDS)[0]:
+            more = verdicts[len(told) :].rstrip(b"\0")
+            told += more
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     if not ready:
         raise RuntimeError(f"no stand-in can be tried in {trial.test.name}: its set-up raises")
-    return verdicts.decode()
+    return verdicts[:].rstrip(b"\0").decode()
 
 
 def _verdict(trial: _Trial, helper: Callable[..., Any]) -> bool:
@@ -289,14 +291,33 @@ def _silence() -> None:
         os.dup2(nothing, stream)
 
 
-def main(name: str) -> None:
-    """Search the lesson in this folder; print what was found as the last line."""
+def _search_in(folder: Path) -> None:
+    """Search the lesson in a folder; write what was found, or why nothing was, beside it."""
+    os.chdir(folder)
+    # It goes first: built and demos are this lesson's, whatever else has their names.
+    sys.path.insert(0, str(folder))
+    os.environ["PYTHONPATH"] = f"{folder}{os.pathsep}{os.environ['PYTHONPATH']}"
+    found: list[Found] | str
     try:
-        found = search(read_notebook(Path(f"{name}.ipynb"), name), Path.cwd())
-    except CourseError as error:
-        raise SystemExit(str(error)) from None
-    print("\n" + json.dumps(found))
+        found = search(read_notebook(Path(f"{folder.name}.ipynb"), folder.name), folder)
+    except Exception as error:
+        found = f"{type(error).__name__}: {error}"
+    Path(f"{folder}.json").write_text(json.dumps(found), encoding="utf-8")
+
+
+def main(jobs: int, names: list[str]) -> None:
+    """Search the lessons in folders of these names, `jobs` at a time, each in a fork."""
+    importlib.import_module("matplotlib.pyplot")  # or what plots imports it anew in each fork
+    for place, name in enumerate(names):
+        if place >= jobs:
+            os.wait()
+        if os.fork() == 0:
+            _search_in(Path(name).absolute())
+            return
+    with contextlib.suppress(ChildProcessError):  # none is left
+        while True:
+            os.wait()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(int(sys.argv[1]), sys.argv[2:])

@@ -1,7 +1,6 @@
-"""Start a worker in an ordinary subprocess: `subprocess_worker.py FD OUTPUT MODE [RESOURCE LIMIT …]`.
+"""Start a worker in an ordinary process: `subprocess_worker.py FD OUTPUT MODE [RESOURCE LIMIT …]`.
 
-FD is the descriptor of the worker's socket, OUTPUT the bytes that a cell may print, MODE how IPython
-shows an error (%xmode).
+FD: the descriptor of its socket; OUTPUT: the bytes that a cell may print; MODE: as of %xmode
 """
 
 from __future__ import annotations
