@@ -336,9 +336,8 @@ def withheld(sentence: str, names: Iterable[str] = ()) -> Iterator[None]:
 def _compared(node: ast.AST) -> Iterator[tuple[str, str]]:
     """Yield the name of each guess that a cell compares, and the unit of its answer."""
     for call, name in _calls(node):
-        units = [keyword.value for keyword in call.keywords if keyword.arg == "unit"] + call.args[
-            3:4
-        ]
+        named = [keyword.value for keyword in call.keywords if keyword.arg == "unit"]
+        units = named or call.args[3:4]
         unit = next((u.value for u in units if isinstance(u, ast.Constant)), "")
         yield name, unit if isinstance(unit, str) else ""
 

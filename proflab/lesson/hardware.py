@@ -180,7 +180,7 @@ def _read(path: Path) -> str | None:
 def _number(text: str | None) -> float | None:
     try:
         return float(text or "")
-    except (TypeError, ValueError):
+    except ValueError:
         return None
 
 

@@ -79,6 +79,12 @@ def fans(tensor: Tensor) -> tuple[int, int]:
     return tensor.shape[1] * window, tensor.shape[0] * window
 
 
+def _fan(tensor: Tensor, mode: str) -> int:
+    if mode not in ("fan_in", "fan_out"):
+        raise ValueError(f"mode is {mode!r}, neither 'fan_in' nor 'fan_out'")
+    return fans(tensor)[mode == "fan_out"]
+
+
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """Return the factor that makes up for a nonlinearity; ValueError if it is not known."""
     if nonlinearity == "leaky_relu":
@@ -91,14 +97,14 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 def kaiming_uniform_(tensor, a=0.0, mode="fan_in", nonlinearity="leaky_relu") -> Tensor:
     """Fill uniformly in ±gain · √(3 / fan), and return the tensor (He et al. 2015)."""
-    fan = fans(tensor)[mode == "fan_out"]
+    fan = _fan(tensor, mode)
     bound = calculate_gain(nonlinearity, a) * math.sqrt(3 / max(fan, 1))
     return uniform_(tensor, -bound, bound)
 
 
 def kaiming_normal_(tensor, a=0.0, mode="fan_in", nonlinearity="leaky_relu") -> Tensor:
     """Fill with normal numbers of σ = gain / √fan, and return the tensor (He et al. 2015)."""
-    fan = fans(tensor)[mode == "fan_out"]
+    fan = _fan(tensor, mode)
     return normal_(tensor, 0.0, calculate_gain(nonlinearity, a) / math.sqrt(max(fan, 1)))
 
 

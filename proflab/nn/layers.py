@@ -193,6 +193,7 @@ class _BatchNormLayer(Module):
                 momentum = 1.0 / self.num_batches_tracked.item()
         return F.batch_norm(
             input, self.running_mean, self.running_var, self.weight, self.bias,
+            # None is left where nothing is averaged: in eval, and without data.
             self.training or not self.track_running_stats, momentum or 0.0, self.eps,
         )  # fmt: skip
 

@@ -19,7 +19,11 @@ __all__ = ["clamp", "clip", "masked_fill", "maximum", "minimum", "where"]
 class _Extremum(Binary):
     """The larger, or the smaller, of two tensors; where they are equal each gets half."""
 
+    choose: np.ufunc
     better: np.ufunc
+
+    def forward(self, input, other):
+        return self.choose(input, other)
 
     def save_for_backward(self, need, out, input, other):
         return input, other
@@ -38,19 +42,13 @@ class _Extremum(Binary):
 @register
 class _Maximum(_Extremum):
     name = "maximum"
-    better = np.greater
-
-    def forward(self, input, other):
-        return np.maximum(input, other)
+    choose, better = np.maximum, np.greater
 
 
 @register
 class _Minimum(_Extremum):
     name = "minimum"
-    better = np.less
-
-    def forward(self, input, other):
-        return np.minimum(input, other)
+    choose, better = np.minimum, np.less
 
 
 @register
@@ -93,8 +91,6 @@ class _MaskedFill(Op):
         return MetaArray(input.shape, input.dtype)
 
     def forward(self, input, mask, value):
-        if mask.dtype.kind != "b":
-            raise TypeError(f"the mask is {mask.dtype}, not bool")
         out = input.copy()
         np.copyto(out, value, where=mask)
         return out

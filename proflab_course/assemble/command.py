@@ -161,7 +161,6 @@ def _refuse_foreign(output: Path) -> None:
 
 
 def _write(output: Path, text: str) -> None:
-    """Write the file whole or not at all."""
     try:
         replace_file(output, text.encode())
     except OSError as error:

@@ -39,7 +39,6 @@ def replace_file(target: Path, data: bytes) -> None:
 
 
 def _is_already(target: Path, data: bytes) -> bool:
-    """Return True if the file exists with exactly this content."""
     try:
         return target.stat().st_size == len(data) and target.read_bytes() == data
     except FileNotFoundError:

@@ -66,6 +66,11 @@ def test_essays_are_dealt_in_balance_and_the_same_again(course, capsys):
     assert "10. Running needs more" in scheme and "A poor answer" not in scheme
 
 
+def test_an_overlap_without_markers_is_refused(course, capsys):
+    assert main(["essays", "01", "--overlap", "4"]) == 2
+    assert "--overlap belongs to --between: name the markers" in capsys.readouterr().err
+
+
 def test_a_marker_who_leaves_keeps_what_is_marked(course):
     between("anna,ben")
     ben = essays_of(course, "ben")

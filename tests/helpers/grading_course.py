@@ -28,11 +28,12 @@ from proflab_course.course.layout import Course
 from proflab_course.grading import answer_key
 from proflab_course.grading import command as grading
 from proflab_course.grading.answer_key import Key
-from proflab_course.grading.command import ResultRow, grade_class
+from proflab_course.grading.command import grade_class
 from proflab_course.grading.plan import Runner
 from proflab_course.grading.records.gradebook import Book
 from proflab_course.grading.run.sandbox_runner import SandboxRunner
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner
+from proflab_course.grading.table import ResultRow
 
 ROOT = Path(__file__).resolve().parents[2]
 LESSON = sample_class.LESSON

@@ -128,3 +128,8 @@ def test_the_command_writes_the_page(table, tmp_path, capsys):
     table("question,guess\nguess_linear,\n")
     assert main(["report", "1", "--votes", str(votes), "-o", str(page)]) == 2
     assert "holds no guess" in capsys.readouterr().err
+    assert main(["report", "1", "--answers", "mine.ipynb", "-o", str(page)]) == 2
+    assert "--answers belongs to --votes" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["report", "1", "--csv", "--votes", str(votes)])
+    assert "--votes: not allowed with argument --csv" in capsys.readouterr().err

@@ -55,6 +55,13 @@ MACHINES = {
 }
 
 
+def machine_of(name: str) -> Machine:
+    """Return the declared machine of this name. Raises ValueError where there is none."""
+    if name not in MACHINES:
+        raise ValueError(f"there is no machine {name!r}: take one of {', '.join(MACHINES)}")
+    return MACHINES[name]
+
+
 @dataclass
 class Cost:
     """Hold what a tape costs: ms in all, a row for each op, and the most bytes that are alive.

@@ -104,7 +104,6 @@ def read_scores(connection: Connection, assignment: str) -> dict[str, dict[str, 
 def _add_grade(
     row: dict[str, Any], kind: str, score: float, needs_manual: bool, marks: Iterable[float | None]
 ) -> None:
-    """Count one grade into its student's row."""
     row["auto" if kind == "code" else "manual"] += score
     row["score"] += score
     row["needs_manual"] = row["needs_manual"] or bool(needs_manual)

@@ -120,7 +120,6 @@ class SubprocessProcesses(ProcessTree):
 
 
 def _end_group(process: subprocess.Popen) -> None:
-    """Kill a process and its process group."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
