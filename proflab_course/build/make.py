@@ -184,19 +184,11 @@ def _try_lessons(failed: _Failed, lessons: list[Lesson], facts: Facts) -> None:
                 trial.lesson.notebook.metadata[METADATA] = races
                 trial.lesson.notebook.metadata[COSTS] = trial.costs()
     raise_mistakes(mistakes)
-    raise_mistakes(_stand_ins(failed, failed.others(lessons), facts))
-
-
-def _stand_ins(failed: _Failed, lessons: list[Lesson], facts: Facts) -> list[str]:
-    """Return a sentence for each helper that passes a test cell in its exercise's place."""
-    mistakes: list[str] = []
-    places = [(lesson, facts.source(lesson.name)) for lesson in lessons]
-    for lesson, found in zip(lessons, stand_in_mistakes(places, default_jobs()), strict=True):
+    places = [(lesson, facts.source(lesson.name)) for lesson in failed.others(lessons)]
+    for (lesson, _), found in zip(places, stand_in_mistakes(places, default_jobs()), strict=True):
         with failed.named(lesson):
-            if isinstance(found, str):
-                raise RuntimeError(found)
             mistakes += found
-    return mistakes
+    raise_mistakes(mistakes)
 
 
 def _copy_support_files(facts: Facts, name: str, target: Path) -> None:

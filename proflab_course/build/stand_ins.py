@@ -49,11 +49,11 @@ _READY = b"."
 Found = tuple[str, str]  # a test cell's name, and the callable that passes it
 
 
-def stand_in_mistakes(lessons: Sequence[tuple[Lesson, Path]], jobs: int) -> list[list[str] | str]:
+def stand_in_mistakes(lessons: Sequence[tuple[Lesson, Path]], jobs: int) -> list[Iterator[str]]:
     """Return, for each lesson, a sentence for each importable callable that earns points in it.
 
-    lessons: each with its folder: notebook, support files, built.py. Text in place of a list says
-    why nothing could be tried.
+    lessons: each with its folder: notebook, support files, built.py. Reading the sentences raises
+    RuntimeError where nothing could be tried.
     """
     with tempfile.TemporaryDirectory() as place:
         for lesson, folder in lessons:
@@ -62,16 +62,18 @@ def stand_in_mistakes(lessons: Sequence[tuple[Lesson, Path]], jobs: int) -> list
         environment = {**os.environ, "MPLBACKEND": "Agg", "OPENBLAS_NUM_THREADS": "1"}
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
         subprocess.run(words, cwd=place, env=environment, capture_output=True, check=False)
-        return [_told(lesson, Path(place) / f"{lesson.name}.json") for lesson, _ in lessons]
+        answers = [Path(place) / f"{lesson.name}.json" for lesson, _ in lessons]
+        found = [json.loads(each.read_text()) if each.exists() else "it ended" for each in answers]
+    return [_told(lesson, each) for (lesson, _), each in zip(lessons, found, strict=True)]
 
 
-def _told(lesson: Lesson, answer: Path) -> list[str] | str:
-    found = json.loads(answer.read_text(encoding="utf-8")) if answer.exists() else "it ended"
-    places = {cell.name: cell.where for cell in lesson.cells if cell.name}
-    passed = "`{}`, which students can import, passes it in the exercise's place"
+def _told(lesson: Lesson, found: list[Found] | str) -> Iterator[str]:
     if isinstance(found, str):
-        return found
-    return [f"{places[test]}: {passed.format(name)}" for test, name in found]
+        raise RuntimeError(found)
+    places = {cell.name: cell.where for cell in lesson.cells if cell.name}
+    for test, name in found:
+        passed = f"`{name}`, which students can import, passes it in the exercise's place"
+        yield f"{places[test]}: {passed}"
 
 
 def search(lesson: Lesson, folder: Path) -> list[Found]:
