@@ -8,7 +8,6 @@ files and rows. `resume.py` decides which submissions have to be graded.
 from __future__ import annotations
 
 import argparse
-import gc
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -59,9 +58,6 @@ from proflab_course.grading.table import ResultRow, make_rows, print_table, prog
 _EARLIER_STANDS = "until then the points of the earlier grading stand"
 # Submissions in progress for each job: enough to keep it busy, few enough to limit memory.
 _AHEAD = 2
-# Threshold of Python's garbage collector. A submission's notebooks are thousands of objects in use,
-# which a lower threshold would search for cycles in vain.
-_COLLECT_EVERY = 10_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -115,25 +111,18 @@ def run(arguments: argparse.Namespace) -> int:
         import proflab_course.grading.records.gradebook  # noqa: F401  (takes as long as a sandbox to start)
     runner, jobs = starting.result()
     notes: list[str] = []
-    gc.freeze()  # exclude what is loaded now from garbage collection
-    often = gc.get_threshold()
-    gc.set_threshold(_COLLECT_EVERY)
-    try:
-        with closing(runner):
-            rows = grade_class(
-                course,
-                arguments.lesson,
-                runner,
-                students=arguments.student,
-                jobs=jobs,
-                regrade=arguments.regrade,
-                full=arguments.full,
-                notes=notes,
-                new_variants=arguments.new_variants,
-            )
-    finally:
-        gc.unfreeze()  # the program may live on
-        gc.set_threshold(*often)
+    with closing(runner):
+        rows = grade_class(
+            course,
+            arguments.lesson,
+            runner,
+            students=arguments.student,
+            jobs=jobs,
+            regrade=arguments.regrade,
+            full=arguments.full,
+            notes=notes,
+            new_variants=arguments.new_variants,
+        )
     print_table(rows)
     odd = odd_names(course)
     notes += [*odd, *notes_on_look_alikes(row.student for row in rows)]
