@@ -22,7 +22,7 @@ def backward(self: Tensor, gradient: Tensor | None = None, retain_graph: bool | 
 
     gradient:     what to start from, of this tensor's shape; 1 if left out, for one element only
     retain_graph: True to allow another backward through the same graph
-    inputs:       the only leaves to add to; all if left out
+    inputs:       the only leaf, or leaves, to add to; all if left out
 
     >>> w, x = Tensor([[1.0, 2.0]], requires_grad=True), Tensor([[3.0], [4.0]])
     >>> (w @ x).backward()
@@ -34,6 +34,7 @@ def backward(self: Tensor, gradient: Tensor | None = None, retain_graph: bool | 
     if self.node is None and not self.requires_grad:
         raise RuntimeError(f"backward: a tensor of shape {self.shape} that requires no gradient")
     start = _start(self, gradient)
+    inputs = [inputs] if isinstance(inputs, Tensor) else inputs  # whose rows a loop would take
     wanted = None if inputs is None else {id(t) for t in inputs}
     if self.node is None:
         _accumulate(self, start, None)
@@ -62,14 +63,12 @@ def _start(tensor: Tensor, gradient: Tensor | None):
     """Return the array to start from: the given gradient's, or 1 for a tensor of one element."""
     if gradient is None:
         if tensor.numel() != 1:
-            raise RuntimeError(
-                f"backward: a tensor of shape {tensor.shape} is no scalar: pass the gradient to "
-                "start from"
-            )
+            raise RuntimeError(f"backward: {tensor.shape} is no scalar's shape: pass a gradient")
         array = tensor.array
         return MetaArray(array.shape, array.dtype) if tensor.is_meta else np.ones_like(array)
-    if gradient.shape != tensor.shape:
-        raise ValueError(f"backward: the gradient is {gradient.shape}, the tensor {tensor.shape}")
+    shape = gradient.shape if isinstance(gradient, Tensor) else f"a {type(gradient).__name__}"
+    if shape != tensor.shape:
+        raise ValueError(f"backward: the gradient is {shape}, not a Tensor of {tensor.shape}")
     return gradient.array
 
 
@@ -92,7 +91,7 @@ def _deliver(edge, grad, source, pending: dict, wanted: set | None) -> None:
     node, index = edge
     if node.outputs is None:
         pending[node] = _add(pending[node], grad) if node in pending else grad
-    else:
+    else:  # a place for each result; None stays where backward brings nothing to one
         slots = pending.setdefault(node, [None] * len(node.outputs))
         slots[index] = grad if slots[index] is None else _add(slots[index], grad)
 
@@ -122,7 +121,10 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph: bool | None = None) -
 
     Raises TypeError where one of them is no Tensor, such as a loss that is still 0.
     """
-    output = outputs[0] if isinstance(outputs, (tuple, list)) else outputs
+    outputs = list(outputs) if isinstance(outputs, (tuple, list)) else [outputs]
+    if len(outputs) != 1:
+        raise ValueError(f"grad takes one output, not {len(outputs)}: add them up first")
+    [output] = outputs
     if isinstance(grad_outputs, (tuple, list)):
         grad_outputs = grad_outputs[0]
     inputs = [inputs] if isinstance(inputs, Tensor) else list(inputs)

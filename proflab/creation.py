@@ -47,7 +47,7 @@ def _sizes(size: tuple) -> Shape:
 def _make(make, shape: Shape, dtype, device, requires_grad: bool, value=None) -> Tensor:
     """Return a tensor of make(shape, dtype), which is not called for a meta tensor.
 
-    value: the number that all elements are, where they are one
+    value: the number that all elements are, where they are one: a race's tape keeps it alone
     """
     dtype = float32 if dtype is None else np.dtype(dtype)
     if min(shape, default=0) < 0:
@@ -60,8 +60,8 @@ def _make(make, shape: Shape, dtype, device, requires_grad: bool, value=None) ->
 
 
 def tensor(data, *, dtype=None, device=None, requires_grad: bool = False) -> Tensor:
-    """Return a tensor with a copy of `data`. As in torch, numpy arrays keep their dtype."""
-    if dtype is None and isinstance(data, (np.ndarray, np.generic)):
+    """Return a tensor with a copy of `data`. As in torch, tensors and arrays keep their dtype."""
+    if dtype is None and isinstance(data, (Tensor, np.ndarray, np.generic)):
         dtype = data.dtype
     array = Tensor(data, dtype=dtype).array
     if _is_meta(device):
@@ -80,6 +80,8 @@ def as_tensor(data, dtype=None, device=None) -> Tensor:
 
 def from_numpy(array: np.ndarray) -> Tensor:
     """Return a tensor that shares the array's memory."""
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"from_numpy: a {type(array).__name__} is no numpy array: use tensor")
     return wrap(array)
 
 
@@ -95,7 +97,7 @@ def ones(*size, dtype=None, device=None, requires_grad=False) -> Tensor:
 
 def empty(*size, dtype=None, device=None, requires_grad=False) -> Tensor:
     """Return a tensor whose elements are whatever lies in its memory."""
-    return _make(np.empty, _sizes(size), dtype, device, requires_grad, 0)
+    return _make(np.empty, _sizes(size), dtype, device, requires_grad, 0)  # in a race's tape, 0
 
 
 def full(size, fill_value, *, dtype=None, device=None, requires_grad=False) -> Tensor:
@@ -148,9 +150,12 @@ def arange(start, end=None, step=1, *, dtype=None, device=None, requires_grad=Fa
         start, end = 0, start
     if dtype is None:
         dtype = int64 if all(isinstance(n, (int, np.integer)) for n in (start, end, step)) else None
+    if step == 0:
+        raise ValueError(f"arange: by steps of 0 nothing comes from {start} to {end}")
     length = max(0, int(np.ceil((end - start) / step)))
 
     def make(shape, dtype):
+        # numpy's arange of floats may round to one number more than a meta tensor would have.
         return (start + step * np.arange(length, dtype=int64)).astype(dtype)
 
     return _make(make, (length,), dtype, device, requires_grad)

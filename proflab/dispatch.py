@@ -36,7 +36,7 @@ class Op:
     """
 
     name = ""
-    kind = ""  # the file of ops/ in which it stands
+    kind = ""  # the file of ops/ in which it stands; lesson/race/cost.py asks for it
     view = False  # the result looks at the input's memory; all others return contiguous arrays
     suppress_warnings = False  # may produce inf or nan; silence numpy's warning, as torch does
     extras = False  # forward and shape return (result, *more), all of which may be saved

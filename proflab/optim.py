@@ -18,9 +18,13 @@ class Optimizer:
     """Holds groups of parameters, each with its settings, and a state of arrays a parameter."""
 
     def __init__(self, params: Params, defaults: dict):
+        name = type(self).__name__
+        if isinstance(params, Tensor) or not isinstance(params, Iterable):
+            kind = type(params).__name__  # a Tensor's rows would be optimized, and thrown away
+            raise TypeError(f"{name}: params is a {kind}: pass model.parameters(), or a list")
         groups: list[Any] = list(params)
         if not groups:
-            raise ValueError(f"{type(self).__name__}: there are no parameters to optimize")
+            raise ValueError(f"{name}: there are no parameters to optimize")
         if not isinstance(groups[0], dict):
             groups = [{"params": groups}]
         self.defaults = defaults

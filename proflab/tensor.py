@@ -175,7 +175,5 @@ def _as_array(data, dtype=None) -> Array:
 
 def _check_floating(asker: str, array: Array) -> None:
     if array.dtype.kind != "f":
-        raise TypeError(
-            f"{asker}: only floating-point tensors can require gradients, not {array.dtype} of "
-            f"shape {array.shape}"
-        )
+        what = f"{array.dtype} of shape {array.shape}"
+        raise TypeError(f"{asker}: only floating-point tensors can require gradients, not {what}")

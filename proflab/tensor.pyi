@@ -311,7 +311,7 @@ It stands in proflab/ops/pointwise.py."""
 
 gradient:     what to start from, of this tensor's shape; 1 if left out, for one element only
 retain_graph: True to allow another backward through the same graph
-inputs:       the only leaves to add to; all if left out
+inputs:       the only leaf, or leaves, to add to; all if left out
 
 >>> w, x = Tensor([[1.0, 2.0]], requires_grad=True), Tensor([[3.0], [4.0]])
 >>> (w @ x).backward()

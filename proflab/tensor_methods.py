@@ -90,6 +90,7 @@ def operator(*names: str, augmented: str = "") -> Callable[[_F], _F]:
 
 
 def _augmented(function: Callable, name: str) -> Callable:
+    # Of a part, too, unlike `in_place`: `x[0] += 1` puts the part back by `x[0] = …` (indexing.py).
     def write(self: Tensor, other) -> Tensor:
         return write_into(self, function(self, other), name)
 

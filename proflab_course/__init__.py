@@ -4,7 +4,9 @@ Each command has a folder. `course/` is the ground on which the others stand and
 them. Only the programs in `grading/inside/` enter a student's process.
 
     cli.py      the `proflab` command: one line a subcommand
-    course/     a course's folders, a lesson's cells, test cells, the harness's fingerprint
+    course/     a course's folders, a lesson's cells, the harness's fingerprint
+    cases/      the kinds of case in test cells: how each is read, sent and judged
+    tracks/     what a class writes in the time that it has
     check/      proflab check: where a student is in a lesson
     build/      proflab build: source/ and release/ from modules/
     assemble/   proflab assemble: a student's notebooks into one profiler file

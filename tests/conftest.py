@@ -59,6 +59,7 @@ def pytest_collection_finish() -> None:
     """Collect garbage again, but not among the tests themselves: that took a tenth of all time."""
     gc.freeze()
     gc.enable()
+    gc.set_threshold(50_000)  # as the commands have it (proflab_course/cli.py)
     if "hypothesis" in sys.modules:  # not imported for files that draw nothing: it takes 0.3 s
         from hypothesis import HealthCheck, settings
 

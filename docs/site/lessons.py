@@ -18,11 +18,12 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 from PIL import Image
 
-from proflab_course.build.map_cell import MAP_TAG, first_heading
+from proflab_course.build.map_cell import MAP_TAG
 from proflab_course.build.stamp import LAST_CELL
 from proflab_course.build.trial import Trial
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import Cell, read_notebook
+from proflab_course.course.sections import heading_lines
 from proflab_course.grading.limits import Limits
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 
@@ -47,7 +48,7 @@ def lesson_page(course: Course, lesson: str, shown: list[list[dict]], files: Pat
     cells = [Cell(node, "") for node in notebook.cells]
     kept = [cell for cell in cells if cell.role != "setup" and cell.name != LAST_CELL]
     outputs = iter(shown)
-    headings = {cell.node.id: first_heading(cell.node) for cell in kept}
+    headings = {cell.node.id: next((h for _, h in heading_lines(cell)), "") for cell in kept}
     for cell in kept:
         if MAP_TAG in cell.tags:
             source = _LINK_TO_CELL.sub(

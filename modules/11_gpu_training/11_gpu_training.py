@@ -701,12 +701,12 @@ expect(
 row = record.rows("trace")[-1]
 table = sorted(ops_table(row["trace"]), key=lambda op: -op["self_gpu_us"])
 whole = sum(op["self_gpu_us"] for op in table)
-print(
-    f"{record.title(row['name'], row)}, in µs\n{'':<34}{'CPU':>10}{'self CPU':>10}{'self GPU':>10}"
-)
+wide = max(len(op["name"]) for op in table[:9])
+print(f"{record.title(row['name'], row)}, in µs")
+print(f"{'':<{wide}}{'CPU':>10}{'self CPU':>10}{'self GPU':>10}")
 for op in table[:9]:
     times = "".join(f"{op[key]:>10,.0f}" for key in ("cpu_us", "self_cpu_us", "self_gpu_us"))
-    print(f"{op['name']:<34}{times}{op['self_gpu_us'] / whole:>6.0%}")
+    print(f"{op['name']:<{wide}}{times}{op['self_gpu_us'] / whole:>6.0%}")
 share = 100 * sum(op["self_gpu_us"] for op in table if "conv" in op["name"]) / whole
 what, source = "convolutions' share of the card's time", record.source(row)
 guesses.compare(what, guess_gpu_conv_share, share, unit="%", document=source)

@@ -1,4 +1,4 @@
-"""The three checks of a test cell, and what they rest on.
+"""The checks of a test cell, and what they rest on.
 
 expect.py    the calls of a test cell
 compare.py   is a value what was expected?

@@ -98,12 +98,9 @@ diagnosis='are both directions counted?')
     if note:
         return Verdict(False, note + place)
     diagnosis, amount = diagnose(got, wanted, flops)
-    # A misconception is known by its value, whether it came as 6 or as 6.0.
+    loose = _Rule(rel, abs, floats_are_ints=True)  # a misconception's value may come as 6 or 6.0
     for sentence, value in (mistakes or {}).items():
-        if (
-            _difference(actual, to_plain_data(value), _Rule(rel, abs, floats_are_ints=True), "")
-            is None
-        ):
+        if _difference(actual, to_plain_data(value), loose, "") is None:
             diagnosis = sentence
     shown = "got {}, expected {}".format(*_show_two(got, wanted))
     return Verdict(False, shown + (f" ({amount})" if amount else "") + place, diagnosis)
@@ -293,27 +290,32 @@ def _show_float(value: float, commas: str = ",") -> str:
     return text
 
 
-_PASSED_TEXT, _MOST_ITEMS = 80, 8
+_PASSED_TEXT, _MOST_ITEMS = 80, 8  # characters, and items, behind a passed case's label
+# Of a value that is shown: parts, characters at each end of a text, numbers of an array.
 _SHOWN_PARTS, _SHOWN_TEXT, _SHOWN_CELLS = 400, 400, 1000
 
 
-class _Unseen:
-    """Stands for the parts of a value that nobody would see."""
+class _Text:
+    """Stands in a value that is shown for what would be too long: repr gives a text."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
 
     def __repr__(self) -> str:
-        return "…"
+        return self.text
 
 
 def _start(value: Any, parts: list[int]) -> Any:
     """Return what of `value` can be seen where it is shortened: repr of large ones takes long."""
-    parts[0] -= 1
+    parts[0] -= 1  # one count for the whole value, however its lists lie in each other
     if isinstance(value, str):
         long = len(value) > 2 * _SHOWN_TEXT
         return value[:_SHOWN_TEXT] + value[-_SHOWN_TEXT:] if long else value
     if isinstance(value, np.ndarray):
-        parts[0] -= 20
+        parts[0] -= 20  # about as long a text as so many numbers
         # numpy leaves out the middle of each dimension; of many that leaves too much.
-        return value if value.size <= _SHOWN_CELLS or value.ndim <= 2 else _Shaped(value.shape)
+        long = value.size > _SHOWN_CELLS and value.ndim > 2
+        return _Text(f"an array of shape {value.shape}") if long else value
     if type(value) not in (list, tuple, dict):
         return value
     kept = []
@@ -321,20 +323,10 @@ def _start(value: Any, parts: list[int]) -> Any:
         if parts[0] <= 0:
             break
         kept.append(_start(item, parts))
-    left_out = len(kept) < len(value)
+    rest = [_Text("…")] if len(kept) < len(value) else []
     if type(value) is dict:
-        return dict(kept) | ({_Unseen(): _Unseen()} if left_out else {})
-    return type(value)([*kept, _Unseen()] if left_out else kept)
-
-
-class _Shaped:
-    """Stands for an array of many dimensions."""
-
-    def __init__(self, shape: tuple[int, ...]) -> None:
-        self.shape = shape
-
-    def __repr__(self) -> str:
-        return f"an array of shape {self.shape}"
+        return dict(kept) | {each: each for each in rest}
+    return type(value)([*kept, *rest])
 
 
 def _show_huge(value: int) -> str:

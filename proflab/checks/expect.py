@@ -1,4 +1,4 @@
-"""Provide the seven calls of a test cell: a line for what passes, an explanation for what fails.
+"""Provide the calls of a test cell: a line for what passes, an explanation for what fails.
 
 In a notebook they compare where they stand. The grader never runs them: it reads them, evaluates
 only what is to be tested in the student's process, and compares outside (`cases/reader.py`).

@@ -23,11 +23,11 @@ MAX_BYTES = 16 * 1024**2  # of memory that a value takes, about
 ITEM_BYTES, CELL_BYTES = 56, 8
 # Keys other than text can be chosen so that all collide, which makes a dict's cost quadratic.
 _MAX_KEYS = 2_000
-_MAX_INT_DIGITS = 256
+_MAX_INT_DIGITS = 256  # hexadecimal ones: 1,000 bits and the prefix
 _MAX_DIMENSIONS = 32
 _ARRAY_KINDS = "biufc"  # numpy's letters of booleans and numbers
-_ARRAY_DTYPE = re.compile(r"[<|][biufc]\d{1,2}")
-_encode, _decode = json.JSONEncoder(separators=(",", ":")).encode, json.JSONDecoder().decode
+_ARRAY_DTYPE = re.compile(r"[<|][biufc]\d{1,2}")  # little-endian, as they are written
+_decode = json.JSONDecoder().decode
 _quoted = json.encoder.encode_basestring_ascii
 # What taking apart a malformed reply may raise.
 _MALFORMED = (ValueError, TypeError, LookupError, ArithmeticError, RecursionError, MemoryError)
@@ -119,7 +119,7 @@ def dumps(value: Any) -> bytes:
 
 def loads(data: bytes) -> Any:
     """Return the plain data in `data`; raise NotPlainData when it is not the reply format."""
-    if len(data) > 4 * MAX_BYTES:
+    if len(data) > 4 * MAX_BYTES:  # tags and base64 make it longer than what it says
         raise NotPlainData("the reply is too large")
     try:
         return _untag(_decode(data.decode()), 0, _Remaining())
@@ -157,7 +157,7 @@ def _written(value: Any, depth: int, budget: list[int]) -> str:
             for key, item in value.items()
         ]
         return f'["d",[{",".join(pairs)}]]'
-    return _encode(_tag_plain(_plain(value, depth, budget)))
+    return _written_rarer(_plain(value, depth, budget))
 
 
 def _not_too_deep(depth: int) -> None:
@@ -165,26 +165,21 @@ def _not_too_deep(depth: int) -> None:
         raise NotPlainData(f"the value is nested more than {MAX_DEPTH} levels deep")
 
 
-def _tag_plain(value: Any) -> Any:
+def _written_rarer(value: Any) -> str:
+    """Return in the reply format what is plain already, and so within all limits."""
     match value:
-        case None | bool() | str():
-            return value
-        case int():
-            return ["i", hex(value)]
         case float():
-            return ["f", value.hex()]
+            return f'["f","{value.hex()}"]'
         case complex():
-            return ["c", value.real.hex(), value.imag.hex()]
-        case list():
-            return ["l", [_tag_plain(item) for item in value]]
-        case tuple():
-            return ["t", [_tag_plain(item) for item in value]]
+            return f'["c","{value.real.hex()}","{value.imag.hex()}"]'
         case dict():
-            return ["d", [[_tag_plain(key), _tag_plain(item)] for key, item in value.items()]]
-        case _:
+            pairs = (",".join(_written(each, 0, [MAX_BYTES]) for each in p) for p in value.items())
+            return f'["d",[{",".join(f"[{pair}]" for pair in pairs)}]]'
+        case np.ndarray():
             little = value.astype(value.dtype.newbyteorder("<"), copy=False)
             data = base64.b64encode(np.ascontiguousarray(little).tobytes()).decode()
-            return ["a", little.dtype.str, list(value.shape), data]
+            return f'["a","{little.dtype.str}",[{",".join(map(str, value.shape))}],"{data}"]'
+    return _written(value, 0, [MAX_BYTES])  # what was of a subclass, as a numpy integer
 
 
 class _Remaining:

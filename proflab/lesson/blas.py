@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from proflab.lesson.words import many
+
 if TYPE_CHECKING:
     from threadpoolctl import LibController
 
@@ -31,7 +33,7 @@ def blas_threads() -> int | None:
 
 def threads_in_words(threads: int | None) -> str:
     """Return "1 thread", "2 threads", or, for None, that their number is not known."""
-    return f"{threads} thread{'s' * (threads > 1)}" if threads else "threads unknown"
+    return many(threads, "thread") if threads else "threads unknown"
 
 
 def blas_name() -> str | None:

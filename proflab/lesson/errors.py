@@ -20,6 +20,7 @@ from proflab.lesson.lines_shown import lines_of
 from proflab.lesson.machine import too_coarse
 from proflab.lesson.outline import Exercise, LessonCell, Outline
 
+# What a lesson's own cells call modules of others, so that a student may miss the import.
 _USUAL = {"np": "import numpy as np", "plt": "import matplotlib.pyplot as plt"}
 _WRONG_CALL = re.compile(r"([\w.]+)\(\) (?:takes|missing|got) ")  # Python's own words
 

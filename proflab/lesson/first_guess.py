@@ -112,7 +112,7 @@ def as_meant(guess: object, unit: str = "") -> float | str | None:
         whole = all(isinstance(part, int) and not isinstance(part, bool) for part in guess)
         if whole and len(guess) > 1 and all(p == 0 or 100 <= p < 1000 for p in guess[1:]):
             return int("".join([str(guess[0]), *(f"{part:03d}" for part in guess[1:])]))
-    text = str(guess).strip()[:200]
+    text = str(guess).strip()[:200]  # it goes into a line of the file, and into an output
     if text.lower() == SKIP:
         return SKIP
     text = _in_digits(text)
@@ -336,9 +336,8 @@ def withheld(sentence: str, names: Iterable[str] = ()) -> Iterator[None]:
 def _compared(node: ast.AST) -> Iterator[tuple[str, str]]:
     """Yield the name of each guess that a cell compares, and the unit of its answer."""
     for call, name in _calls(node):
-        units = [keyword.value for keyword in call.keywords if keyword.arg == "unit"] + call.args[
-            3:4
-        ]
+        named = [keyword.value for keyword in call.keywords if keyword.arg == "unit"]
+        units = named or call.args[3:4]
         unit = next((u.value for u in units if isinstance(u, ast.Constant)), "")
         yield name, unit if isinstance(unit, str) else ""
 

@@ -57,6 +57,7 @@ def compare(
     if guess is not None or kept is not None:
         _COMPARED[what] = sentence
     sentence += _asked_what_was_overlooked(record, answer)
+    # Not `kernel_shell`: the grader's shell is no kernel's, and its outputs hold the pair, too.
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     if shell is None:
         print(sentence)
@@ -109,7 +110,7 @@ def _asked_what_was_overlooked(record: Mapping, answer: object) -> str:
         return ""
     if is_number(answer) and is_number(guess):
         low, high = getattr(answer, "low", answer), getattr(answer, "high", answer)
-        far = low > 0 and not low / 2 < guess < 2 * high
+        far = low > 0 and not low / 2 < guess < 2 * high  # more than that is no slip of the pen
     else:
         far = not is_number(answer) and not _same(guess, answer)
     asked = name.replace(PREFIX, OVERLOOKED, 1)
@@ -196,7 +197,7 @@ def _how_far(guess: float, answer: float, least: str = "", digits: int = 3) -> s
     factor = max(guess / answer, answer / guess)
     side = "high" if guess > answer else "low"
     if factor < 2:
-        decimals = 1 if factor < 1.095 and not least else 0
+        decimals = 1 if factor < 1.095 and not least else 0  # 9.4 %, but 10 %
         return f", {least}{100 * abs(guess / answer - 1):.{decimals}f} % too {side}"
     times = f"{factor:,.{digits}g}" if factor < 10**digits else f"{factor:,.0f}"
     return f", {least}{times} times too {side}"
@@ -208,10 +209,9 @@ def _with_unit(guess: object, after: str) -> str:
 
 def _plain(value: object) -> float | int | str | None:
     """Return the value as JSON can hold it, without the last digits: machines differ in these."""
-    if not is_number(value):
-        return None if value is None or value is ... else str(value)[:200]
-    whole = value == int(value) and abs(value) < 2**53
-    return int(value) if whole else float(f"{float(value):.9g}")
+    if is_number(value):
+        return as_meant(value)
+    return None if value is None or value is ... else str(value)[:200]
 
 
 def _shown(value: object) -> str:

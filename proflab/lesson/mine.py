@@ -100,11 +100,18 @@ def store(
     """
     if path is None:
         return ""
+    try:
+        return _stored(list(cells), outline, passing, path, failing)
+    except OSError as error:
+        return f"{path} cannot be used ({error.strerror}), so your functions are not stored"
+
+
+def _stored(cells: list[str], outline: Outline, passing: Collection[str], path: Path,
+            failing: Collection[str]) -> str:  # fmt: skip
     if path.exists() and _MARK not in path.read_text(encoding="utf-8", errors="replace"):
         return f"{path} is not of ProfLab's making, so your functions are not stored: rename it"
     sections = {section.lesson: section for section in _read(path)}
     former = sections.pop(outline.lesson, None)
-    cells = list(cells)
     kept: set[str] = set()
     if former:
         gone = set(former.names) - outline.exercises.keys()
@@ -116,10 +123,7 @@ def store(
         sections[outline.lesson] = section
     elif former is None:
         return ""
-    try:
-        _write(path, [sections[name] for name in sorted(sections)])
-    except OSError as error:
-        return f"{path} cannot be written ({error.strerror}), so your functions are not stored"
+    _write(path, [sections[name] for name in sorted(sections)])
     count = len(outline.exercises.keys() & set(section.names))
     what = f"{count} functions of your own that pass their checks"
     what = "1 function of your own that passes its checks" if count == 1 else what
@@ -178,7 +182,7 @@ def _section(cells: Iterable[str], outline: Outline, passing: Collection[str]) -
         if name in passing and places and not is_stub(pieces[places[-1]][0]):
             names.append(name)
             wanted.add(name)
-    settled = (set(outline.exercises) - set(names)) | KNOWN
+    settled = (set(outline.exercises) - set(names)) | KNOWN  # the course's, or Python's own
     while ahead := wanted - settled:
         name = min(ahead)
         settled.add(name)
@@ -367,19 +371,9 @@ def _read(path: Path) -> list[Section]:
     text = path.read_text(encoding="utf-8", errors="replace")
     titles = list(_TITLE.finditer(text))
     ends = [title.start() for title in titles[1:]] + [len(text)]
-    return [
-        Section(
-            title[1],
-            tuple(title[2].split(", ")),
-            text[title.end() : end].strip("\n"),
-            text.count("\n", 0, _first_line(text, title.end())) + 1,
-        )
-        for title, end in zip(titles, ends, strict=True)
-    ]
-
-
-def _first_line(text: str, place: int) -> int:
-    """Return where the first line with something in it begins."""
-    while place < len(text) and text[place] == "\n":
-        place += 1
-    return place
+    sections = []
+    for title, end in zip(titles, ends, strict=True):
+        code = text[title.end() : end].lstrip("\n")
+        line = text.count("\n", 0, end - len(code)) + 1  # of the first that has something in it
+        sections.append(Section(title[1], tuple(title[2].split(", ")), code.rstrip("\n"), line))
+    return sections

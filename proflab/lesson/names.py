@@ -77,6 +77,7 @@ class _Reader(ast.NodeVisitor):
     def visit_Name(self, node: ast.Name) -> None:
         innermost = len(self.scopes) - 1
         for depth, (kind, names) in enumerate(self.scopes):
+            # What a class binds, its own body sees, and no function or comprehension in it.
             if node.id in names and (kind != "class" or depth == innermost):
                 return
         if isinstance(node.ctx, ast.Load):

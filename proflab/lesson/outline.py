@@ -102,7 +102,7 @@ class Outline:
             options = {"milestone": reached, "lock": lock, "answers": told, **track}
             asked = tuple(data.get("questions", ()))
             return cls(lesson, named, cells, essay, questions=asked, **options)
-        except (OSError, ValueError, TypeError, KeyError):
+        except (OSError, ValueError, TypeError, KeyError, AttributeError):
             return None
 
     def text(self) -> str:

@@ -17,6 +17,7 @@ from proflab.lesson.concepts import answered_line
 from proflab.lesson.imports import imports_sentence
 from proflab.lesson.kernel_record import KernelRecord, current_record
 from proflab.lesson.outline import Exercise, Outline, place_of
+from proflab.lesson.words import many
 
 MIME = "application/vnd.proflab.progress+json"
 _MARKS = {"passed": "✅", "failed": "❌", "not written": "⬜", "waits": "⬜", "not run": "⬜"}
@@ -26,7 +27,7 @@ _MARKS = {"passed": "✅", "failed": "❌", "not written": "⬜", "waits": "⬜"
 class Row:
     """One exercise in the table.
 
-    state: as in `run_all.TestRun`, or "not run"; earned, points: of its test cells.
+    state: as in `kernel_record.TestRun`, or "not run"; earned, points: of its test cells.
     is_wrong: as `KernelRecord.is_wrong`, so that no guess is judged by it.
     """
 
@@ -157,8 +158,7 @@ def _milestone(rows: list[Row], outline: Outline) -> list[str]:
 
 def _track(outline: Outline) -> str:
     """Return a sentence on what a class's track leaves out of the lesson, and what it gives."""
-    count = f"{outline.more} exercises" if outline.more != 1 else "1 exercise"
-    more = f"The whole lesson has {count} more." if outline.more else ""
+    more = f"The whole lesson has {many(outline.more, 'exercise')} more." if outline.more else ""
     given = f"Given: {', '.join(outline.given)}." if outline.given else ""
     track = f"Track: {outline.track}." if outline.track else ""
     return " ".join(filter(None, (track, given, more)))

@@ -143,7 +143,7 @@ class GPT2(nn.Module):
     tied: the last layer's weight is the token embedding itself, as published.
     """
 
-    input_dtype = "int64"
+    input_dtype = "int64"  # creation.example_input asks for it, and for vocab_size
 
     def __init__(
         self,

@@ -96,7 +96,7 @@ class MultiheadAttention(Module):
 
     def _project(self, query, key, value) -> tuple[Tensor, ...]:
         if self._same_width:
-            if query is key and key is value:
+            if query is key and key is value:  # one product in place of three
                 return F.linear(query, self.in_proj_weight, self.in_proj_bias).chunk(3, -1)
             weights = self.in_proj_weight.chunk(3)
         else:
@@ -153,17 +153,16 @@ class TransformerEncoderLayer(Module):
 
     def forward(self, src: Tensor, src_mask: Tensor | None = None,
                 src_key_padding_mask: Tensor | None = None, is_causal=False) -> Tensor:  # fmt: skip
-        x = src
-        masks = (src_mask, src_key_padding_mask)
+        x, masks = src, (src_mask, src_key_padding_mask, is_causal)
         if self.norm_first:
             x = x + self._attend(self.norm1(x), *masks)
             return x + self._feed_forward(self.norm2(x))
         x = self.norm1(x + self._attend(x, *masks))
         return self.norm2(x + self._feed_forward(x))
 
-    def _attend(self, x, mask, padding_mask) -> Tensor:
+    def _attend(self, x, mask, padding_mask, is_causal: bool) -> Tensor:
         out, _ = self.self_attn(
-            x, x, x, key_padding_mask=padding_mask, need_weights=False, attn_mask=mask
+            x, x, x, padding_mask, need_weights=False, attn_mask=mask, is_causal=is_causal
         )
         return self.dropout1(out)
 
@@ -182,5 +181,5 @@ class TransformerEncoder(Module):
     def forward(self, src: Tensor, mask: Tensor | None = None,
                 src_key_padding_mask: Tensor | None = None, is_causal=False) -> Tensor:  # fmt: skip
         for layer in self.layers:
-            src = layer(src, mask, src_key_padding_mask)
+            src = layer(src, mask, src_key_padding_mask, is_causal)
         return src if self.norm is None else self.norm(src)

@@ -42,6 +42,8 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0) -> Tensor:
 
 def trunc_normal_(tensor: Tensor, mean=0.0, std=1.0, a=-2.0, b=2.0) -> Tensor:
     """Fill with normal random numbers, those outside [a, b] drawn again; return the tensor."""
+    if not max(a, mean - 5 * std) < min(b, mean + 5 * std):  # they would be drawn for ever
+        raise ValueError(f"trunc_normal_: of mean {mean} and std {std}, none is from {a} to {b}")
     normal_(tensor, mean, std)
     array = tensor.array
     if isinstance(array, np.ndarray):
@@ -79,6 +81,12 @@ def fans(tensor: Tensor) -> tuple[int, int]:
     return tensor.shape[1] * window, tensor.shape[0] * window
 
 
+def _fan(tensor: Tensor, mode: str) -> int:
+    if mode not in ("fan_in", "fan_out"):
+        raise ValueError(f"mode is {mode!r}, neither 'fan_in' nor 'fan_out'")
+    return fans(tensor)[mode == "fan_out"]
+
+
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """Return the factor that makes up for a nonlinearity; ValueError if it is not known."""
     if nonlinearity == "leaky_relu":
@@ -91,14 +99,14 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 def kaiming_uniform_(tensor, a=0.0, mode="fan_in", nonlinearity="leaky_relu") -> Tensor:
     """Fill uniformly in ±gain · √(3 / fan), and return the tensor (He et al. 2015)."""
-    fan = fans(tensor)[mode == "fan_out"]
+    fan = _fan(tensor, mode)
     bound = calculate_gain(nonlinearity, a) * math.sqrt(3 / max(fan, 1))
     return uniform_(tensor, -bound, bound)
 
 
 def kaiming_normal_(tensor, a=0.0, mode="fan_in", nonlinearity="leaky_relu") -> Tensor:
     """Fill with normal numbers of σ = gain / √fan, and return the tensor (He et al. 2015)."""
-    fan = fans(tensor)[mode == "fan_out"]
+    fan = _fan(tensor, mode)
     return normal_(tensor, 0.0, calculate_gain(nonlinearity, a) / math.sqrt(max(fan, 1)))
 
 
@@ -117,7 +125,7 @@ def bias_uniform_(bias: Tensor, weight: Tensor) -> Tensor:
     """Fill uniformly in ±1 / √fan in of `weight`: torch's default for Linear and Conv2d."""
     if bias.is_meta:
         return bias
-    bound = 1 / math.sqrt(max(fans(weight)[0], 1))
+    bound = 1 / math.sqrt(max(fans(weight)[0], 1))  # what kaiming_uniform_(a=√5) comes to
     return uniform_(bias, -bound, bound)
 
 

@@ -28,7 +28,7 @@ __all__ = [
 def _positive(owner: str, **sizes) -> None:
     """ValueError unless all of these are positive integers."""
     for name, size in sizes.items():
-        if type(size) is int and size > 0:
+        if type(size) is int and size > 0:  # as nearly all are
             continue
         for n in size if isinstance(size, (tuple, list)) else (size,):
             if isinstance(n, bool) or not hasattr(n, "__index__") or n <= 0:
@@ -193,6 +193,7 @@ class _BatchNormLayer(Module):
                 momentum = 1.0 / self.num_batches_tracked.item()
         return F.batch_norm(
             input, self.running_mean, self.running_var, self.weight, self.bias,
+            # None is left where nothing is averaged: in eval, and without data.
             self.training or not self.track_running_stats, momentum or 0.0, self.eps,
         )  # fmt: skip
 

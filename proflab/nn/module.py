@@ -14,7 +14,7 @@ import numpy as np
 
 from proflab import dispatch
 from proflab.nn.parameter import Parameter
-from proflab.tensor import Tensor, wrap
+from proflab.tensor import Tensor
 
 
 def _name(module: Module) -> str:
@@ -55,6 +55,7 @@ class Module:
     (2, 3)
     """
 
+    # Of the class, so that a subclass need not call super().__init__().
     training = True
     _buffer_names: tuple[str, ...] = ()
     _transient: tuple[str, ...] = ()  # buffers that state_dict leaves out
@@ -151,11 +152,8 @@ class Module:
         return (module for _, module in self.named_modules())
 
     def _named_members(self, kind: str, prefix: str, recurse: bool, remove_duplicate: bool):
-        owners = (
-            self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
-            if recurse
-            else [(prefix, self)]
-        )
+        every = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
+        owners = every if recurse else iter([(prefix, self)])
         seen = set()
         for path, owner in owners:
             for name, value in getattr(owner, kind).items():
@@ -261,7 +259,7 @@ class Module:
             if set_to_none or parameter.grad is None:
                 parameter.grad = None
             else:
-                parameter.grad = wrap(np.zeros_like(parameter.grad.array))
+                parameter.grad.zero_()
 
     def apply(self, fn: Callable[[Module], None]) -> Module:
         """Call fn on each module inside, then on this one."""

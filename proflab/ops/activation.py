@@ -112,6 +112,7 @@ _C = math.sqrt(2 / math.pi)
 
 
 def _gelu_tanh(x):
+    # x · (1 + tanh(u)) / 2, where u = √(2/π) · (x + 0.044715 x³).
     # (1 + tanh(u)) / 2 is 1 / (1 + exp(-2u)), and numpy's exp is faster than its tanh.
     out = x * x
     out *= -2 * 0.044715 * _C
@@ -142,6 +143,7 @@ def _gelu_tanh_backward(x, grad):
 
 
 def _gelu_exact_backward(x, grad):
+    # The slope of x · Φ(x) is x · φ(x) + Φ(x), φ the density exp(-x²/2) / √(2π).
     slope = np.exp(x * x * -0.5)
     slope *= x
     slope *= 1 / math.sqrt(2 * math.pi)

@@ -14,7 +14,7 @@ from proflab.meta import MetaArray
 from proflab.ops.convert import as_number, common_dtype, to_dtype, to_float
 from proflab.ops.pointwise import floor, trunc
 from proflab.shapes import broadcast, unbroadcast
-from proflab.tensor import Tensor, float32, wrap
+from proflab.tensor import Tensor, float32
 from proflab.tensor_methods import in_place, method, operator
 
 __all__ = [
@@ -45,7 +45,7 @@ class _Add(Binary):
         return (
             unbroadcast(grad, node.specs[0][0]) if need[0] else None,
             unbroadcast(grad, node.specs[1][0]) if other is None and need[1] else None,
-        )[: len(need)]
+        )[: len(need)]  # a number is no input, and gets none
 
 
 @register
@@ -179,6 +179,7 @@ class _Pow(Binary):
         input, other, out = node.saved
         grads: list[np.ndarray | None] = [None, None]
         if node.need[0]:
+            # Where other is 0 the slope is 0: 0 ** -1 would be inf, and 0 · inf nan.
             slope = np.where(other == 0, 0, other * input ** np.where(other == 0, 1, other - 1))
             grads[0] = unbroadcast(grad * slope.astype(grad.dtype), node.shape(0))
         if node.need[1]:
@@ -239,9 +240,12 @@ def _binary(op, input, other, float_result: bool = False) -> Tensor:
     return apply(op, (input, other))
 
 
-def _first_a_tensor(input, other) -> Tensor:
-    """Return the first operand as a tensor: torch.mul(2, x) takes a number, too."""
-    return input if isinstance(input, Tensor) else as_tensor(input, dtype=other.dtype)
+def as_operand(input, other: Tensor) -> Tensor:
+    """Return an operand beside another as a tensor: torch.mul(2, x) takes a number, too."""
+    if isinstance(input, Tensor):
+        return input
+    # In the other's dtype only if that holds any number: in int64 2.5 would be 2, in bool 2 be 1.
+    return as_tensor(input, dtype=other.dtype if other.dtype.kind == "f" else None)
 
 
 @operator("__add__", "__radd__", augmented="__iadd__")
@@ -249,7 +253,7 @@ def _first_a_tensor(input, other) -> Tensor:
 @method
 def add(input: Tensor, other, *, alpha=1) -> Tensor:
     """Return input + alpha · other; the shapes broadcast."""
-    return _binary(_Add, _first_a_tensor(input, other), other if alpha == 1 else other * alpha)
+    return _binary(_Add, as_operand(input, other), other if alpha == 1 else other * alpha)
 
 
 @operator("__sub__", augmented="__isub__")
@@ -257,7 +261,7 @@ def add(input: Tensor, other, *, alpha=1) -> Tensor:
 @method
 def sub(input: Tensor, other, *, alpha=1) -> Tensor:
     """Return input - alpha · other; the shapes broadcast."""
-    return _binary(_Sub, _first_a_tensor(input, other), other if alpha == 1 else other * alpha)
+    return _binary(_Sub, as_operand(input, other), other if alpha == 1 else other * alpha)
 
 
 @operator("__rsub__")
@@ -274,7 +278,7 @@ def rsub(input: Tensor, other) -> Tensor:
 @method
 def mul(input: Tensor, other) -> Tensor:
     """Return input · other, element by element; the shapes broadcast."""
-    return _binary(_Mul, _first_a_tensor(input, other), other)
+    return _binary(_Mul, as_operand(input, other), other)
 
 
 @operator("__truediv__", augmented="__itruediv__")
@@ -286,7 +290,7 @@ def div(input: Tensor, other, *, rounding_mode: str | None = None) -> Tensor:
     rounding_mode: "floor" or "trunc"; ValueError for any other
     """
     if rounding_mode is None:
-        return _binary(_Div, _first_a_tensor(input, other), other, float_result=True)
+        return _binary(_Div, as_operand(input, other), other, float_result=True)
     if rounding_mode not in ("floor", "trunc"):
         raise ValueError(f"div: there is no rounding_mode {rounding_mode!r}")
     result = (floor if rounding_mode == "floor" else trunc)(div(input, other))
@@ -306,9 +310,7 @@ def _rdiv(input: Tensor, other) -> Tensor:
 @method
 def pow(input, exponent) -> Tensor:
     """Return input ** exponent; one of the two may be a number."""
-    if not isinstance(input, Tensor):
-        input = wrap(np.asarray(input, exponent.dtype))
-    return _binary(_Pow, input, exponent)
+    return _binary(_Pow, as_operand(input, exponent), exponent)
 
 
 @operator("__rpow__")

@@ -68,7 +68,7 @@ class _Attention(Op):
     def forward(self, query, key, value, mask=None, *, is_causal, scale):
         self.check(query, key, value, mask)
         scores = _scores(query, key, mask, is_causal, scale)
-        top = scores.max(axis=-1, keepdims=True, initial=-np.inf)
+        top = scores.max(axis=-1, keepdims=True, initial=-np.inf)  # there may be no keys
         top = np.where(np.isfinite(top), top, 0).astype(scores.dtype)  # a row that sees nothing
         scores -= top
         np.exp(scores, out=scores)

@@ -33,6 +33,8 @@ def interpolate(input: Tensor, size=None, scale_factor=None, mode: str = "neares
         raise ValueError(
             f"interpolate: give size or scale_factor, and one only (input {input.shape})"
         )
+    if input.ndim != 4:
+        raise ValueError(f"interpolate: an input of shape {input.shape} has not four dimensions")
     old = input.shape[2:]
     if size is None:
         factors = scale_factor if isinstance(scale_factor, (tuple, list)) else [scale_factor] * 2
@@ -87,10 +89,10 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """Return (batch, c·r², h, w) as (batch, c, h·r, w·r), r the upscale_factor."""
-    b, c, h, w = input.shape
     r = upscale_factor
-    if c % (r * r):
+    if input.ndim != 4 or r < 1 or input.shape[1] % (r * r):
         raise ValueError(f"pixel_shuffle: {r}² does not divide the channels of {input.shape}")
+    b, c, h, w = input.shape
     out = input.reshape(b, c // (r * r), r, r, h, w).permute(0, 1, 4, 2, 5, 3)
     return out.reshape(b, c // (r * r), h * r, w * r)
 
@@ -133,6 +135,6 @@ def adaptive_max_pool2d(input: Tensor, output_size) -> Tensor:
     """
     size = pair(output_size)
     sides = input.shape[-2:]
-    if any(n % o for n, o in zip(sides, size, strict=True)):
+    if min(size) < 1 or any(n % o for n, o in zip(sides, size, strict=True)):
         raise ValueError(f"adaptive_max_pool2d: {size} does not divide the size of {input.shape}")
     return max_pool2d(input, tuple(n // o for n, o in zip(sides, size, strict=True)))

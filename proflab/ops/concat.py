@@ -139,6 +139,7 @@ class _Flip(Op):
         return MetaArray(input.shape, input.dtype)
 
     def forward(self, input, dims):
+        # Where the dimension has size 1 the view is contiguous: it would hand out input's memory.
         return np.flip(input, dims).copy()
 
     def backward(self, node, grad, dims):
@@ -191,7 +192,7 @@ def stack(tensors, dim: int = 0) -> Tensor:
 def hstack(tensors) -> Tensor:
     """Return tensors side by side: along dimension 1, or 0 for vectors."""
     tensors = [t.reshape(1) if t.ndim == 0 else t for t in tensors]
-    return cat(tensors, 0 if tensors[0].ndim == 1 else 1)
+    return cat(tensors, 0 if not tensors or tensors[0].ndim == 1 else 1)
 
 
 def vstack(tensors) -> Tensor:
@@ -232,7 +233,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 
 @operator("__iter__")
 def _iter(input: Tensor) -> Iterator[Tensor]:
-    return iter(unbind(input, 0))
+    return iter(unbind(input, 0)) if len(input) else iter(())  # len refuses a scalar
 
 
 @method
@@ -310,6 +311,8 @@ def repeat_interleave(input: Tensor, repeats: int, dim: int | None = None) -> Te
 
 def meshgrid(*tensors: Tensor, indexing: str = "ij") -> tuple[Tensor, ...]:
     """Return the coordinates of a grid from those of its axes; indexing "ij" or "xy"."""
+    if indexing not in ("ij", "xy"):
+        raise ValueError(f"meshgrid: indexing is {indexing!r}, neither 'ij' nor 'xy'")
     tensors = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
     shape = [x.numel() for x in tensors]
     grids = [

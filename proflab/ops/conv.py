@@ -25,11 +25,13 @@ __all__ = ["conv1d", "conv2d"]
 Pair = tuple[int, int]
 Sizes = int | tuple[int, ...] | list[int]  # one for all directions, or one for each
 _WIDE = 512  # columns from which on a product is about as fast as it gets
-_CACHED = 2**18  # numbers that stay in a core's cache
+_CACHED = 2**18  # numbers that stay in a core's cache: in float32 the bytes that parts.py has
 
 
 def output_size(size: int, kernel: int, stride: int, padding: int, dilation: int) -> int:
     """Return how many windows fit along one side; ValueError if none does."""
+    if min(stride, dilation) < 1:
+        raise ValueError(f"stride {stride} and dilation {dilation} must both be at least 1")
     span = dilation * (kernel - 1) + 1
     if size + 2 * padding < span:
         raise ValueError(f"a window of {span} does not fit into {size} with padding {padding}")
@@ -303,12 +305,11 @@ class _Conv2d(Op):
 
 
 def pair(value: Sizes) -> Pair:
-    """Return an int for both directions, or one for each, as a pair."""
-    return (
-        (int(value[0]), int(value[-1]))
-        if isinstance(value, (tuple, list))
-        else (int(value), int(value))
-    )
+    """Return an int for both directions, or one for each, as a pair; ValueError for more."""
+    sizes = value if isinstance(value, (tuple, list)) else (value,)
+    if len(sizes) not in (1, 2):
+        raise ValueError(f"{value} is neither one size for both directions nor one for each")
+    return int(sizes[0]), int(sizes[-1])
 
 
 def _same(kernel: Shape, dilation: Pair, stride: Pair) -> list[Pair]:

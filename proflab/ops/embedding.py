@@ -61,6 +61,8 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """Return class numbers (…) as rows (…, classes) of zeros with a one at their place, int64."""
     if num_classes < 0:
-        num_classes = int(tensor.numpy().max()) + 1
+        num_classes = int(tensor.numpy().max(initial=-1)) + 1
+    if not tensor.is_meta and np.any((tensor.numpy() < 0) | (tensor.numpy() >= num_classes)):
+        raise ValueError(f"one_hot: a class outside 0 to {num_classes - 1}")
     classes = wrap(np.arange(num_classes, dtype=int64))
     return (tensor.unsqueeze(-1) == classes).to(int64)

@@ -26,13 +26,9 @@ class _Linear(Op):
 
     def forward(self, input, weight, bias=None):
         one_dtype(input, weight)
-        if (
-            input.ndim < 1
-            or weight.ndim != 2
-            or bias is not None
-            and bias.shape != weight.shape[:1]
-        ):
-            raise ValueError("the shapes do not fit")
+        fits = bias is None or bias.shape == weight.shape[:1]
+        if input.ndim < 1 or weight.ndim != 2 or not fits:
+            raise ValueError("the shapes do not fit")  # numpy would broadcast some of them
         rows = input if input.ndim == 2 else as_rows(input)
         out = for_blas(rows) @ for_blas(weight).T
         if bias is not None:

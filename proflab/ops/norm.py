@@ -13,6 +13,7 @@ from proflab.creation import ones, zeros
 from proflab.dispatch import Op, apply, register
 from proflab.meta import MetaArray
 from proflab.ops.parts import cached_parts
+from proflab.shapes import Shape
 from proflab.tensor import Tensor, float32
 
 __all__ = ["batch_norm", "group_norm", "layer_norm", "rms_norm"]
@@ -45,6 +46,11 @@ def _check_affine(expected: tuple, *arrays) -> None:
             raise ValueError(f"weight and bias must have the shape {expected}")
 
 
+def _on_meta(input: MetaArray, groups: Shape) -> tuple[MetaArray, ...]:
+    """Return what an op here returns without data: the result, and each group's mean and 1/σ."""
+    return tuple(MetaArray(shape, input.dtype) for shape in (input.shape, groups, groups))
+
+
 @register
 class _LayerNorm(Op):
     """Over the last dimensions, those of `normalized_shape`"""
@@ -61,8 +67,7 @@ class _LayerNorm(Op):
     def shape(self, input, weight=None, bias=None, *, normalized_shape, eps):
         self.check(input, weight, bias, normalized_shape)
         kept = len(input.shape) - len(normalized_shape)
-        stat = MetaArray((*input.shape[:kept], *(1,) * len(normalized_shape)), input.dtype)
-        return MetaArray(input.shape, input.dtype), stat, MetaArray(stat.shape, stat.dtype)
+        return _on_meta(input, (*input.shape[:kept], *(1,) * len(normalized_shape)))
 
     def forward(self, input, weight=None, bias=None, *, normalized_shape, eps):
         self.check(input, weight, bias, normalized_shape)
@@ -108,18 +113,13 @@ class _GroupNorm(Op):
 
     @staticmethod
     def check(input, weight, bias, num_groups) -> None:
-        if len(input.shape) < 2 or input.shape[1] % num_groups:
+        if len(input.shape) < 2 or num_groups < 1 or input.shape[1] % num_groups:
             raise ValueError(f"{num_groups} groups do not divide the channels")
         _check_affine(input.shape[1:2], weight, bias)
 
     def shape(self, input, weight=None, bias=None, *, num_groups, eps):
         self.check(input, weight, bias, num_groups)
-        stat = (input.shape[0], num_groups)
-        return (
-            MetaArray(input.shape, input.dtype),
-            MetaArray(stat, input.dtype),
-            MetaArray(stat, input.dtype),
-        )
+        return _on_meta(input, (input.shape[0], num_groups))
 
     def forward(self, input, weight=None, bias=None, *, num_groups, eps):
         self.check(input, weight, bias, num_groups)
@@ -180,12 +180,7 @@ class _BatchNorm(Op):
 
     def shape(self, input, mean, var, weight=None, bias=None, *, training, momentum, eps):
         self.check(input, mean, var, weight, bias)
-        stat = input.shape[1:2]
-        return (
-            MetaArray(input.shape, input.dtype),
-            MetaArray(stat, input.dtype),
-            MetaArray(stat, input.dtype),
-        )
+        return _on_meta(input, input.shape[1:2])
 
     def forward(self, input, mean, var, weight=None, bias=None, *, training, momentum, eps):
         self.check(input, mean, var, weight, bias)
@@ -265,8 +260,7 @@ def layer_norm(input: Tensor, normalized_shape, weight: Tensor | None = None,
     """
     shape = normalized_shape if isinstance(normalized_shape, (tuple, list)) else [normalized_shape]
     inputs = _inputs(input, weight, bias)
-    out = apply(_LayerNorm, inputs, normalized_shape=tuple(shape), eps=eps)
-    return out + bias if bias is not None and weight is None else out
+    return apply(_LayerNorm, inputs, normalized_shape=tuple(shape), eps=eps)
 
 
 def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None,
@@ -276,9 +270,9 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None,
 
 
 def _inputs(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> tuple[Tensor, ...]:
-    if weight is None:
-        return (input,)
-    return (input, weight) if bias is None else (input, weight, bias)
+    if weight is None and bias is not None:  # of operands of an op, only the last may be left out
+        weight = ones(bias.shape, dtype=bias.dtype, device=bias.device)
+    return (input, *(tensor for tensor in (weight, bias) if tensor is not None))
 
 
 def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None,
@@ -303,11 +297,10 @@ def rms_norm(input: Tensor, normalized_shape, weight: Tensor | None = None,
              eps: float | None = None) -> Tensor:  # fmt: skip
     """Return input · weight over the root mean square of the last dimensions (Zhang 2019)."""
     shape = normalized_shape if isinstance(normalized_shape, (tuple, list)) else [normalized_shape]
-    eps = (
-        float(np.finfo(input.dtype if input.dtype.kind == "f" else float32).eps)
-        if eps is None
-        else eps
-    )
+    if input.shape[-len(shape) :] != tuple(shape):
+        raise ValueError(f"rms_norm: the last dimensions of {input.shape} are not {tuple(shape)}")
+    if eps is None:
+        eps = float(np.finfo(input.dtype if input.dtype.kind == "f" else float32).eps)
     mean_square = (input * input).mean(tuple(range(-len(shape), 0)), keepdim=True)
     out = input * (mean_square + eps).rsqrt()
     return out if weight is None else out * weight

@@ -50,13 +50,16 @@ class _Dropout(Op):
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Return the input, in training each element 0 with probability p, else over 1 - p."""
-    if not 0 <= p <= 1:
-        raise ValueError(f"dropout: p is {p}, not between 0 and 1 (input shape: {input.shape})")
-    out = apply(_Dropout, (input,), p=float(p), shared=None) if training and p else input
-    return become(input, out) if inplace else out
+    return _dropped(input, p, None, training, inplace)
 
 
 def dropout2d(input: Tensor, p=0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Return the input with `dropout` of whole channels of (batch, channels, h, w)."""
-    out = apply(_Dropout, (input,), p=float(p), shared=2) if training and p else input
+    return _dropped(input, p, 2, training, inplace)
+
+
+def _dropped(input: Tensor, p: float, shared, training: bool, inplace: bool) -> Tensor:
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout: p is {p}, not between 0 and 1 (input shape: {input.shape})")
+    out = apply(_Dropout, (input,), p=float(p), shared=shared) if training and p else input
     return become(input, out) if inplace else out

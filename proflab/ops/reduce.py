@@ -167,6 +167,7 @@ class _Logsumexp(_Reduction):
 
     def forward(self, input, dim, keepdim):
         top = input.max(axis=dim, keepdims=True)
+        top = np.where(np.isfinite(top), top, top.dtype.type(0))  # inf - inf would be nan
         out = np.log(np.exp(input - top).sum(axis=dim, keepdims=True)) + top
         return out if keepdim else out.reshape(_reduced(input.shape, dim, False))
 
@@ -249,6 +250,14 @@ def _dims(dim) -> tuple | None:
     return tuple(dim) or None
 
 
+def _one_dim(name: str, dim) -> tuple | None:
+    """Return the one dimension that an op takes as a tuple, None for all; TypeError for several."""
+    dims = _dims(dim)
+    if dims is not None and len(dims) > 1:
+        raise TypeError(f"{name}: takes one dimension, not {dims}")
+    return dims
+
+
 @method
 def sum(input: Tensor, dim=None, keepdim: bool = False, *, dtype=None) -> Tensor:
     """Return the sum over some dimensions, or all. Of integers and booleans: int64.
@@ -276,7 +285,7 @@ def mean(input: Tensor, dim=None, keepdim: bool = False, *, dtype=None) -> Tenso
 @method
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """Return the product along one dimension, or of all elements."""
-    return apply(_Prod, (input,), dim=_dims(dim), keepdim=keepdim)
+    return apply(_Prod, (input,), dim=_one_dim("prod", dim), keepdim=keepdim)
 
 
 @method
@@ -317,6 +326,8 @@ def norm(input: Tensor, p=2, dim=None, keepdim: bool = False) -> Tensor:
     """Return sum(|input| ** p) ** (1 / p) over some dimensions, or all."""
     if p in ("fro", 2):
         return sqrt(sum(input * input, dim, keepdim))
+    if isinstance(p, str) or not p > 0:
+        raise ValueError(f"norm: p is {p!r}, neither a number above 0 nor 'fro'")
     if p == math.inf:
         return amax(input.abs(), dim, keepdim)
     return sum(input.abs() ** p, dim, keepdim) ** (1 / p)
@@ -343,10 +354,10 @@ def all(input: Tensor, dim=None, keepdim: bool = False) -> Tensor:
 @method
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """Return the place of the largest (the first of equals), int64; flattened without dim."""
-    return apply(_Argmax, (input,), dim=_dims(dim), keepdim=keepdim)
+    return apply(_Argmax, (input,), dim=_one_dim("argmax", dim), keepdim=keepdim)
 
 
 @method
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """Return the place of the smallest (the first of equals), int64; flattened without dim."""
-    return apply(_Argmin, (input,), dim=_dims(dim), keepdim=keepdim)
+    return apply(_Argmin, (input,), dim=_one_dim("argmin", dim), keepdim=keepdim)

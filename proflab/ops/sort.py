@@ -29,7 +29,7 @@ class _Argsort(Op):
         return MetaArray(input.shape, int64)
 
     def forward(self, input, dim, descending):
-        if descending:
+        if descending:  # sorted back to front and read so, too: of equal ones the first stays first
             back = np.argsort(np.flip(input, dim), axis=dim, kind="stable")
             return (input.shape[dim] - 1 - np.flip(back, dim)).astype(int64, copy=False)
         return np.argsort(input, axis=dim, kind="stable").astype(int64, copy=False)

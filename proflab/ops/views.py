@@ -41,6 +41,8 @@ def _view_strides(array: MetaArray, shape: Shape) -> Shape | None:
     if array.is_contiguous or array.size == 0:
         return contiguous_strides(shape, itemsize)
     old = [(n, s) for n, s in zip(array.shape, array.strides, strict=True) if n != 1]
+    # As numpy decides it: dimensions that lie evenly in each other are one run, which may be cut
+    # anew. A meta tensor has to say of a reshape what numpy does, a view or a copy.
     runs: list[list[int]] = []  # [elements, stride of the innermost]
     for n, stride in old:
         if runs and runs[-1][1] == n * stride:
@@ -202,8 +204,9 @@ def t(input: Tensor) -> Tensor:
 @method
 def movedim(input: Tensor, source: int, destination: int) -> Tensor:
     """Return a view with one dimension moved to another place."""
-    order = [d for d in range(input.ndim) if d != source % input.ndim]
-    order.insert(destination % input.ndim, source % input.ndim)
+    source, destination = (normalize_dim(d, input.ndim) for d in (source, destination))
+    order = [d for d in range(input.ndim) if d != source]
+    order.insert(destination, source)
     return permute(input, order)
 
 

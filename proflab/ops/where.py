@@ -7,8 +7,8 @@ import numpy as np
 from proflab.creation import as_tensor
 from proflab.dispatch import Op, apply, register
 from proflab.meta import MetaArray
-from proflab.ops.arithmetic import Binary
-from proflab.ops.convert import common_dtype
+from proflab.ops.arithmetic import Binary, as_operand
+from proflab.ops.convert import common_dtype, to_float
 from proflab.shapes import broadcast, unbroadcast
 from proflab.tensor import Tensor
 from proflab.tensor_methods import in_place, method
@@ -19,7 +19,11 @@ __all__ = ["clamp", "clip", "masked_fill", "maximum", "minimum", "where"]
 class _Extremum(Binary):
     """The larger, or the smaller, of two tensors; where they are equal each gets half."""
 
+    choose: np.ufunc
     better: np.ufunc
+
+    def forward(self, input, other):
+        return self.choose(input, other)
 
     def save_for_backward(self, need, out, input, other):
         return input, other
@@ -38,19 +42,13 @@ class _Extremum(Binary):
 @register
 class _Maximum(_Extremum):
     name = "maximum"
-    better = np.greater
-
-    def forward(self, input, other):
-        return np.maximum(input, other)
+    choose, better = np.maximum, np.greater
 
 
 @register
 class _Minimum(_Extremum):
     name = "minimum"
-    better = np.less
-
-    def forward(self, input, other):
-        return np.minimum(input, other)
+    choose, better = np.minimum, np.less
 
 
 @register
@@ -93,8 +91,6 @@ class _MaskedFill(Op):
         return MetaArray(input.shape, input.dtype)
 
     def forward(self, input, mask, value):
-        if mask.dtype.kind != "b":
-            raise TypeError(f"the mask is {mask.dtype}, not bool")
         out = input.copy()
         np.copyto(out, value, where=mask)
         return out
@@ -148,12 +144,8 @@ def minimum(input: Tensor, other: Tensor) -> Tensor:
 
 def where(condition: Tensor, input, other) -> Tensor:
     """Return `input` where the condition holds and `other` elsewhere; either may be a number."""
-    if not isinstance(input, Tensor):
-        dtype = other.dtype if isinstance(other, Tensor) else None
-        input = as_tensor(input, dtype)
-    if not isinstance(other, Tensor):
-        other = as_tensor(other, input.dtype)
-    return apply(_Where, (condition, *common_dtype(input, other)))
+    input = as_operand(input, other) if isinstance(other, Tensor) else as_tensor(input)
+    return apply(_Where, (condition, *common_dtype(input, as_operand(other, input))))
 
 
 @in_place
@@ -173,6 +165,8 @@ def clamp(input: Tensor, min=None, max=None) -> Tensor:
     """
     if min is None and max is None:
         raise ValueError("clamp: neither min nor max is given")
+    if float in (type(min), type(max)):
+        input = to_float(input)
     return apply(_Clamp, (input,), min=min, max=max)
 
 

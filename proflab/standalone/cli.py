@@ -102,7 +102,10 @@ def _profile(
         return 2
     _print_report(report)
     when = datetime.now().strftime("%Y-%m-%d %H:%M")
-    given.output.write_text(page(report, when), encoding="utf-8")
+    try:
+        given.output.write_text(page(report, when), encoding="utf-8")
+    except OSError as error:
+        parser.error(f"{given.output} cannot be written: {error.strerror}")
     print(f"\nwritten: {given.output}")
     return 0
 

@@ -59,6 +59,7 @@ def _read(path: Path, student: str, half: str, items: list[InventoryItem]) -> Ha
         if cell.node.cell_type == "code":
             given |= literals(cell.source)
     letters = {form: _letters(of_form(items, form), given) for form in FORMS}
+    # Nothing in a hand-in names its form: it is the one whose answers it has, 1 if as many of each.
     form = max(FORMS, key=lambda each: (len(letters[each]), -each))
     if not letters[form]:
         return None

@@ -5,6 +5,7 @@ Its two halves are graded like lessons, earn nothing, and are built when they ar
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,7 +89,8 @@ def parse_inventory(data: bytes) -> list[InventoryItem]:
 def _pair(pair: dict[str, Any], where: str) -> Iterable[InventoryItem]:
     refuse_unknown(pair, _PAIR, where)
     lessons, fixed = pair.get("lessons"), pair.get("fixed", [])
-    if not isinstance(lessons, list) or not lessons or not all(map(_is_text, lessons)):
+    names = lessons if isinstance(lessons, list) else []
+    if not names or not all(isinstance(n, str) and re.fullmatch(r"\d\d", n) for n in names):
         raise CourseError(f'{where}: lessons must be a list such as ["03", "08"]')
     if not isinstance(fixed, list) or not all(each in [*LETTERS] for each in fixed):
         raise CourseError(f'{where}: fixed must be a list of letters such as ["C", "D"]')
@@ -97,6 +99,7 @@ def _pair(pair: dict[str, Any], where: str) -> Iterable[InventoryItem]:
         if not isinstance(found, dict):
             raise CourseError(f"{where}: it has no item {letter}")
         refuse_unknown(found, _KEYS, place)
+        # Both ask for one rule: without slips of its own, B has those of A.
         item: dict[str, Any] = {"slips": pair["A"].get("slips"), **found}
         texts = (pair.get("rule"), item.get("stem"), item.get("line"))
         if not all(map(_is_text, texts)) or "value" not in item:
@@ -111,7 +114,7 @@ def _pair(pair: dict[str, Any], where: str) -> Iterable[InventoryItem]:
             pair=pair["number"],
             letter=letter,
             rule=pair["rule"],
-            lessons=tuple(lessons),
+            lessons=tuple(names),
             stem=item["stem"],
             options=options,
             key=key,
@@ -121,7 +124,7 @@ def _pair(pair: dict[str, Any], where: str) -> Iterable[InventoryItem]:
             option_values=typed(
                 dict[str, Any], item.get("option_values", {}), f"{place}: option_values"
             ),
-            fixed=tuple(sorted(fixed)),
+            fixed=tuple(sorted({*fixed})),
         )
 
 
@@ -144,13 +147,8 @@ def asked(items: Iterable[InventoryItem], lessons: Collection[str]) -> list[Inve
     return [item for item in items if had & {*item.lessons}]
 
 
-def first_form(root: Path, student: str) -> int:
-    """Return the form, 1 or 2, that a student takes before the course; after it, the other one."""
-    # With other words, students who are between the halves might get the same form again.
-    return draw(course_secret(root), NAME, student, low=FORMS[0], high=FORMS[1])
-
-
 def form_for(root: Path, student: str, half: str) -> int:
-    """Return the form for a student in a half, "before" or "after"."""
-    first = first_form(root, student)
+    """Return the form, 1 or 2, for a student in a half, "before" or "after": never one twice."""
+    # With other words, students who are between the halves might get the same form again.
+    first = draw(course_secret(root), NAME, student, low=FORMS[0], high=FORMS[1])
     return first if half == "before" else 3 - first

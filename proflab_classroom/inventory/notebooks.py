@@ -56,6 +56,7 @@ _CHECK = """\
 The next cell lists the questions without a letter from A to D, or without a number from 1 to 4. It
 does not know which answers are right.
 """
+# The same text in both forms, so that either is the half's test cell: it names no question.
 _TEST = """\
 asked = {n: v for n, v in globals().items() if n.startswith(("answer_", "sure_"))}
 given = {n: str(v).strip().upper() for n, v in asked.items()}

@@ -23,7 +23,6 @@ from proflab_classroom.inventory.gain import (
     mean_of_gains,
 )
 from proflab_classroom.inventory.items import (
-    LETTERS,
     NAME,
     SURE,
     InventoryItem,
@@ -33,6 +32,7 @@ from proflab_classroom.inventory.items import (
     read_inventory,
 )
 from proflab_classroom.items.figures import LEAST_FOR_R, Figures, figures_of
+from proflab_course.course.answer_cells import LETTERS
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.secret import PLACE as SECRET
 from proflab_course.course.settings import SETTINGS, read_settings
@@ -224,8 +224,9 @@ def _pairs(items: Sequence[InventoryItem], halves: Sequence[tuple[Half, Half]]) 
 
 # ── the page ─────────────────────────────────────────────────────────────────────────────────
 
+# inventory.html.j2 draws with these, 340 wide, its grid from 22 on: change both together.
 _LEFT, _RIGHT = 34.0, 318.0  # of 0 % and 100 % in the picture
-_ROW, _LABEL, _TOP = 26, 25, 30
+_ROW, _LABEL, _TOP = 26, 25, 30  # heights of an item, of a pair's name, and above them all
 
 
 @dataclass(frozen=True)
@@ -261,7 +262,10 @@ class Picture:
 
 def picture_of(rows: Sequence[ItemRow]) -> Picture:
     """Return where everything lies in the picture of items before and after."""
-    place = lambda share: _LEFT + share * (_RIGHT - _LEFT)  # noqa: E731
+
+    def place(share: float) -> float:
+        return _LEFT + share * (_RIGHT - _LEFT)
+
     lines: list[Line] = []
     y, pair = float(_TOP), 0
     for row in rows:
@@ -270,7 +274,7 @@ def picture_of(rows: Sequence[ItemRow]) -> Picture:
             pair, label = row.item.pair, f"{row.item.pair} · {row.item.rule}"
             y += _LABEL
         marks = []
-        for when, below in zip(WHEN, (-4, 4), strict=True):
+        for when, below in zip(WHEN, (-4, 4), strict=True):  # before stands above after
             figures: HalfFigures = getattr(row, when)
             if figures.p is not None:
                 low, high = map(place, figures.interval)

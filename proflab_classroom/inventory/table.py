@@ -12,8 +12,9 @@ from proflab_classroom.inventory.items import InventoryItem, of_form, read_inven
 from proflab_course.course.csv_table import csv_text
 from proflab_course.course.layout import Course, CourseError
 
+# docs/inventory.md promises both to ethics offices, and to those who put classes' tables together.
 COLUMNS = ("class", "student", "half", "form", "item", "answer", "right", "confidence")
-LEAST = 5
+LEAST = 5  # students who agreed
 _DIGITS = 16  # hexadecimal, so 64 bits: no two students of a table share one
 
 

@@ -13,8 +13,8 @@ from proflab_course.course.answer_cells import LETTERS
 
 Z_95 = 1.959963984540054  # the 97.5 % quantile of the standard normal distribution
 LEAST_FOR_R = 20  # answers; with fewer, a correlation says nothing
-LEAST_FOR_FLAG = 50  # answers from which a low correlation is worth a word
-AT_GUESSING, NOTHING_TO_SEE, LOW_R = 0.25, 0.95, 0.1
+LEAST_FOR_FLAG = 50  # answers; r is known to ± 0.29 then, and with 20 to ± 0.48
+AT_GUESSING, NOTHING_TO_SEE, LOW_R = 0.25, 0.95, 0.1  # two shares of right answers, and an r
 MEND = "ask the question again, or mend it"
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Question:
-    """Hold a question. key: the place of the right option.
+    """Hold a question. key: the place of the right option, from 0.
 
     name: the exercise that it is about, or its id. text: code under the stem. results: what is
     said of each option afterwards; note: what is said of the whole.

@@ -17,6 +17,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from proflab_classroom.items.question import Question
 
+# A pool of the viva has questions of the kind "tell" alone (viva/command.py).
 _TITLES = {"viva": "which input tells?", "concepts": "concept questions"}
 
 
@@ -30,7 +31,7 @@ def as_gift(lesson: str, questions: Sequence[Question]) -> str:
         title = _gift(f"{lesson} {number} {q.name}")
         lines = [f"::{title}::[html]{_gift(_html(q))} {{"]
         for place, option in enumerate(q.options):
-            sign = "=" if place == q.key else "~"
+            sign = "=" if place == q.key else "~"  # right or wrong; # answers an option, #### all
             result = q.results[place] if q.results else ""
             told = f"#{_gift(html.escape(result))}" if result else ""
             lines.append(f"{sign}{_gift(_option(q, option))}{told}")

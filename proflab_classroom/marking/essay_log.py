@@ -67,10 +67,6 @@ class EssayLog(Journal):
                 _apply(event, found)
         return found
 
-    def names(self, lesson: str) -> list[str]:
-        """Return the markers among whom a lesson's essays were dealt."""
-        return self.marking(lesson).names
-
 
 # In the words of deal.py, settle.py and essays_command.py, which stand in the logs of courses.
 def _apply(event: dict[str, Any], found: Marking) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from proflab_classroom.marking.essay_log import FOLDER, Mark, Marking
 from proflab_course.course.csv_table import read_csv
 from proflab_course.course.files import replace_file
-from proflab_course.course.hand_table import HandTable, write_table
+from proflab_course.course.hand_table import NO, YES, HandTable, write_table
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.rubric import Rubric
 from proflab_course.course.words import shortened
@@ -28,8 +28,6 @@ _MOST_BYTES = 64 * 1024**2
 _MOST_ESSAY = 8_000  # characters; the rest is cut
 _MOST_COMMENT = 4_000
 _BRIEF = 70  # characters of an item at the head of its column
-# Of what is typed, spreadsheets make 1.0, 1,0 or TRUE.
-_YES, _NO = ("1", "1.0", "1,0", "x", "true"), ("0", "0.0", "0,0", "false")
 # The number with which a heading of `_heads` begins.
 _ITEM = re.compile(r"\s*(\d{1,3})(?:\D|$)")
 # What an answer to calibrate on earns, which no marker may read before marking it.
@@ -81,11 +79,12 @@ def read_sheet(path: Path, rubric: Rubric, known: Collection[str], calibrated: b
         found.typed[who] = {str(n): value for n, value in values.items()} | {"comment": comment}
         found.essays[who] = row["essay"]
         empty = [str(n) for n, value in values.items() if not value]
+        # Half of a row is a slip of a marker's; in decide.csv, what is to be decided begins empty.
         begun = calibrated and len(empty) < len(values)
         if reason := _not_a_mark(who, values, empty if begun else []):
             found.refused[row.where] = reason
         elif not empty:
-            items = frozenset(n for n, value in values.items() if value in _YES)
+            items = frozenset(n for n, value in values.items() if value in YES)
             found.marks[who] = Mark(items, comment)
     if calibrated and (missing := [name for name in anchors if name not in found.marks]):
         if essays := [name for name in found.marks if name not in anchors]:
@@ -101,7 +100,7 @@ def read_sheet(path: Path, rubric: Rubric, known: Collection[str], calibrated: b
 
 def _not_a_mark(who: str, values: dict[int, str], missing: list[str]) -> str:
     """Return why a row is no mark; "" for one that is. missing: the items that should have one."""
-    wrong = [(n, value) for n, value in values.items() if value and value not in _YES + _NO]
+    wrong = [(n, value) for n, value in values.items() if value and value not in YES + NO]
     if wrong:
         number, value = wrong[0]
         return f"item {number} is 0 or 1, not {readable(value)[:20]!r}"

@@ -31,7 +31,7 @@ from proflab_course.grading.records.queries import EssayMark
 
 _MOST_LISTED = 20
 _NAME = re.compile(r"[^\s()]{1,40}")  # as in a line of a comment: see rubric.py
-_LOW = 0.8  # of equal marks
+_LOW = 0.8  # share of equal marks below which an item's words are shown: they may be at fault
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,6 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Deal essays, or read marks back; return 1 if something was not taken."""
+    if arguments.overlap and arguments.between is None:
+        raise CourseError("--overlap belongs to --between: name the markers, too")
     course = Course.find()
     lesson = course.lesson(arguments.lesson, "source")
     rubric = read_rubric(course, lesson)
@@ -66,6 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
         essays = book.essays(lesson, rubric.cell)
         if not essays:
             raise CourseError(f"no essay of {lesson} is to be marked: run `proflab grade {lesson}`")
+        # Before tables are written anew, what stands in them is in the log.
         refused, decided = _read(course, rubric, log, essays)
         replaced = _replaced(log.marking(lesson), essays)
         decided = {student: mark for student, mark in decided.items() if student not in replaced}
@@ -117,6 +120,7 @@ def _read(
                 refused[f"{path.name}, {student}"] = (
                     f"the row of {student} shows an earlier essay: {again}"
                 )
+            # The same items, given to another essay, are another mark.
             elif old or marking.marks.get(student, {}).get(name) != mark:
                 new.append(event(rubric.lesson, student, name, mark, digest))
         log.add(new)

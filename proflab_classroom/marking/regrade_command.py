@@ -64,7 +64,9 @@ def _collect(course: Course, log: Log, arguments: argparse.Namespace) -> int:
     reader = Requests(course, arguments.roster)
     for source in arguments.sources:
         reader.of(source)
-    found = reader.found if arguments.sources else reader.of_submitted()
+    if not arguments.sources:
+        reader.of_submitted()
+    found = reader.found
     known = log.requests()
     new = [
         request
@@ -129,7 +131,7 @@ def _answer(course: Course, log: Log, tables: list[Path]) -> int:
         for name, answer in found.answers.items():
             events.append({"event": "answered", "id": name, "answer": answer, "by": path.stem})
             changed = " (changed)" if known[name].answers else ""
-            known[name].answers.append((answer, path.stem))
+            known[name].answers.append((answer, path.stem))  # as the next table finds it
             lessons.add(known[name].lesson)
             print(f"{name}  {known[name].student}  {known[name].exercise}{changed}")
         log.add(events)
@@ -153,7 +155,7 @@ def _print_refused(refused: dict[str, str]) -> None:
     """Print a line for each table: why its first line was not taken, and which others were not."""
     tables: dict[str, list[tuple[str, str]]] = {}
     for where, reason in refused.items():
-        table, _, line = where.rpartition(", line ")
+        table, _, line = where.rpartition(", line ")  # as course/hand_table.py writes places
         tables.setdefault(table or where, []).append((line, f"{where}: {reason}"))
     for lines in tables.values():
         (_, told), *others = lines

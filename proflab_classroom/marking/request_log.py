@@ -45,6 +45,7 @@ class Request:
 
         Another track or release has made it one about the lesson.
         """
+        # "essay" is short for "essay_parameters", and "rate" is not for "rates".
         mine, theirs = ((r.student, r.lesson, r.question.split()) for r in (self, other))
         return (
             mine == theirs

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -56,13 +57,14 @@ def write_sheets(
     course: Course, requests: Collection[Request], names: Iterable[str]
 ) -> dict[Path, int]:
     """Write the tables of these assistants; return how many requests each has."""
-    failed = _Failed(course)
+    outcomes = cache(partial(_outcomes, course))  # of a lesson; one is asked about many times
     written = {}
     for name in names:
         path = course.root / FOLDER / f"{name}.csv"
         typed = _typed(path, requests)
+        # What is typed and not read yet stays, also where the request went to another meanwhile.
         theirs = [r for r in requests if (r.to == name and not r.answers) or r.id in typed]
-        rows = [[*_row(r, failed), typed.get(r.id, "")] for r in theirs]
+        rows = [[*_row(r, outcomes(r.lesson)), typed.get(r.id, "")] for r in theirs]
         write_table(path, [COLUMNS, *rows])
         written[path] = len(rows)
     return written
@@ -108,32 +110,26 @@ def _typed(path: Path, requests: Collection[Request]) -> dict[str, str]:
     return found.answers
 
 
-def _row(request: Request, failed: _Failed) -> list[str]:
+def _outcomes(course: Course, lesson: str) -> dict | None:
+    with opened_book(course) as book:
+        return book.outcomes(lesson) if book else None
+
+
+def _row(request: Request, outcomes: dict | None) -> list[str]:
     place = f"autograded/{request.student}/{request.lesson}/{request.lesson}.ipynb"
     about = [request.id, request.student, request.lesson, request.exercise, request.question]
-    return [*about, failed.of(request), place]
+    return [*about, _failed(request, outcomes), place]
 
 
-class _Failed:
-    """Says which cases of an exercise failed, as the gradebook has it."""
-
-    def __init__(self, course: Course) -> None:
-        self.course = course
-        self.outcomes: dict[str, dict | None] = {}
-
-    def of(self, request: Request) -> str:
-        """Return the first failed cases that a request is about, as text."""
-        if request.lesson not in self.outcomes:
-            with opened_book(self.course) as book:
-                self.outcomes[request.lesson] = book.outcomes(request.lesson) if book else None
-        outcomes = self.outcomes[request.lesson]
-        if outcomes is None:
-            return ""
-        if (outcome := outcomes.get(request.student)) is None:
-            return "not graded"
-        names = {request.exercise}
-        cases = [c for c in outcome.cases if exercise_of(c.cell, names) == request.exercise]
-        failed = [case for case in cases if not case.passed]
-        told = [f"{c.cell}: {c.label}{' (hidden)' if c.hidden else ''}" for c in failed]
-        more = [f"and {len(told) - _MOST_FAILED} more"] if len(told) > _MOST_FAILED else []
-        return readable("\n".join([*told[:_MOST_FAILED], *more]))[:2_000]
+def _failed(request: Request, outcomes: dict | None) -> str:
+    """Return the first failed cases that a request is about, as text; outcomes: of its lesson."""
+    if outcomes is None:
+        return ""
+    if (outcome := outcomes.get(request.student)) is None:
+        return "not graded"
+    names = {request.exercise}
+    cases = [c for c in outcome.cases if exercise_of(c.cell, names) == request.exercise]
+    failed = [case for case in cases if not case.passed]
+    told = [f"{c.cell}: {c.label}{' (hidden)' if c.hidden else ''}" for c in failed]
+    more = [f"and {len(told) - _MOST_FAILED} more"] if len(told) > _MOST_FAILED else []
+    return readable("\n".join([*told[:_MOST_FAILED], *more]))[:2_000]

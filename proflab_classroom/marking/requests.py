@@ -56,23 +56,22 @@ class Requests:
         self._exercises: dict[str, dict[str, str]] = {}
         self._known: set[str] | None = None
 
-    def of_submitted(self) -> Found:
-        """Return the requests in all tables that lie in submitted/STUDENT/LESSON/."""
+    def of_submitted(self) -> None:
+        """Add the requests in all tables that lie in submitted/STUDENT/LESSON/."""
         for path in sorted((self.course.root / "submitted").glob("*/*/*.csv")):
             self._own(path, path.parents[1].name, str(path.relative_to(self.course.root)))
-        return self.found
 
-    def of(self, source: Path) -> Found:
-        """Return the requests in a class's table, or in an archive or a folder of a platform."""
+    def of(self, source: Path) -> None:
+        """Add the requests in a class's table, or in an archive or a folder of a platform."""
         if source.is_file() and source.suffix.lower() in (".csv", ".tsv", ".txt"):
             if not self._table(source, str(source), None):
                 raise CourseError(f"{source} lacks columns {', '.join(COLUMNS)}")
-            return self.found
+            return
         with closing(Source(source)) as packed:
-            return self._packed(packed)
+            self._packed(packed)
 
-    def _packed(self, source: Source) -> Found:
-        """Return the requests in an archive or a folder of a platform."""
+    def _packed(self, source: Source) -> None:
+        """Add the requests in an archive or a folder of a platform."""
         if not any(e.path.lower().endswith((".csv", *_NO_TABLE)) for e in source.entries):
             problem = f"{source.path} holds no CSV"
             raise CourseError(f"{problem}: students hand in the table of their feedback")
@@ -89,7 +88,6 @@ class Requests:
                     self.found.refused[where] = reason
                 elif path.lower().endswith(".csv"):
                     self._entry(entry, student, where)
-        return self.found
 
     def _student(self, attempt: Attempt, platform: str) -> tuple[str, str]:
         """Return the id of an attempt's student; or "", with the reason."""
@@ -118,7 +116,7 @@ class Requests:
 
     def _own(self, path: Path, student: str, where: str) -> None:
         """Read a student's own table; another CSV in a hand-in is none of ours."""
-        if path.is_symlink() or not path.is_file():
+        if path.is_symlink() or not path.is_file():  # a link may lead to a file of somebody else's
             return
         if path.stat().st_size > _MOST_OWN:
             self.found.refused[where] = "is too large for a table of questions"

@@ -33,7 +33,7 @@ def scheme_above(root: Path, lesson: str, cell: NotebookNode) -> str | None:
     rubric = rubric_in(root / "source" / lesson / f"{lesson}.ipynb")
     if rubric is None or meta(cell).get("grade_id") != rubric.cell:
         return None
-    return _scheme(rubric, EssayLog(root).names(lesson), _numbers(cell))
+    return _scheme(rubric, EssayLog(root).marking(lesson).names, _numbers(cell))
 
 
 def _numbers(cell: NotebookNode) -> str:

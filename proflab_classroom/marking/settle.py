@@ -50,7 +50,7 @@ def from_formgrader(
 ) -> Iterator[dict[str, Any]]:
     """Yield an event for each mark by items in the gradebook that the log does not have."""
     for student, essay in essays.items():
-        for name, items in item_marks(essay.comment).items():
+        for name, items in item_marks(essay.comment).items():  # "": no name was chosen there
             known = marking.marks.get(student, {}).get(name)
             again = essay.checked and name in marking.outdated(student, essay.digest)
             if again or known is None or known.items != items:
@@ -110,6 +110,8 @@ def to_write(
         if now.checked and now.mark == points and mark.items in item_marks(now.comment).values():
             continue
         written = marking.written.get(student, [])
+        # Settling replaces its own marks; a decision, too, a person's, but only once: who types
+        # another mark after it has the last word.
         ours = now.mark is None or now.mark == points or now.mark in written
         if not ours and (student not in decided or points in written[-1:]):
             state.left[student] = (

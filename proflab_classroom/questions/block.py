@@ -36,6 +36,7 @@ PRIVATE = "private"  # the folder of a class's settings
 _MINUTES_EACH = 1  # to think, besides reading
 _LEAST_WORDS = 6  # of a sentence that is looked for in a release
 _LABEL = {"concept": "Question", "audit": "Audit", "end": "Question"}
+# Up to MOST_QUESTIONS of concepts_file.py.
 _COUNT = {1: "One question", 2: "Two questions", 3: "Three questions", 4: "Four questions"}
 _EARN = {
     True: "Each right answer is one point beside the lesson's.",
@@ -49,16 +50,8 @@ _TOLD_BY_LAST_CELL = (
     "The test cell checks only that each answer is a letter; once you have answered all, the "
     "lesson's last cell says which one is right."
 )
+# A line of `answers_form` (course/answer_cells.py), whatever stands in place of None.
 _ANSWER = re.compile(r"^concept_\w+\s*=(.*?)(?:#.*)?$", re.MULTILINE)
-
-
-def concept_mistakes(concepts: Iterable[Concept], whole: Lesson, place: str) -> Iterator[str]:
-    """Yield a sentence for each question whose `after` is no exercise or demo of the lesson."""
-    names = {cell.name for cell in whole.named("exercise", "demo")}
-    for concept in concepts:
-        if concept.after not in names:
-            told = f"after names {concept.after}, and the lesson has no such exercise or demo"
-            yield f"{place}, question {concept.id}: {told}; name one"
 
 
 def put_concepts(lesson: Lesson, facts: Facts) -> Lesson:
@@ -86,8 +79,12 @@ def _is_self_study(facts: Facts) -> bool:
 
 
 def _written_mistakes(whole: Lesson, facts: Facts) -> Iterator[str]:
-    place = f"modules/{whole.name}/{FILE}"
-    yield from concept_mistakes(_written(facts, whole.name), whole, place)
+    """Yield a sentence for each question whose `after` is no exercise or demo of the lesson."""
+    names, place = {cell.name for cell in whole.named("exercise", "demo")}, f"modules/{whole.name}"
+    for concept in _written(facts, whole.name):
+        if concept.after not in names:
+            told = f"after names {concept.after}, and the lesson has no such exercise or demo"
+            yield f"{place}/{FILE}, question {concept.id}: {told}; name one"
 
 
 def _told(lesson: Lesson, facts: Facts) -> Iterator[str]:
@@ -100,23 +97,21 @@ def _told(lesson: Lesson, facts: Facts) -> Iterator[str]:
 
 
 def _answers_told(lesson: Lesson, facts: Facts) -> dict[str, tuple[str, str]]:
-    return answers_to(_written(facts, lesson.name), lesson) if _is_self_study(facts) else {}
+    """Return, by name, the right letter of each answer that a reader is told, and why."""
+    there = _asked_in(lesson) if _is_self_study(facts) else []
+    concepts = _written(facts, lesson.name)
+    return {each.name: (each.key, each.why) for each in concepts if each.name in there}
 
 
 def _outline(lesson: Lesson, facts: Facts) -> dict[str, object]:
-    return {"questions": tuple(asked_in(lesson)), "answers": _answers_told(lesson, facts)}
+    return {"questions": tuple(_asked_in(lesson)), "answers": _answers_told(lesson, facts)}
 
 
 def _metadata(lesson: Lesson, facts: Facts) -> dict[str, dict[str, str]]:
-    found = orders(lesson, facts)
-    return {ORDERS: found} if found else {}
-
-
-def orders(lesson: Lesson, facts: Facts) -> dict[str, str]:
     """Return the letters of each question of a lesson in the order that the class sees."""
-    there = asked_in(lesson)
-    concepts = _written(facts, lesson.name)
-    return {each.id: each.order(facts.key) for each in concepts if each.name in there}
+    there, concepts = _asked_in(lesson), _written(facts, lesson.name)
+    found = {each.id: each.order(facts.key) for each in concepts if each.name in there}
+    return {ORDERS: found} if found else {}
 
 
 BUILDING = Building((put_concepts,), (_written_mistakes,), (_told,), _outline, _metadata)
@@ -177,7 +172,7 @@ def _imports(lesson: Lesson, name: str) -> bool:
     return any(alias.name == name for each in imports for alias in each.names)
 
 
-def _is_end(lesson: Lesson) -> list[int]:
+def _ends(lesson: Lesson) -> list[int]:
     """Return, for essay and Summary, the number of the cell with the heading."""
     numbers = {id(cell.node): number for number, cell in enumerate(lesson.cells)}
     return [
@@ -189,12 +184,12 @@ def _is_end(lesson: Lesson) -> list[int]:
 
 
 def _end(lesson: Lesson) -> int:
-    return min(_is_end(lesson), default=len(lesson.notebook.cells))
+    return min(_ends(lesson), default=len(lesson.notebook.cells))
 
 
 def _cut_before_end(lesson: Lesson) -> Iterator[NotebookNode]:
     """Yield the cells, the text above the heading of essay or Summary in a cell of its own."""
-    ends = _is_end(lesson)
+    ends = _ends(lesson)
     for number, cell in enumerate(lesson.cells):
         lines = [line for line, _ in heading_lines(cell) if line]
         if number not in ends or not lines:
@@ -224,7 +219,7 @@ def _answers(concepts: list[Concept], key: bytes | None) -> str:
 
 
 def _minutes(texts: list[str]) -> int:
-    """Return what the block takes, to the next five minutes: reading, and a minute for each."""
+    """Return what the block takes, to the nearest five minutes: reading, and a minute for each."""
     cells = [nbformat.v4.new_markdown_cell(text) for text in texts]
     words = prose_words(Lesson("", "", NotebookNode(cells=cells)))
     return max(5, 5 * round((words / WORDS_A_MINUTE + _MINUTES_EACH * len(texts)) / 5))
@@ -272,15 +267,9 @@ def _code(name: str, source: str, **flags: object) -> NotebookNode:
     return nbformat.v4.new_code_cell(source, metadata={"nbgrader": nbgrader_marks(name, **flags)})
 
 
-def asked_in(lesson: Lesson) -> list[str]:
+def _asked_in(lesson: Lesson) -> list[str]:
     """Return the names of the answers that a lesson asks for, in its order."""
     return [name for cell in lesson.named("answer") for name in open_answers(cell.source)]
-
-
-def answers_to(concepts: Iterable[Concept], lesson: Lesson) -> dict[str, tuple[str, str]]:
-    """Return, by name, the right letter of each answer that a lesson asks for, and why."""
-    there = asked_in(lesson)
-    return {each.name: (each.key, each.why) for each in concepts if each.name in there}
 
 
 # ── what no student may see ───────────────────────────────────────────────────────────────────

@@ -68,10 +68,14 @@ def class_items(course: Course, lesson: str) -> list[ConceptItem]:
     answers = read_answers(course, lesson)
     if not answers:
         return []
+    return concept_items(asked_concepts(course, lesson), answers, _points(course, lesson))
+
+
+def _points(course: Course, lesson: str) -> dict[str, float]:
+    """Return each graded student's points for code."""
     with opened_book(course) as book:
         scores = book.scores(lesson) if book else {}
-    points = {student: each["auto"] for student, each in scores.items()}
-    return concept_items(asked_concepts(course, lesson), answers, points)
+    return {student: each["auto"] for student, each in scores.items()}
 
 
 def render_items(items: Sequence[ConceptItem], public: bool) -> str:
@@ -92,9 +96,8 @@ def answers_csv(course: Course, lesson: str, public: bool = False) -> str:
     if not answers:
         what = "grade hand-ins that a build with concepts.toml released"
         raise CourseError(f"no graded answer to a concept question of {lesson}: {what}")
-    with opened_book(course) as book:
-        scores = book.scores(lesson) if book else {}
-    points = {student: scores[student]["auto"] for student in answers if student in scores}
+    graded = _points(course, lesson)
+    points = {student: graded[student] for student in answers if student in graded}
     told = {s: (-each, sorted(answers[s].items())) for s, each in points.items()}
     order = sorted(points, key=told.__getitem__ if public else None)
     rows = [["student", "points", *(each.id for each in asked)]]

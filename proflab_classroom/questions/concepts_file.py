@@ -14,7 +14,8 @@ mutants = { A = ["cache_misses", "a wrong solution's sentence"] }  # it leads to
 why = "Each line is thrown out before it is read again."
 line = "cache_misses([8 * (i % 33) for i in range(3300)], 8, 32) / 3300"  # in the solved lesson
 value = 1.0             # what the line gives, to 1e-3; a list stands for a tuple, too
-option_values = { A = 0.03, D = 1.0 }  # what options stand for, where mutants are tried
+option_values = { A = 0.03, D = 1.0 }  # what options stand for; tests/lessons/test_concepts.py
+                                       # tries that mutants lead to them
 source = ""             # what the key rests on, where there is no line
 fixed = []              # letters that stay last when options are put in another order
 """
@@ -24,7 +25,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from proflab_classroom.items.item import Item
@@ -85,17 +85,12 @@ class Concept(Item):
         return [*self.slips.values(), self.why] if self.why else [*self.slips.values()]
 
 
-def concepts_path(course: Course, lesson: str) -> Path:
-    """Return where a lesson's questions stand, whether there are any or not."""
-    return course.module(lesson).with_name(FILE)
-
-
 def read_concepts(course: Course, lesson: str) -> list[Concept]:
     """Return a lesson's questions in the file's order; none without the file.
 
     Raises CourseError, one sentence that names file, question and remedy, for a mistake in it.
     """
-    path = concepts_path(course, lesson)
+    path = course.module(lesson).with_name(FILE)
     place = f"modules/{lesson}/{FILE}"
     try:
         data = path.read_bytes() if path.exists() else b""

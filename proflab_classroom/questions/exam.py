@@ -159,6 +159,7 @@ def _calls(
     for cell in lesson.named("test"):
         name = exercise_of(cell.name, exercises)
         for code, value in _plain_calls(cell, name, hidden=True):
+            # A call that no seed has changed can be looked up in the course's own repository.
             if is_number(value) and code not in before[cell.name] and name not in written:
                 found.setdefault(name, []).append((code, value))
     chosen = shuffled(key, "calls", lesson.name, items=sorted(found))[:MOST_CALLS]
@@ -217,22 +218,16 @@ def _tasks(lesson: Lesson, names: Iterable[str], tracks: Tracks | None) -> Itera
         if cell.name not in names:
             continue
         tests = tests_of[cell.name]
-        shown = [line for test in tests for line in _shown_cases(test, cell.name)]
+        plain = [each for test in tests for each in _plain_calls(test, cell.name, hidden=False)]
         yield Task(
             cell.name,
             sum(test.points for test in tests),
             minutes.get(cell.name, 0),
             replace_regions(cell.source, SOLUTION, ()).strip(),
-            tuple(shown[:MOST_CASES]),
+            tuple(f"{code}  →  {value!r}" for code, value in plain[:MOST_CASES]),
             _without_marks(cell.source),
             "\n\n".join(_without_marks(test.source) for test in tests),
         )
-
-
-def _shown_cases(cell: Cell, name: str) -> Iterator[str]:
-    """Yield the visible cases that fit a line of paper, as a session with Python shows them."""
-    for code, value in _plain_calls(cell, name, hidden=False):
-        yield f"{code}  →  {value!r}"
 
 
 def _without_marks(source: str) -> str:

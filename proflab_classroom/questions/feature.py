@@ -51,7 +51,8 @@ class Questions(Feature):
 
     def add_pages(self, parser: argparse.ArgumentParser) -> None:
         """Declare --votes, --answers and --csv."""
-        parser.add_argument(
+        what = parser.add_mutually_exclusive_group()
+        what.add_argument(
             "--votes",
             type=Path,
             nargs="+",
@@ -65,7 +66,7 @@ class Questions(Feature):
             metavar="NOTEBOOK",
             help="with --votes: your notebook, run and saved, whose outputs show the answers",
         )
-        parser.add_argument(
+        what.add_argument(
             "--csv",
             action="store_true",
             help="instead of the page, a table of answers to concept questions: students, letters",
@@ -75,6 +76,8 @@ class Questions(Feature):
         self, course: Course, lesson: str | None, arguments: argparse.Namespace
     ) -> tuple[str, str] | None:
         """Return the page about votes, or the table of answers."""
+        if arguments.answers and not arguments.votes:
+            raise CourseError("--answers belongs to --votes: add the tables of the lecture")
         if not (arguments.votes or arguments.csv):
             return None
         _refuse_what_has_none(lesson, arguments)

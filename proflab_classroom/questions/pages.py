@@ -62,6 +62,7 @@ def guess_pages(lesson: str, questions: Sequence[GuessQuestion]) -> Files:
     on_phones = values | {"live": json.dumps(LIVE)}
     yield f"{start}.html", "Page for phones", render_page("phone", on_phones, script="phone")
     yield f"{start}-paper.html", "Sheet to print", render_page("paper", values)
+    # A guess and how many made it take a line; two of them show that there may be more.
     rows = [(question.name, "", "") for question in questions for _ in range(2)]
     yield f"{start}.csv", "Table to fill in", csv_text([COLUMNS, *rows]).encode()
 

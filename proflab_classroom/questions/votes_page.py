@@ -102,7 +102,7 @@ def _counted(
     if answer is None and fitting:
         answer = _middle([guess.answer for guess in fitting])
     for vote in votes:
-        value = as_meant(vote.guess, unit or "%")
+        value = as_meant(vote.guess, unit or "%")  # "50 %" is a number also where no unit is known
         if isinstance(value, str) and not isinstance(answer, str) and answer is not None:
             voted.unread += vote.count
             continue

@@ -23,7 +23,7 @@ from proflab_classroom.viva.inputs import exercises, find_inputs, with_draws
 from proflab_classroom.viva.known_wrong import Known, known_outcomes, read_mutants
 from proflab_classroom.viva.marks import keep_marks, kept_marks, read_marks, told
 from proflab_classroom.viva.pages import render
-from proflab_classroom.viva.questions import Draws, SheetQuestion
+from proflab_classroom.viva.questions import Draws, SheetQuestion, tell_questions
 from proflab_classroom.viva.race_rows import race_rows
 from proflab_classroom.viva.sheet import (
     QUESTIONS,
@@ -227,7 +227,7 @@ def make_sheets(
                 about_race = partial(race_rows, aligned, key, sandbox.runner, submission)
                 number = arguments.questions
                 fill(sheet, lesson, sandbox, notebook, cells, known, draws, number, about_race)
-            except CourseError:
+            except CourseError:  # a mistake of the course's, which all sheets would have
                 raise
             except Exception as error:  # no hand-in may stop the others
                 log_error(course, lesson.key.name, work.student, error)
@@ -296,7 +296,7 @@ def _lost_points(course: Course, key: Key) -> dict[str, dict[str, float]]:
         failed = {case.cell for case in outcome.cases if not case.passed}
         lost = found.setdefault(student, {})
         for cell in key.cells:
-            if cell.points and cell.grade_id in failed:
+            if cell.points and cell.grade_id in failed:  # whole, also with partial credit
                 name = exercise_of(cell.grade_id, names)
                 if name in names:
                     lost[name] = lost.get(name, 0.0) + cell.points
@@ -340,15 +340,13 @@ def _index(sheets: list[Sheet]) -> str:
 
 def pool_questions(lesson: Lesson, sandbox: Sandbox, seed: str) -> list[SheetQuestion]:
     """Return verified questions of kind "tell" about the lesson's own solutions."""
-    from proflab_classroom.viva.questions import tell_questions
-
     draws = Draws(lesson.secret, ("viva", seed, "the pool", lesson.key.name))
     known = lesson.all_known(sandbox)
     checker = Candidates(sandbox, lesson.solved, lesson.solutions, known, draws)
     found: list[SheetQuestion] = []
     for name, about in known.items():
         made = tell_questions(name, about, about.right, draws.at(name), "a right one")
-        fit = sorted(made, key=lambda q: q.error)[: 2 * _POOL_OF_EACH]
+        fit = sorted(made, key=lambda q: q.error)[: 2 * _POOL_OF_EACH]  # some will not hold
         holds = checker.verified(fit) if fit else []
         found += [q for q, fine in zip(fit, holds, strict=True) if fine][:_POOL_OF_EACH]
     return found

@@ -111,9 +111,8 @@ class Sandbox:
             result = self._runners[turn].run(notebook.submission, (*before, *blocks))
         except SandboxError as error:
             raise GraderFailed(f"the sandbox failed: {error}") from None
-        return [_outcome(replies) for replies in result.replies[len(before) :]] or [None] * len(
-            runs
-        )
+        found = [_outcome(replies) for replies in result.replies[len(before) :]]
+        return found or [None] * len(runs)  # a notebook that has ended its process answers nothing
 
     def stable(self, notebook: Notebook, runs: Sequence[Run]) -> list[Outcome | None]:
         """Return the outcomes that are the same in order, and in reverse order elsewhere."""

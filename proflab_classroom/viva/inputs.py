@@ -20,7 +20,9 @@ from typing import Any
 from proflab.lesson.names import bound_names, used_names
 from proflab_classroom.viva.definitions import Definitions
 from proflab_course.course.exercises import exercise_of
+from proflab_course.course.layout import CourseError
 from proflab_course.course.secret import draw
+from proflab_course.course.words import shortened
 from proflab_course.grading.answer_key import Key
 
 MOST_TEXT = 120  # characters of a call with its set-up
@@ -85,15 +87,17 @@ def find_inputs(key: Key, exercise: str, hidden: bool = False) -> list[Input]:
     """Return the readable calls of an exercise in the lesson, written ones first, each once.
 
     hidden: those of hidden cases, too; a call that is also visible is not hidden.
+
+    Raises CourseError for a comment `# viva:` that is not Python.
     """
     names, definitions = exercises(key), Definitions.of(key)
     found: list[Input] = []
     for cell in key.cells:
         if cell.kind == "test" and exercise_of(cell.grade_id, names) == exercise:
-            found += _written(cell.master.source)
+            found += _written(cell.master.source, f"{key.name}, cell {cell.grade_id}")
             found += _of_cases(key, cell.grade_id)
     found += _of_docstring(key.cell(exercise).master.source)
-    found.sort(key=lambda i: (not i.written, i.hidden))
+    found.sort(key=lambda i: (not i.written, i.hidden))  # of equal texts, `fit` keeps the first
     known = {cell.grade_id for cell in key.cells if cell.is_exercise}
     fit: dict[str, Input] = {}
     for each in found:
@@ -118,10 +122,15 @@ def _mentions(one: Input, exercise: str) -> bool:
     return exercise in used_names(ast.parse(one.text if one.written else one.call).body)
 
 
-def _written(source: str) -> Iterator[Input]:
+def _written(source: str, where: str) -> Iterator[Input]:
     for lines in _WRITTEN.findall(source):
         line = re.sub(r"\s*\n\s*#\s+", " ", lines)
-        if made := _from_statements(ast.parse(line).body):
+        try:
+            made = _from_statements(ast.parse(line).body)
+        except SyntaxError as error:
+            what = f"`# viva: {shortened(line, 40)}` is not Python ({error.msg})"
+            raise CourseError(f"{where}: {what}: mend the comment") from None
+        if made:
             yield replace(made, written=True)
 
 
@@ -215,7 +224,7 @@ def _of_cases(key: Key, cell: str) -> Iterator[Input]:
                 made = _from_statements([*nodes, *parsed])
                 if made is not None:
                     yield replace(made, hidden=block.hidden, error=step.kind == "raises")
-        if not block.hidden:
+        if not block.hidden:  # what a hidden block binds, no later one sees
             visible = nodes
 
 
@@ -316,6 +325,7 @@ def _moved(value: Any, secret: bytes, *words: str) -> Any:
     if type(value) not in (int, float) or not draw(secret, *words, "moves", low=0, high=1):
         return value
     if isinstance(value, int) and abs(value) < _SMALL:
+        # Counts and sizes stay 1 or more.
         return max(min(value, 1), value + draw(secret, *words, "step", low=-2, high=3))
     factor = draw(secret, *words, "factor", low=50, high=200) / 100
     if isinstance(value, int):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from proflab_course.course.csv_table import csv_text, read_csv
 from proflab_course.course.files import replace_file
-from proflab_course.course.hand_table import HandTable
+from proflab_course.course.hand_table import NO, YES, HandTable
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.words import few
 
@@ -57,11 +57,11 @@ def read_marks(path: Path, known: Collection[str]) -> dict[str, VivaMarks]:
         student = row["student"]
         if student not in known:
             raise CourseError(f"{row.where}: {student!r} is no student of this course")
-        marks = [row[name] for name in questions]
-        if wrong := [mark for mark in marks if mark not in ("0", "1", "")]:
+        marks = [row[name].casefold() for name in questions]
+        if wrong := [mark for mark in marks if mark not in (*YES, *NO, "")]:
             raise CourseError(f"{row.where}: a mark is 0, 1 or empty, not {wrong[0]!r}")
         if any(marks):
-            found[student] = VivaMarks(student, tuple(int(m) if m else None for m in marks))
+            found[student] = VivaMarks(student, tuple(int(m in YES) if m else None for m in marks))
     return found
 
 
@@ -87,7 +87,8 @@ def keep_marks(course: Course, lesson: str, marks: dict[str, VivaMarks]) -> int:
     for student in sorted(together):
         rows.append([student, *("" if m is None else m for m in together[student].marks)])
     path = kept_path(course, lesson)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    for folder in (path.parents[1], path.parent):  # as course/secret.py makes private/
+        folder.mkdir(mode=0o700, exist_ok=True)
     replace_file(path, csv_text(rows).encode())
     return len(together)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
+from proflab_classroom.viva.marks import PASS_SHARE
 from proflab_classroom.viva.questions import SheetQuestion
 from proflab_classroom.viva.sheet import Function, Sheet
 from proflab_course.course.answer_cells import LETTERS
@@ -73,7 +74,8 @@ def _made(sheet: Sheet, functions: Sequence[Function]) -> list[Block]:
 
 def _height(made: Sequence[Block], wide: int) -> float:
     """Return about how many lines of code the blocks take."""
-    prose = wide * 0.75  # characters of running text in a line, which is also higher
+    prose = wide * 0.75  # characters of running text in a line, which is also 1.3 times as high
+    # Code has 1.05 a line; 4 and 5 characters of one go to an option's letter, a line's number.
     total = 0.0
     for block in made:
         q = block.question
@@ -89,7 +91,9 @@ def render(sheet: Sheet, who: str, key: bool = False) -> str:
     """Return the sheet, or its key for the assistant, as a page of its own."""
     made, size = blocks(sheet)
     page = _environment().get_template("sheet.html.j2")
-    return page.render(sheet=sheet, blocks=made, size=size, who=who, is_key=key, letters=LETTERS)
+    values = {"sheet": sheet, "blocks": made, "size": size, "who": who, "is_key": key}
+    to_pass = math.ceil(PASS_SHARE * len(sheet.questions))
+    return page.render(**values, letters=LETTERS, to_pass=to_pass)
 
 
 def _environment() -> Environment:

@@ -30,7 +30,7 @@ from proflab_course.grading.races import Name, given_tapes
 _APART = 1.05  # two options are at least so many times apart
 _ENOUGH = 1.02  # a loss of less is none
 _MOST_OPTIONS = 4
-_SECONDS = 1.0  # as if the facts of the lesson's own program took so long
+_SECONDS = 1.0  # as if the facts of the lesson's own program took so long: the limit follows
 _SETUP = """
 import pickle
 from built import op_facts
@@ -71,6 +71,7 @@ def race_rows(
         "best": key.derived["viva"], "machine": race.machine,
         "options": {each: options[each] for each in ("state", "fast") if each in options},
     }  # fmt: skip
+    # A process without student code unpickles it, and the grader's gets plain data back.
     files = {"job": pickle.dumps(job)}
     [reply] = run_apart(_SETUP, [("asked()", _SECONDS)], files, runner, submission)
     return questions(reply.value)

@@ -101,6 +101,7 @@ def _numbers(one: float | int, other: float | int, scale: float) -> str:
         return "same" if repr(one) == repr(other) else "different"
     gap, size = abs(one - other), max(abs(one), abs(other))
     whole = isinstance(one, int) and isinstance(other, int)  # each of its digits is seen
+    # Beside the largest number (scale), a tiny one may be what rounding has left of nothing.
     if gap == 0 or (not whole and gap <= max(SAME * size, 1e-3 * SAME * scale)):
         return "same"
     return "different" if gap > max(DIFFERENT * size, SAME * scale, SAME) else "unclear"

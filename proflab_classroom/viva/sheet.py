@@ -207,7 +207,7 @@ def choose(
     most = max(2, -(-number // max(1, len(points))))  # on one exercise: a track may have one alone
     candidates.change_lines(order[:_AHEAD])
     chosen: list[SheetQuestion] = []
-    good: set[int] = set()
+    good: set[int] = set()  # by identity: candidates may be equal
     for _ in range(_ROUNDS):
         chosen = _picked(candidates, order, number, most)
         fresh = [q for q in chosen if id(q) not in good]
@@ -220,8 +220,8 @@ def choose(
             else:
                 candidates.drop(question)
     chosen = [q for q in chosen if id(q) in good]
-    if len({q.name for q in chosen}) < LEAST_EXERCISES or len(chosen) < number:
-        chosen += list(rows())[: number - len(chosen)]
+    if len(chosen) < number:
+        chosen += rows()[: number - len(chosen)]
     return chosen
 
 

@@ -165,6 +165,7 @@ def _needed(candidates: list[Statement], result: Collection) -> list[Statement]:
     chosen = {index for index, s in enumerate(candidates) if s.required}
     settled = {name for index in chosen for name in candidates[index].binds}
     wanted = {name for index in chosen for name in candidates[index].uses}
+    # What the lesson binds itself, it means in its own sense, whatever an earlier one has.
     settled |= {name for s in result.statements for name in s.binds} - own
     while missing := wanted - settled:
         name = min(missing)

@@ -51,7 +51,8 @@ def _runs(ran: list[Cell], outline: Outline) -> dict[str, str]:
             defined |= dict.fromkeys(bound_names(nodes), count)
         elif known.kind == "test":
             tested[known.name] = count
-            if any(output.output_type == "error" for output in cell.node.outputs):
+            outputs = cell.node.get("outputs", [])
+            if any(output.get("output_type") == "error" for output in outputs):
                 failed.add(known.name)
     return {
         name: _trouble([tested.get(test, 0) for test in exercise.tests], defined[name])

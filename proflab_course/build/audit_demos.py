@@ -26,6 +26,9 @@ def demos_mistakes(lesson: Lesson, folder: Path) -> Iterator[str]:
         except SyntaxError as error:
             yield f"{Path(lesson.place).parent}/{path.name}, line {error.lineno}: {error.msg}"
             return
+        except ValueError:
+            yield f"{Path(lesson.place).parent}/{path.name} is not in UTF-8: save it as such"
+            return
     taken: set[str] = set()
     for cell in lesson.cells:
         nodes = cell.statements()

@@ -3,7 +3,8 @@
 It holds what a student works with and what Binder needs:
 
 - release/ with the track's lessons up to N (each with its pictures and built.py);
-- proflab/, the package that the notebooks import (the whole: it holds no exercise's solution);
+- proflab/, the package that the notebooks import (the whole: it holds no exercise's solution),
+  and proflab_course/, for `proflab check` and `proflab assemble`;
 - pyproject.toml, LICENSE, binder/, docs/students.md where the course has them, and README.md.
 
 There is no modules/, source/, tests/, submitted/ or gradebook in it. The README is docs/students.md

@@ -1,4 +1,4 @@
-"""Executes test cells in this process, judged as the grader does it but without its isolation.
+"""Execute test cells in this process, judged as the grader does it but without its isolation.
 
 For code that is trusted: the cohort's solutions, and the helpers that `stand_ins` tries. What
 attacks the grader does not belong here.

@@ -1,4 +1,4 @@
-"""Looks for secrets in what was written for students: the files themselves are searched.
+"""Look for secrets in what was written for students: the files themselves are searched.
 
 Secret in folder N are every lesson's hidden blocks and mark schemes, and the solutions of lesson N
 and later. A line that the lesson also shows openly is no secret.

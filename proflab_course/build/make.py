@@ -131,7 +131,6 @@ class _Failed(dict[str, str]):
 
 
 def _make_release(facts: Facts, lesson: Lesson) -> None:
-    """Make and audit source and release of a lesson."""
     name, source = lesson.name, facts.source(lesson.name)
     # Before the release is made: nbgrader copies what lies beside the notebook, so pictures,
     # built.py, the policy's pages and lesson.json have to be there.

@@ -24,7 +24,6 @@ from proflab_course.course.prose import paragraphs
 from proflab_course.course.sections import (
     BREAK,
     Section,
-    heading_lines,
     sections,
     split_at_headings,
     total_line,
@@ -215,8 +214,3 @@ def _checks_arguments(lesson: Lesson) -> bool:
     """Return True if an exercise of the lesson raises ValueError, and a case asks for one."""
     raising = (lesson.named("exercise"), lesson.named("test"))
     return all(any("ValueError" in cell.source for cell in cells) for cells in raising)
-
-
-def first_heading(cell: NotebookNode) -> str:
-    """Return the first heading of the second level in a cell of text; empty where there is none."""
-    return next((heading for _, heading in heading_lines(Cell(cell, ""))), "")

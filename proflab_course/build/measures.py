@@ -133,7 +133,7 @@ def _of_code(cell: Cell) -> Iterator[Measured]:
         yield Measured("width", len(line), cell.where, line.strip()[:40])
     if cell.role == "test":
         yield Measured("cases", len(_cases(cell)), cell.where)
-        yield Measured("points", math.ceil(cell.points), cell.where)
+        yield Measured("points", math.ceil(cell.points), cell.where)  # 8.5 is above 8
     elif cell.role in ("demo", "given"):
         if GIVEN_TAG not in cell.tags:  # given by a track, and as long as its solution
             yield Measured(f"{cell.role} lines", len(filled_lines(cell.source)), cell.where)

@@ -24,6 +24,7 @@ from proflab_course.course.notebook import (
     MARK_SCHEME,
     Cell,
     Lesson,
+    read_percent,
     regions,
     replace_regions,
 )
@@ -82,15 +83,7 @@ def apply_overlay(lesson: Lesson, path: Path) -> None:
 
 def _read(path: Path, lesson: str, place: str) -> list[Cell]:
     """Return the overlay's cells that have a grade_id; text between them is for its reader."""
-    import jupytext
-
-    try:
-        notebook = jupytext.reads(path.read_text(encoding="utf-8"), fmt="py:percent")
-    except OSError as error:
-        raise CourseError(f"{place} cannot be read: {error.strerror}") from None
-    except Exception as error:
-        raise CourseError(f"{place} is not in jupytext's percent format: {error}") from None
-    cells = Lesson(lesson, place, notebook).cells
+    cells = Lesson(lesson, place, read_percent(path, place)[1]).cells
     for cell in cells:
         if cell.node.cell_type == "code" and not cell.name and cell.source.strip():
             raise CourseError(f'{cell.where}: a code cell needs nbgrader={{"grade_id": "…"}}')

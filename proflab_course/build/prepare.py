@@ -48,6 +48,7 @@ def prepare(
     facts.policy = chosen_policy(course.root)
     facts.lock = settings.lock
     facts.own_numbers = settings.variants == "student"
+    # Though few may be made, all are taken: maps and mentions tell of the others.
     in_track = [name for name in names if facts.track is None or name in facts.track.lessons]
     for name in facts.wanted:
         facts.too_much[name] += run_stage(SERVED, facts, [name])

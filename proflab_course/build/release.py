@@ -12,10 +12,9 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from proflab_course.course.database import CONFIGURATION
 from proflab_course.course.layout import CourseError
-
-# In the order in which nbgrader reads them: what the second says holds.
-CONFIGURATION = ("jupyter_config.py", "nbgrader_config.py")
+from proflab_course.course.nbgrader_settings import run_settings
 
 
 def generate_release(course_root: Path, work: Path, lesson: str) -> None:
@@ -58,12 +57,12 @@ def _with_open_answers(preprocessors: Iterable[type]) -> Iterator[type]:
 
 
 def _configuration(root: Path):
-    from traitlets.config import Config, PyFileConfigLoader
+    from traitlets.config import Config
 
     config = Config()
     for name in CONFIGURATION:
         if (root / name).exists():
-            config.merge(PyFileConfigLoader(name, path=str(root)).load_config())
+            config.merge(run_settings(root / name))
     return config
 
 

@@ -1,4 +1,4 @@
-"""Runs a lesson as a class would and sees that the score is what it should be.
+"""Run a lesson as a class would, and see that the score is what it should be.
 
 Three notebooks are executed: the graded one with all solutions must earn all points without an
 error; the release with the solutions filled in, all else as students get it, must run to its end;
@@ -89,7 +89,8 @@ class Run:
         for name, reply in zip(self.races, replies, strict=True):
             if reply.state != "value":
                 told = ": ".join([*reply.raised[:1], reply.message])
-                raise CourseError(f"the race {name[1]!r}: the given program is not traced: {told}")
+                where = f"{self.key.name}, cell {name[0]}, {name[1]!r}"
+                raise CourseError(f"{where}: the given program is not traced: {told}")
             self.given[name] = reply.value
 
     def conclude(self) -> Graded:
@@ -216,7 +217,8 @@ class Trial:
 def execute(runs: Iterable[Run], jobs: int) -> Iterator[Run]:
     """Execute runs, `jobs` at a time; yields each, in order, once it is done."""
     limits = Limits()
-    runner = SubprocessRunner(replace(limits, statement_seconds=limits.cell_seconds))
+    # Nothing of a run keeps a traceback, and an empty notebook raises in every second cell.
+    runner = SubprocessRunner(replace(limits, statement_seconds=limits.cell_seconds), False)
 
     def executed(run: Run) -> Run:
         run.execute(runner)

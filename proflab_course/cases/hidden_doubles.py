@@ -14,6 +14,7 @@ from typing import Any
 
 from proflab.checks.values import to_plain_data
 from proflab.lesson.doubles import HELD
+from proflab.lesson.doubles.double import Double
 
 
 class NotDeclared(ValueError):
@@ -35,29 +36,25 @@ class DoubleSpec:
         return f"{self.name} = doubles.{self.kind}.held({self.name!r})"
 
 
-def is_declaration(node: ast.stmt) -> bool:
-    """Return True for `NAME = doubles.KIND(…)`, where the kind's script can be held."""
-    return (
-        isinstance(node, ast.Assign)
-        and isinstance(node.value, ast.Call)
-        and _kind(node.value.func) is not None
-        and len(node.targets) == 1
-        and isinstance(node.targets[0], ast.Name)
-    )
-
-
 def declaration(
     node: ast.stmt, earlier: dict[str, DoubleSpec], literal: Callable[[ast.expr], Any]
-) -> DoubleSpec:
-    """Return the double that the statement declares; raise NotDeclared.
+) -> DoubleSpec | None:
+    """Return the double of `NAME = doubles.KIND(…)`; None for any other statement.
 
     earlier: the block's doubles so far, by name; literal: the value of an argument.
+    Raises NotDeclared for a double that cannot be made.
     """
-    name, call = node.targets[0].id, node.value
-    kind = HELD[_kind(call.func)]
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call):
+            kind = _kind(call.func)
+        case _:
+            return None
+    if kind is None:
+        return None
     if name in earlier:
         raise NotDeclared(f"there is a double called {name} already: give this one another name")
-    if any(isinstance(a, ast.Starred) for a in call.args) or None in [k.arg for k in call.keywords]:
+    named = {word.arg: word.value for word in call.keywords if word.arg is not None}
+    if any(isinstance(a, ast.Starred) for a in call.args) or len(named) < len(call.keywords):
         raise NotDeclared("a double's arguments are written out")
 
     def value(argument: ast.expr) -> Any:
@@ -65,7 +62,7 @@ def declaration(
             return earlier[argument.id]
         return to_plain_data(literal(argument))
 
-    options = {keyword.arg: value(keyword.value) for keyword in call.keywords}
+    options = {key: value(argument) for key, argument in named.items()}
     try:
         bound = inspect.signature(kind.Script).bind(*map(value, call.args), **options).arguments
         of = {key: double.name for key, double in bound.items() if isinstance(double, DoubleSpec)}
@@ -97,10 +94,12 @@ def is_lookup(node: ast.AST, earlier: dict[str, DoubleSpec]) -> bool:
     return False
 
 
-def _kind(node: ast.AST) -> str | None:
-    if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)):
-        return None
-    return node.attr if node.value.id == "doubles" and node.attr in HELD else None
+def _kind(node: ast.AST) -> type[Double] | None:
+    """Return the kind of double that `doubles.KIND` is, if its script can be held."""
+    match node:
+        case ast.Attribute(value=ast.Name(id="doubles"), attr=name):
+            return HELD.get(name)
+    return None
 
 
 def _is_lookup(node: ast.AST, earlier: dict[str, DoubleSpec]) -> bool:

@@ -35,7 +35,6 @@ from proflab_course.cases.hidden_doubles import (
     DoubleSpec,
     NotDeclared,
     declaration,
-    is_declaration,
     is_lookup,
 )
 
@@ -158,8 +157,8 @@ def _block(nodes: list[ast.stmt], hidden: bool, name: str) -> Block:
 
 def _held(node: ast.stmt, step: Step, doubles: dict[str, DoubleSpec], name: str) -> Step:
     """Return a hidden block's step without what the grader holds; add that to `doubles`."""
-    if is_declaration(node):
-        double = declaration(node, doubles, lambda argument: literal(argument, name))
+    double = declaration(node, doubles, lambda argument: literal(argument, name))
+    if double is not None:
         doubles[double.name] = double
         return Step("setup", double.stub)
     call = node.value if isinstance(node, ast.Expr) and step.kind != "setup" else None
@@ -192,16 +191,9 @@ def _statement(node: ast.stmt, name: str) -> list[tuple[Step, Answer | None]]:
 def _refuse_nested_expect(node: ast.AST, name: str) -> None:
     for inner in ast.walk(node):
         if isinstance(inner, ast.Name) and inner.id in KINDS:
-            problem = (
-                f"{inner.id} stands inside another statement; it must be a statement of its own"
-            )
-            raise GrammarError(
-                at(
-                    name,
-                    inner,
-                    f"{problem} (collect a list, compare it once; or write expect_table)",
-                )
-            )
+            what = f"{inner.id} stands inside another statement; it must be a statement of its own"
+            how = "collect a list, compare it once; or write expect_table"
+            raise GrammarError(at(name, inner, f"{what} ({how})"))
         if isinstance(inner, ast.alias) and (inner.asname or inner.name) in KINDS:
             raise GrammarError(f"cell {name}: import {inner.name} in the lesson's first cell")
 

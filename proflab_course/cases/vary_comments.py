@@ -165,7 +165,7 @@ def comments_of(source: str, name: str) -> Iterator[Comment]:
         place, node, block = places[number + 1]
         numbers = [
             _number(item.strip(), begin, node, block, spans)
-            for item in re.split(r",(?![^{]*\})", items)
+            for item in re.split(r",(?![^{]*\})", items)  # at commas outside {…}
         ]
         for each in numbers:
             if used & {*each.spans}:

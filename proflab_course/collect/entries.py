@@ -29,6 +29,7 @@ from proflab_course.grading.limited_process import (
     Unreadable,
 )
 from proflab_course.grading.limits import MB
+from proflab_course.grading.run.student_files import READ_FLAGS
 from proflab_course.grading.submissions.file_names import fitting, is_hidden
 from proflab_course.grading.submissions.zip_archive import (
     DAMAGES,
@@ -41,7 +42,6 @@ MAX_FILE = 64 * MB
 MAX_ATTEMPT, MAX_ATTEMPT_FILES = 128 * MB, 2_000
 _MAX_ENTRIES = 200_000
 _LATEST = 250_000_000_000  # seconds, in the year 9892
-_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | getattr(os, "O_CLOEXEC", 0)
 
 
 @dataclass(frozen=True)
@@ -197,6 +197,7 @@ def _answer_list(source: Path) -> Answer:
             found["files"] = list(itertools.islice(files, _MAX_ENTRIES + 1))
         else:
             listed = list_files(_archive(source))
+            # The caller gets a member's place in the list: two may have one name.
             places = {id(info): place for place, info in enumerate(_archive(source).infolist())}
             found |= {"refused": listed.refused, "twice": listed.twice}
             found["files"] = [
@@ -228,7 +229,7 @@ def _files_in(folder: Path, refused: dict[str, str]) -> Iterator[tuple]:
 def _opened(source: Path, key: int | str) -> IO[bytes]:
     """Return a file of the source; raise one of DAMAGES if it cannot be opened."""
     if isinstance(key, str):
-        return open(os.open(source / key, _FLAGS), "rb")
+        return open(os.open(source / key, READ_FLAGS), "rb")
     info = _archive(source).infolist()[key]
     if problem := Member(clean_path(info.filename), info).problem:
         raise ValueError(problem)

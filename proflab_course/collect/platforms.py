@@ -79,7 +79,7 @@ _TYPED = {
 _ABOUT_NAME = re.compile(r"[^:\n]{1,40}:\s*(?P<full>[^\n]*?)\s*\((?P<login>[^()\n]+)\)\s*(?:\n|$)")
 _ABOUT_BYTES = 10_000  # the name stands in the first line
 # The number that Canvas gives a file that is handed in again.
-_VERSION = re.compile(r"(?P<stem>.+?)(?:-(?P<version>\d{1,2}))?(?P<suffix>\.[^.]+)?")
+_VERSION = re.compile(r"(?<=.)-(\d{1,2})(?=(?:\.[^.]+)?\Z)")
 # As instructors name groups, also in German, French, Spanish, Italian and Dutch.
 _GROUP = r"groups?|gruppen?|groupes?|grupos?|gruppi?|groep|teams?|équipes?|equipes?|equipos?"
 _NAMES_A_GROUP = re.compile(
@@ -289,9 +289,9 @@ def _leave_versions(attempt: Attempt, passed_over: dict[str, str]) -> None:
     """Keep the last of lesson.ipynb, lesson-1.ipynb, lesson-2.ipynb, under its first name."""
     last: dict[str, tuple[int, str]] = {}
     for path in attempt.files:
-        match = _VERSION.fullmatch(path)
-        plain = f"{match['stem']}{match['suffix'] or ''}"
-        last[plain] = max(last.get(plain, (-1, "")), (int(match["version"] or 0), path))
+        version, plain = _VERSION.search(path), _VERSION.sub("", path, count=1)
+        number = int(version[1]) if version else 0
+        last[plain] = max(last.get(plain, (-1, "")), (number, path))
     for path in set(attempt.files) - {path for _, path in last.values()}:
         passed_over[attempt.files[path].path] = "is an earlier attempt"
     attempt.files = {plain: attempt.files[path] for plain, (_, path) in last.items()}

@@ -191,7 +191,6 @@ def _start(path: Path) -> bytes:
 
 
 def _same_file(name: str, one: Path, other: Path) -> bool:
-    """Return True if a small file has one content in both folders."""
     return read_start(one / name, _SMALL) == read_start(other / name, _SMALL)
 
 

@@ -89,7 +89,8 @@ class Clock:
 def are_times_of_download(times: Iterable[datetime.datetime]) -> bool:
     """Return True if these are the times at which files were packed, one after the other.
 
-    A class hands in over days; a download takes minutes. A single time is no evidence.
+    A class hands in over days; a download takes minutes. A single time may be either, and counts
+    as one of a download.
     """
     known = sorted(times)
     gaps = [late - early for early, late in zip(known, known[1:], strict=False)]

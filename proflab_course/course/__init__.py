@@ -5,6 +5,7 @@ settings.py        what an instructor chose for the course, in private/course.to
 dates.py           due dates, what lateness costs, and extensions
 iso_time.py        times in ISO order, and by the clocks of a zone
 toml_table.py      a TOML file, each of whose keys has a type
+nbgrader_settings.py  jupyter_config.py, run as nbgrader runs it
 database.py        the one gradebook that a course may have
 notebook.py        a lesson's cells and their marks
 address.py         where the course is published

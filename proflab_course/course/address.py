@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
 from proflab_course.course.layout import CourseError
+from proflab_course.course.toml_table import read_toml
 
 IN_BROWSER = "lite/index.html"  # of the site: the page that leads to the lessons in the browser
 
@@ -22,13 +22,12 @@ class Address:
     @classmethod
     def read(cls, root: Path) -> Address:
         """Read the address from the pyproject.toml of the course's root."""
+        found = read_toml(root, "pyproject.toml") or {}
         try:
-            project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))[
-                "project"
-            ]
-            repository, version = project["urls"]["Repository"], project["version"]
+            project = found["project"]
+            repository, version = str(project["urls"]["Repository"]), project["version"]
             documentation = str(project["urls"].get("Documentation", ""))
-        except (OSError, KeyError, tomllib.TOMLDecodeError):
+        except (AttributeError, KeyError, TypeError):
             problem = "pyproject.toml must give [project] version and, under [project.urls],"
             raise CourseError(f'{problem} Repository = "https://github.com/OWNER/NAME"') from None
         # The tag is named so by hand (CONTRIBUTING.md, Make a release).

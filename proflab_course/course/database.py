@@ -7,9 +7,11 @@ default. The setting `c.CourseDirectory.db_url` names another one, such as a Pos
 from __future__ import annotations
 
 import functools
+from contextlib import suppress
 from pathlib import Path
 
-_NAMES = ("jupyter_config.py", "nbgrader_config.py")
+# In the order in which nbgrader reads them: what the second says holds.
+CONFIGURATION = ("jupyter_config.py", "nbgrader_config.py")
 _SETTING = "db_url"
 
 
@@ -26,7 +28,7 @@ def _settings(root: Path) -> list[Path]:
 
     # Jupyter lists first what decides, and nbgrader lets what is read last decide.
     folders = [*map(Path, reversed(jupyter_config_path())), root]
-    return [folder / name for folder in folders for name in _NAMES]
+    return [folder / name for folder in folders for name in CONFIGURATION]
 
 
 def _text(path: Path) -> str:
@@ -46,10 +48,11 @@ def _refusal(gradebook: Path, texts: tuple[tuple[Path, str], ...]) -> str:
     named: tuple[Path, str] | None = None
     for path, text in texts:
         if _SETTING in text:
-            # This runs the file, as nbgrader does: it is the instructor's own.
-            config = PyFileConfigLoader(path.name, path=str(path.parent)).load_config()
-            if _SETTING in config.CourseDirectory:
-                named = path, str(config.CourseDirectory.db_url)
+            # One that cannot be run sets nothing; nbgrader_settings.py tells it where it matters.
+            with suppress(Exception):
+                config = PyFileConfigLoader(path.name, path=str(path.parent)).load_config()
+                if _SETTING in config.CourseDirectory:
+                    named = path, str(config.CourseDirectory.db_url)
     if named is None:
         return ""
     try:

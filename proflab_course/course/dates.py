@@ -125,7 +125,10 @@ class Dates:
             return cls(extensions=_each_once(_listed(course, None)))
         said = read_table(_DatesFile, table, FILE)
         zone = read_zone(said.zone, f"{FILE}: zone")
-        due = {name: _due(text, zone, where) for name, text, where in _by_lesson(course, said.due)}
+        due = {
+            name: None if text == NONE else _moment(text, zone, where)
+            for name, text, where in _by_lesson(course, said.due)
+        }
         penalties = {name: each for name, each, _ in _by_lesson(course, said.penalty, "penalty")}
         listed = _listed(course, zone)
         if said.extension is not None:
@@ -174,13 +177,6 @@ def _lesson(course: Course, given: str, where: str) -> str:
         return course.lesson(given, "modules", "source")
     except CourseError as error:
         raise CourseError(f"{where}: {error}") from None
-
-
-def _due(
-    given: str | datetime.datetime, zone: zoneinfo.ZoneInfo, where: str
-) -> datetime.datetime | None:
-    """Return a due date, None for the word "none"."""
-    return None if given == NONE else _moment(given, zone, where)
 
 
 def _moment(
@@ -263,7 +259,7 @@ def _student(given: str, where: str) -> str:
 
 
 def _days(given: float | str, where: str) -> datetime.timedelta:
-    """Return a number of days, such as 2 or 0.5."""
+    """Return the time that a number of days is, such as 2 or 0.5."""
     try:
         days = float(given)
         extension = datetime.timedelta(days=days)

@@ -16,6 +16,8 @@ from proflab_course.course.files import replace_file
 from proflab_course.course.layout import CourseError
 
 _MOST_SHOWN = 40
+# A mark that is typed as 1 or 0, and what spreadsheets make of it.
+YES, NO = ("1", "1.0", "1,0", "x", "true"), ("0", "0.0", "0,0", "false")
 
 
 @dataclass(frozen=True)
@@ -111,10 +113,8 @@ class HandTable:
             if names == first or (len(names) > 1 and names == first[: len(names)]):
                 continue
             beyond = next((cell for cell in typed[len(self.header) :] if cell), "")
-            row = Row(
-                f"{self.place}, line {line}", line, dict(zip(self.header, typed, strict=False))
-            )
-            yield row, beyond[:_MOST_SHOWN]
+            named = dict(zip(self.header, typed, strict=False))
+            yield Row(f"{self.place}, line {line}", line, named), beyond[:_MOST_SHOWN]
 
 
 def write_table(path: Path, rows: Iterable[Iterable[object]]) -> None:

@@ -193,10 +193,9 @@ def read_module(path: Path, lesson: str, place: str = "") -> Lesson:
     with that in its metadata, under `passages.KEY`, for `tracks/apply.py`.
     """
     place = place or str(path)
-    text = path.read_text(encoding="utf-8")
+    text, notebook = read_percent(path, place)
     if not re.match(r"# ---\n(#.*\n)*?# jupyter:", text):
         raise CourseError(f"{place} does not begin with a jupytext header: its metadata is lost")
-    notebook = copy.deepcopy(_parsed(text))
     kept = {key: notebook.metadata[key] for key in _NOTEBOOK_METADATA if key in notebook.metadata}
     if "kernelspec" not in kept:
         raise CourseError(f"{place} names no kernelspec in its header, so Jupyter cannot run it")
@@ -211,6 +210,20 @@ def read_module(path: Path, lesson: str, place: str = "") -> Lesson:
             cell.source = join_sentences(passages.in_whole(cell.source))
     set_cell_ids(notebook)
     return Lesson(lesson, place, notebook)
+
+
+def read_percent(path: Path, place: str) -> tuple[str, NotebookNode]:
+    """Return a text in jupytext's percent format, and its cells; CourseError if it is another."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        return text, copy.deepcopy(_parsed(text))
+    except OSError as error:
+        raise CourseError(f"{place} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise CourseError(f"{place} is not in UTF-8: save it as a text in UTF-8") from None
+    except Exception as error:  # of jupytext, or of the YAML in its header
+        reason = " ".join(str(error).split())
+        raise CourseError(f"{place} is not in jupytext's percent format: {reason}") from None
 
 
 @functools.lru_cache(maxsize=32)
@@ -249,7 +262,8 @@ def read_source(path: Path) -> NotebookNode:
 def _is_cell(cell: NotebookNode) -> bool:
     """Return True if the fields of a cell that are read have the types that Jupyter writes."""
     metadata, outputs = cell.get("metadata"), cell.get("outputs", [])
-    if not isinstance(cell.get("source"), str) or not isinstance(metadata, dict):
+    texts = cell.get("source"), cell.get("cell_type")
+    if not all(isinstance(text, str) for text in texts) or not isinstance(metadata, dict):
         return False
     data = [output.get("data", {}) for output in outputs if isinstance(output, dict)]
     return (

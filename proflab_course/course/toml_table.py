@@ -147,7 +147,6 @@ def _must_be_there(field: dataclasses.Field) -> bool:
 
 
 def _fits(hint: Any, value: Any) -> bool:
-    """Return True if a value is of a type."""
     kind, inner = get_origin(hint), get_args(hint)
     if hint is Any:
         return True
@@ -169,7 +168,7 @@ def _written(hint: Any) -> str:
     hint = _without_none(hint)
     kind, inner = get_origin(hint), get_args(hint)
     if kind is Annotated:
-        return next(rule.be for rule in reversed(inner[1:]))
+        return next(rule.be for rule in reversed(inner[1:]))  # the last one narrows the most
     if kind in (Union, types.UnionType):
         return " or ".join(_written(each) for each in inner)
     if kind is Literal:

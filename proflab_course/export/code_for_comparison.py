@@ -12,9 +12,9 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from proflab.lesson.outline import squeezed
 from proflab_course.course.files import replace_file
 from proflab_course.course.layout import Course
-from proflab_course.course.release_stamp import squeezed
 from proflab_course.grading.answer_key import Key, read_key
 from proflab_course.grading.grader_errors import cause_of
 from proflab_course.grading.match_cells import Aligned

@@ -16,7 +16,7 @@ from proflab_course.course.words import amount, few
 from proflab_course.export.code_for_comparison import write_code
 from proflab_course.export.columns import TERM, Wanted, parts
 from proflab_course.export.platform_files import Points, fill
-from proflab_course.grading.records.opened import opened_book
+from proflab_course.grading.records.opened import graded_book, opened_book
 
 if TYPE_CHECKING:
     from proflab_course.grading.records.gradebook import Book
@@ -119,7 +119,6 @@ def _refuse_what_does_not_apply(arguments: argparse.Namespace, term: bool) -> No
 def _export_grades(
     course: Course, platform: str, lesson: str, arguments: argparse.Namespace
 ) -> int:
-    """Fill the platform's file and say what was filled."""
     essay, percent = not arguments.without_essay, arguments.percent
     wanted = Wanted(lesson, arguments.part, tuple(course.lessons("source")))
     if wanted.part:
@@ -182,11 +181,8 @@ def _lesson_grades(course: Course, lesson: str, essay: bool, percent: bool) -> d
     """Return each graded student's points after the penalty; None without a mark by hand."""
     from proflab_course.grading.answer_key import read_key
     from proflab_course.grading.points import total_points
-    from proflab_course.grading.records.gradebook import Book
 
-    if not course.gradebook.exists():
-        raise CourseError(f"there is no {course.gradebook.name}: run `proflab grade {lesson}`")
-    with Book(course.gradebook) as book:
+    with graded_book(course, lesson) as book:
         scores, names = book.scores(lesson), _other_names(book)
     if not scores:
         raise CourseError(f"nothing of {lesson} is graded: run `proflab grade {lesson}`")
@@ -203,7 +199,6 @@ def _lesson_grades(course: Course, lesson: str, essay: bool, percent: bool) -> d
 
 
 def _grades_of_part(course: Course, lesson: str, part: Column, percent: bool) -> dict[str, Points]:
-    """Return what a feature exports of a lesson."""
     points = part.points(course, lesson, percent)
     with opened_book(course) as book:
         names = _other_names(book) if book else {}
@@ -212,13 +207,12 @@ def _grades_of_part(course: Course, lesson: str, part: Column, percent: bool) ->
 
 def _term_grades(course: Course, essay: bool, percent: bool) -> dict[str, Points]:
     """Return each student's points of all graded lessons; None while an essay has no mark."""
-    from proflab_course.grading.records.gradebook import Book
     from proflab_course.report.term_page import read_term
 
     term = read_term(course, essay=essay)
     if term.weight == "minutes" and not percent:
         raise CourseError('the track says weight = "minutes", and points have none: add --percent')
-    with Book(course.gradebook) as book:
+    with graded_book(course) as book:
         names = _other_names(book)
     unread = {student for _, student in term.waiting if essay}
     again = {student for _, student in term.again if essay}

@@ -31,6 +31,11 @@ from proflab_course.grading.limits import SolvedTimes
 # build/make.py writes it; match_cells.py grades unchanged hand-ins of that release by it.
 FORMER = "proflab_former_tests"  # of the source notebook: modules/LESSON/former.toml
 
+# nbgrader's preprocessors, in the order of its own list (jupyter_config.py): the checksums are of
+# the texts that the grader keeps, and then of those that students get.
+_KEPT = "LockCells ClearSolutions ClearOutput ComputeChecksums"
+_RELEASED = "ClearHiddenTests ClearMarkScheme ComputeChecksums"
+
 # What nbgrader's flags alone say, which hand-ins have, too: not the roles of course/notebook.py.
 Kind = Literal["test", "solution", "manual", "locked", "free"]
 
@@ -97,6 +102,7 @@ class Key:
     partial_credit: bool = False
     solved: tuple[str, ...] = ()
     times: SolvedTimes = field(default_factory=SolvedTimes, compare=False, repr=False)
+    # Shared by the copies that `replace` makes: what one hand-in needed is there for the class.
     derived: dict = field(default_factory=dict, compare=False, repr=False)
 
     def with_partial_credit(self) -> Key:
@@ -144,10 +150,11 @@ def read_key(path: Path) -> Key:
 
 def make_key(name: str, source: NotebookNode, where: str = "") -> Key:
     """Return the key of the lesson `name` from its source notebook."""
-    # In the order of nbgrader's own list (jupyter_config.py): the checksums are those of the texts
-    # that students get.
-    master = _preprocessed(source, "LockCells ClearSolutions ClearOutput ComputeChecksums")
-    released = _preprocessed(master, "ClearHiddenTests ClearMarkScheme ComputeChecksums")
+    try:
+        master = _preprocessed(source, _KEPT)
+        released = _preprocessed(master, _RELEASED)
+    except Exception as error:  # nbgrader has no one error for marks that it cannot use
+        raise CourseError(f"{where or name} is unusable ({error}): run `proflab build`") from None
     cells = tuple(
         KeyCell(kind_of(kept), meta(kept).get("grade_id", ""), kept, given)
         for kept, given in zip(master.cells, released.cells, strict=True)
@@ -172,8 +179,7 @@ def make_key(name: str, source: NotebookNode, where: str = "") -> Key:
 
 def released_from(source: NotebookNode) -> NotebookNode:
     """Return the students' version of a notebook, as `nbgrader generate_assignment` makes it."""
-    cleared = "LockCells ClearSolutions ClearOutput ComputeChecksums"
-    return _preprocessed(source, f"{cleared} ClearHiddenTests ClearMarkScheme ComputeChecksums")
+    return _preprocessed(source, f"{_KEPT} {_RELEASED}")
 
 
 def _preprocessed(notebook: NotebookNode, preprocessors: str) -> NotebookNode:
@@ -183,7 +189,7 @@ def _preprocessed(notebook: NotebookNode, preprocessors: str) -> NotebookNode:
     notebook, resources = copy.deepcopy(notebook), dict[str, Any]()
     for name in preprocessors.split():
         notebook, resources = getattr(available, name)().preprocess(notebook, resources)
-        if name == "ClearSolutions":
+        if name == "ClearSolutions":  # before the checksums, as ClearAnswers in jupyter_config.py
             clear_answers(notebook)
     return notebook
 

@@ -8,7 +8,6 @@ files and rows. `resume.py` decides which submissions have to be graded.
 from __future__ import annotations
 
 import argparse
-import gc
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -22,6 +21,7 @@ from proflab_course.course.dates import Dates
 from proflab_course.course.jobs import default_jobs
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.look_alikes import notes_on_look_alikes
+from proflab_course.course.nbgrader_settings import run_settings
 from proflab_course.course.secret import course_secret
 from proflab_course.grading import failed_setup, work_limit
 from proflab_course.grading.answer_key import Key, read_key
@@ -55,14 +55,9 @@ from proflab_course.grading.submissions.read_notebook import HandIn
 from proflab_course.grading.submissions.timestamp import Handed, read_timestamp
 from proflab_course.grading.table import ResultRow, make_rows, print_table, progress_bar
 
-__all__ = ["ResultRow", "grade_class"]
-
 _EARLIER_STANDS = "until then the points of the earlier grading stand"
 # Submissions in progress for each job: enough to keep it busy, few enough to limit memory.
 _AHEAD = 2
-# Threshold of Python's garbage collector. A submission's notebooks are thousands of objects in use,
-# which a lower threshold would search for cycles in vain.
-_COLLECT_EVERY = 10_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -116,25 +111,18 @@ def run(arguments: argparse.Namespace) -> int:
         import proflab_course.grading.records.gradebook  # noqa: F401  (takes as long as a sandbox to start)
     runner, jobs = starting.result()
     notes: list[str] = []
-    gc.freeze()  # exclude what is loaded now from garbage collection
-    often = gc.get_threshold()
-    gc.set_threshold(_COLLECT_EVERY)
-    try:
-        with closing(runner):
-            rows = grade_class(
-                course,
-                arguments.lesson,
-                runner,
-                students=arguments.student,
-                jobs=jobs,
-                regrade=arguments.regrade,
-                full=arguments.full,
-                notes=notes,
-                new_variants=arguments.new_variants,
-            )
-    finally:
-        gc.unfreeze()  # the program may live on
-        gc.set_threshold(*often)
+    with closing(runner):
+        rows = grade_class(
+            course,
+            arguments.lesson,
+            runner,
+            students=arguments.student,
+            jobs=jobs,
+            regrade=arguments.regrade,
+            full=arguments.full,
+            notes=notes,
+            new_variants=arguments.new_variants,
+        )
     print_table(rows)
     odd = odd_names(course)
     notes += [*odd, *notes_on_look_alikes(row.student for row in rows)]
@@ -222,8 +210,6 @@ def grade_class(
     Raises CourseError when the lesson, a student or the gradebook cannot be used, or when another
     grading is at work in the course.
     """
-    from traitlets.config.loader import PyFileConfigLoader
-
     from proflab_course.grading.records.deadline import read_deadline, set_due
     from proflab_course.grading.records.gradebook import Book
     from proflab_course.grading.records.lateness import with_penalty
@@ -231,10 +217,10 @@ def grade_class(
 
     lesson = course.lesson(lesson, "source")
     dates = Dates.read(course)
-    config = PyFileConfigLoader("jupyter_config.py", path=str(course.root)).load_config()
+    config = run_settings(course.root / "jupyter_config.py")
     config = with_penalty(config, dates.penalty(lesson))
     key = read_key(course.source(lesson))
-    failed_setup.prepare(key)
+    failed_setup.prepare(key)  # before threads start: two that parse at once fail (build/trial.py)
     if gives_partial_credit(course, lesson, config):
         key = key.with_partial_credit()
     if races_of(key):
@@ -291,7 +277,7 @@ def _graded_works(
     pool = ThreadPoolExecutor(jobs, thread_name_prefix="proflab-grade")
     try:
         while True:
-            for work in left:
+            for work in left:  # goes on behind the last one taken
                 running.add(pool.submit(grade, work))
                 if len(running) >= _AHEAD * jobs:
                     break
@@ -335,7 +321,6 @@ def _read_and_grade(
     full: bool,
     variants: Variants | None,
 ) -> Done:
-    """Read and grade one submission."""
     handin, aligned = reader.handin(work.folder)
     if aligned is None:
         return Done(work, handin.outcome, handin.sentence, None)
@@ -343,7 +328,7 @@ def _read_and_grade(
     if variants:
         key = variants.key_of(work.student)
         variants.show_own(aligned, work.student)
-    if own := own_program(support.parents[1], key.name, work.student):
+    if own := own_program(support.parents[1], key.name, work.student):  # root/source/LESSON
         files = gather_files(submission) | dict(own.files)
         submission = Submission(work.student, files=files)
         key = own.key(key)
@@ -351,6 +336,7 @@ def _read_and_grade(
     note_numbers(graded.notebook, handin.numbers)
     if own:  # another given program: its costs do not compare with the class's
         graded.cases = [replace(case, cost=None) for case in graded.cases]
+    # What went wrong in it says more than where it was found (submissions/find_notebook.py).
     unusual = graded.status not in ("graded", "metadata recovered")
     status = graded.status if unusual or not handin.outcome else handin.outcome
     sentence = _join_sentences(handin.sentence, graded.sentence)
@@ -373,7 +359,6 @@ def _submission_of(work: Work, handin: HandIn, support: Path) -> Submission:
 
 
 def _join_sentences(*sentences: str) -> str:
-    """Return all sentences that are not empty, as one."""
     return "; ".join(filter(None, sentences))
 
 

@@ -4,8 +4,8 @@ The cell is split into tokens, because untrusted text can crash Python's parser.
 is not used: its time grows with the square of the text or worse, and it reads broken text
 differently from version to version. In this scanner each token takes at least one character, and no
 pattern reads a character more than a few times; groups are not possessive, which Python 3.11.2 gets
-wrong. If brackets or quotes are left open, the lines are
-searched instead. One name too many is harmless: a stub, which earns nothing, is not restored.
+wrong. If brackets or quotes are left open, the lines are searched instead. One name too many is
+harmless: a stub, which earns nothing, is not restored.
 """
 
 from __future__ import annotations
@@ -170,7 +170,6 @@ class _Scanner:
 
 
 def _bound_names(words: list[str]) -> set[str]:
-    """Return the names that a logical line binds."""
     names = {words[i - 1] for i, word in enumerate(words) if word == ":=" and i}
     body = words
     if words[0] in _HEADERS:
@@ -240,7 +239,6 @@ def _simple_names(words: list[str]) -> set[str]:
 
 
 def _imported_names(words: list[str]) -> set[str]:
-    """Return the names that an import binds."""
     listed = words[words.index("import") + 1 :] if "import" in words else []
     names = set()
     for part in _split_everywhere([word for word in listed if word not in "()"], ","):

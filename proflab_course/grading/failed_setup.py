@@ -123,5 +123,4 @@ def _only_call(statement: ast.stmt) -> ast.Call | None:
 
 
 def _arguments_used(call: ast.Call) -> set[str]:
-    """Return the names that a call's arguments read."""
     return used_names([*call.args, *(k.value for k in call.keywords)])

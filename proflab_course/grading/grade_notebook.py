@@ -368,7 +368,6 @@ def _why_not_reached(failure: Reply, broken: BrokenCells) -> str:
 
 
 def _error_name(reply: Reply) -> str:
-    """Return the name of the exception that a notebook would show for this reply."""
     return reply.raised[0] if reply.raised else "AssertionError"
 
 

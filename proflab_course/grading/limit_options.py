@@ -9,6 +9,7 @@ import argparse
 from pathlib import Path
 
 from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.nbgrader_settings import run_settings
 from proflab_course.grading.limits import Limits, make_limits
 
 _USUAL = Limits()
@@ -63,9 +64,7 @@ def _configured(root: Path) -> dict[str, float]:
         return {}
     if not any(name in text for name in LIMIT_OPTIONS):
         return {}
-    from traitlets.config.loader import PyFileConfigLoader
-
-    config = PyFileConfigLoader("jupyter_config.py", path=str(root)).load_config()
+    config = run_settings(root / "jupyter_config.py")
     found = {}
     for name in LIMIT_OPTIONS:
         if name in config.SandboxedExecute:

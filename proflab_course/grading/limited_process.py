@@ -239,6 +239,7 @@ def _limit_memory() -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         with open("/proc/self/statm", "rb") as file:
             now = int(file.read().split()[0]) * resource.getpagesize()
+        # It counts what is mapped, and the fork has all of the grader's libraries already.
         resource.setrlimit(resource.RLIMIT_AS, (now + READ_MEMORY, now + READ_MEMORY))
 
 

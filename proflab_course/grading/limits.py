@@ -46,8 +46,8 @@ START_SECONDS, END_SECONDS = 120.0, 30.0  # for a zygote to start, for a session
 MAX_SESSIONS = 200  # of one zygote
 _TEST_STATEMENTS = 5  # a test cell may take this many times the limit of one statement
 _IDLE_TIMES = 6  # a notebook may rest this many times as long as a cell
-_EARLY_SHARE = 0.25
-_ALONE_FACTOR = 2.0
+_EARLY_SHARE = 0.25  # of notebook_seconds
+_ALONE_FACTOR = 2.0  # wall_factor of a session that runs alone, at most
 _SPARE_SECONDS = 5  # by which the kernel's limit is above the grader's, which says why
 
 

@@ -153,7 +153,6 @@ def once_given(slot: Slot) -> str:
 
 
 def _slot_positions(aligned: Aligned) -> dict[str, int]:
-    """Return for each grade_id the position of its slot."""
     return {s.key.grade_id: i for i, s in enumerate(aligned.slots) if s.key is not None}
 
 

@@ -30,7 +30,7 @@ class RunCell:
 
 @dataclass(frozen=True)
 class RunBlock:
-    """Steps of a test cell, all hidden or all visible; doubles as in `test_cells.Block`.
+    """Steps of a test cell, all hidden or all visible; doubles as in a Block of `cases/reader.py`.
 
     cell: position of the test cell; if it runs out of time, all of its blocks end. late: True for a
     hidden block that may run at the end of the notebook (`late_blocks.py`). seconds: CPU time of

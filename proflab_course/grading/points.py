@@ -30,8 +30,8 @@ class Tally:
     """The verdicts on one test cell, from which its points follow.
 
     verdicts: whether each case passed, in the order of the cell's answers; shares: of races, the
-    share of the way that each has gone; setup_failed: whether a
-    set-up statement did; unwritten: whether anything that failed raised NotImplementedError.
+    share of the way that each has gone; setup_failed: whether a set-up statement failed;
+    unwritten: whether anything that failed raised NotImplementedError.
     """
 
     verdicts: list[bool] = field(default_factory=list)

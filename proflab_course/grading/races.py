@@ -2,9 +2,9 @@
 
 A tape is plain data that came out of a student's process: a proposal for a program. It is read,
 counted and run in a process of the grader's own (`apart.py`), which gets it as it came; the verdict
-is reached here (`judge_case.py`).
-What is the same for a whole class, the given programs' costs and results, is worked out once a
-grading, and how long that takes is the measure of how long a hand-in's tapes may take.
+is reached in this one (`judge_case.py`). What is the same for a whole class, the given programs'
+costs and results, is worked out once a grading, and how long that takes is the measure of how long
+a hand-in's tapes may take.
 
 A plan is plain data, too: it is simulated here, for that runs nothing of anybody's. A work log is
 checked where tapes are raced, for it brings a tape for each of its steps.
@@ -228,6 +228,7 @@ def _judged(
 
 
 def _jobs(aligned: Aligned, key: Key, result: Result, places: list[int]) -> Iterator[Job]:
+    # A build, or a single notebook, is of no class: what is drawn need not be the same again.
     races, salt = races_of(key), key.derived.setdefault(SALT, secrets.token_hex(16))
     for name, answer, value in _raced(aligned, key, result, places):
         if isinstance(race := answer.held, Race):
@@ -235,7 +236,8 @@ def _jobs(aligned: Aligned, key: Key, result: Result, places: list[int]) -> Iter
         elif isinstance(log := answer.held, LogCase):
             known = next((other for other, each in races.items() if each.given == log.given), None)
             if known is None:
-                raise CourseError(f"{name[1]!r}: no race of this lesson is against {log.given}")
+                where = f"{key.name}, cell {name[0]}, {name[1]!r}"
+                raise CourseError(f"{where}: no race of this lesson is against {log.given}")
             yield Job(name, log, value, known, salt)
 
 

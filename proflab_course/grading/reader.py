@@ -34,6 +34,9 @@ from proflab_course.grading.submissions.read_notebook import HandIn, rebuilt
 from proflab_course.grading.submissions.which_lesson import Lessons
 from proflab_course.grading.work_limit import TooMuchWork
 
+# The fields of Aligned that a process says in lists of names or sentences.
+_SAID = ("recovered", "changed", "notes", "given", "once")
+
 
 class Reader:
     """Read the hand-ins of one lesson.
@@ -97,11 +100,10 @@ def _aligned(cells: list, found: dict, key: Key) -> Aligned:
     slots = []
     for place, kind, text, attachments in cells:
         marked = key.cells[place] if place is not None else None
-        cell = {"cell_type": kind, "source": text, "attachments": attachments}
-        slots.append(Slot(rebuilt(cell), marked))
-    names = ("recovered", "changed", "notes", "given", "once")
-    named = {name: list(map(str, found[name])) for name in names}
-    return as_graded(Aligned(slots, former=bool(found["former"]), **named), key)
+        cell = rebuilt({"cell_type": kind, "source": text, "attachments": attachments})
+        slots += [] if cell is None else [Slot(cell, marked)]  # as reading leaves out what is none
+    said = {name: list(map(str, found[name])) for name in _SAID}
+    return as_graded(Aligned(slots, former=bool(found["former"]), **said), key)
 
 
 # ── in the processes ─────────────────────────────────────────────────────────────────────────
@@ -135,15 +137,8 @@ def _matched(notebook: NotebookNode, key: Key) -> dict[str, Any]:
         place = None if slot.key is None else places[id(slot.key)]
         text, pictures = theirs.get("source", ""), theirs.get("attachments")
         cells.append([place, slot.cell.cell_type, text, pictures])
-    return {
-        "cells": cells,
-        "recovered": aligned.recovered,
-        "changed": aligned.changed,
-        "notes": aligned.notes,
-        "former": aligned.former,
-        "given": aligned.given,
-        "once": aligned.once,
-    }
+    said = {name: getattr(aligned, name) for name in _SAID}
+    return {"cells": cells, "former": aligned.former, **said}
 
 
 def _answer_python(text: str) -> Answer:

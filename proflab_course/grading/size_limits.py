@@ -65,7 +65,6 @@ def cut_notebook(notebook: NotebookNode, most: int = _MAX_WRITTEN) -> str:
 
 
 def _drop_outputs(cell: NotebookNode) -> None:
-    """Replace a cell's outputs by a note."""
     if cell.get("outputs"):
         note = "… this cell's output was cut: the notebook was too large\n"
         output = {"output_type": "stream", "name": "stderr", "text": note}
@@ -73,11 +72,9 @@ def _drop_outputs(cell: NotebookNode) -> None:
 
 
 def _drop_pictures(cell: NotebookNode) -> None:
-    """Replace the pictures pasted into a cell by a note."""
     if cell.pop("attachments", None):
         cell["source"] += "\n\n(Its pictures were cut: the notebook was too large.)"
 
 
 def _shorten_source(cell: NotebookNode) -> None:
-    """Cut a cell's source after its beginning."""
     cell["source"] = cut_text(start_of(cell["source"], MAX_TEXT))

@@ -35,6 +35,7 @@ from proflab_course.grading.pages.board import (
 from proflab_course.grading.pages.inert import readable
 from proflab_course.grading.pages.templates import template_loader
 from proflab_course.grading.races import plans_of, races_of, solution_costs
+from proflab_course.grading.records.opened import graded_book
 from proflab_course.report.class_guesses import Prediction, predictions
 from proflab_course.report.failed_cases import causes_once
 from proflab_course.report.minutes import minutes_taken, quartiles
@@ -229,12 +230,9 @@ def read_summary(course: Course, lesson: str, public: bool = False, ids: bool = 
     public: without names, ids and hidden cases; ids: without names.
     """
     from proflab_course.grading.records.deadline import read_deadline
-    from proflab_course.grading.records.gradebook import Book
 
     key = read_key(course.source(lesson))
-    if not course.gradebook.exists():
-        raise CourseError(f"nothing is graded yet: run `proflab grade {lesson}` first")
-    with Book(course.gradebook) as book:
+    with graded_book(course, lesson) as book:
         outcomes, scores = book.outcomes(lesson), book.scores(lesson)
         people = book.people()
         deadline = read_deadline(book, lesson, Dates.read(course))
@@ -303,7 +301,6 @@ def summarise(key: Key, outcomes: dict, scores: dict, known: list[str], public: 
 
 
 def _make_exercises(key: Key) -> list[Exercise]:
-    """Return the lesson's exercises in order."""
     names = [c.grade_id for c in key.cells if c.is_exercise]
     exercises: dict[str, Exercise] = {}
     for cell in key.cells:

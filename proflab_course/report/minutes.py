@@ -16,6 +16,7 @@ from proflab_course.course.features import counted
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import read_notebook
 from proflab_course.course.sections import sections
+from proflab_course.grading.records.opened import graded_book
 from proflab_course.grading.submissions.read_guesses import TOOK, Guess
 from proflab_course.tracks.read import PUBLIC, Track, Tracks
 
@@ -46,17 +47,13 @@ def minutes_patch(course: Course) -> tuple[str, list[str]]:
 
     Raises CourseError where no lesson has enough answers.
     """
-    from proflab_course.grading.records.gradebook import Book
-
     tracks = Tracks.read(course.root)
     if tracks is None:
         raise CourseError(f"there are no minutes to correct: the course has no {PUBLIC}")
-    if not course.gradebook.exists():
-        raise CourseError("nothing is graded yet: run `proflab grade LESSON` first")
     track, lessons = tracks.track(), counted(course.lessons("source"))
     before = (course.root / PUBLIC).read_text(encoding="utf-8")
     after, told = before, []
-    with Book(course.gradebook) as book:
+    with graded_book(course) as book:
         for name in (each for each in lessons if tracks.has(track, each)):
             outcomes = book.outcomes(name).values()
             taken = minutes_taken(outcome.guesses for outcome in outcomes)

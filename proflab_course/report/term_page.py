@@ -17,6 +17,7 @@ from proflab_course.course.features import counted
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.words import amount
 from proflab_course.grading.answer_key import read_key
+from proflab_course.grading.records.opened import graded_book
 from proflab_course.report.class_guesses import Prediction
 from proflab_course.report.lesson_page import StudentLine, environment, full_label, summarise
 from proflab_course.tracks.read import PUBLIC, WEIGHTS, Track, Tracks
@@ -139,17 +140,14 @@ def read_term(course: Course, ids: bool = False, essay: bool = True) -> Term:
     """
     from proflab_course.grading.points import total_points
     from proflab_course.grading.records.deadline import read_deadline
-    from proflab_course.grading.records.gradebook import Book
 
-    if not course.gradebook.exists():
-        raise CourseError("nothing is graded yet: run `proflab grade LESSON` first")
     term, totals, dates = Term(), {}, Dates.read(course)
     tracks = Tracks.read(course.root)
     track = tracks.track() if tracks else None
     term.weight = track.weight if track else term.weight
     exercises: list[TermExercise] = []
     unusual: list[tuple[int, float, str, StudentLine]] = []
-    with Book(course.gradebook) as book:
+    with graded_book(course) as book:
         known = book.people()
         for name in counted(course.lessons("source")):
             outcomes, scores = book.outcomes(name), book.scores(name)

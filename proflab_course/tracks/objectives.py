@@ -80,10 +80,9 @@ def objectives(
 ) -> list[Objective]:
     """Return a lesson's objectives with what serves them.
 
-    lesson: the whole one, of which `objective_mistakes` says nothing; a lesson that states no
+    lesson: the whole one, of which `unserved_objectives` says nothing; a lesson that states no
     objectives has none. questions: what is asked, ids with the exercise or demo that decides each.
-    taken: the lesson as a track has it; None:
-    all of it.
+    taken: the lesson as a track has it; None: all of it.
     """
     if not times.objectives:
         return []
@@ -131,7 +130,6 @@ def _as_stated(text: str, times: LessonTimes, stated: Iterable[str]) -> str:
 
 
 def _count_cases(cell: Cell) -> tuple[int, int]:
-    """Return how many visible and how many hidden cases a test cell has."""
     hidden = [is_hidden for is_hidden, _ in split_cell(cell).answers]
     return len(hidden) - sum(hidden), sum(hidden)
 

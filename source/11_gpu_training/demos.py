@@ -11,7 +11,7 @@ import numpy as np
 from proflab import meta
 from proflab.lesson.alt_text import lines_in_words
 from proflab.lesson.cuda import timeline
-from proflab.lesson.plot import COLOURS, FAINT, INK, QUIET, Picture, canvas, on_axis, short
+from proflab.lesson.plot import COLOURS, FAINT, INK, QUIET, Picture, canvas, on_axis
 
 _HOST = {"launch": COLOURS[4], "sync": COLOURS[5], "copy": COLOURS[2], "data": COLOURS[1]}
 _NO_CAUSE = "#b0b0b0"
@@ -477,10 +477,13 @@ def bus_bandwidth(rows: Sequence[dict], title: str = "") -> Picture:
         mine = [row for row in rows if row["backend"] == name]
         rates = [row["bytes"] / min(row["ms"]) / 1e6 for row in mine]
         lines[name] = ([row["bytes"] for row in mine], rates)
+    from matplotlib.ticker import EngFormatter
+
     picture = _lines(lines, "bytes of the array", "GB/s", title, mark="o")
     axes = picture.figure.axes[0]
     axes.set(xscale="log", yscale="log")
-    axes.xaxis.set_major_formatter(lambda number, _: f"{short(number)}B".replace("BB", "GB"))
+    axes.xaxis.set_major_formatter(EngFormatter(unit="B"))
+    axes.yaxis.set_major_formatter("{x:g}")
     return picture
 
 

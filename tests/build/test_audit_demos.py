@@ -103,6 +103,14 @@ def test_a_mistake_gets_one_sentence(tmp_path, mistake):
     assert len(found) == 1 and found[0].startswith(PLACE) and sentence in found[0], found
 
 
+def test_demos_must_be_text_in_utf_8(tmp_path):
+    mistakes(tmp_path, WITH_DEMOS)
+    folder = tmp_path / "modules/01_first"
+    (folder / "demos.py").write_bytes(f"# \u00e9\n{DEMOS}".encode("latin-1"))
+    [said] = lesson_mistakes(read(tmp_path, WITH_DEMOS), folder)
+    assert said == "modules/01_first/demos.py is not in UTF-8: save it as such"
+
+
 def test_demos_must_be_there_and_python(tmp_path):
     assert mistakes(tmp_path, WITH_DEMOS, None) == [
         f"{PLACE}, cell first_imports: there is no demos.py beside the lesson"

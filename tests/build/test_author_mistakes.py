@@ -98,3 +98,24 @@ def test_a_mistake_in_a_test_cell_of_a_former_release(tmp_path, monkeypatch, cap
     course = make_shop(tmp_path, TRACKS, SHOP)
     (course.root / "modules/01_shop/former.toml").write_text(mistake)
     assert FORMER[mistake] in said(course, monkeypatch, capsys, "build 01 --audit static")
+
+
+UNREADABLE = {
+    "in Latin-1": (
+        "# Stra\u00dfe\n".encode("latin-1"),
+        "is not in UTF-8: save it as a text in UTF-8",
+    ),
+    "a header that is no YAML": (
+        b"# ---\n# jupyter:\n#   kernelspec: [\n# ---\n",
+        "is not in jupytext's percent format: while parsing",
+    ),
+}
+
+
+@pytest.mark.parametrize("text", UNREADABLE)
+def test_a_lessons_text_that_cannot_be_read(tmp_path, monkeypatch, capsys, text):
+    course = make_shop(tmp_path)
+    data, sentence = UNREADABLE[text]
+    course.module("01_shop").write_bytes(data)
+    found = said(course, monkeypatch, capsys, "build --audit static")
+    assert f"modules/01_shop/01_shop.py {sentence}" in found

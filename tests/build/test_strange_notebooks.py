@@ -14,7 +14,9 @@ from nbformat import NotebookNode
 from proflab.lesson.guesses import MIME
 from proflab.lesson.statements import parsed
 from proflab_course import cli
+from proflab_course.assemble.own import store_own
 from proflab_course.cli import main
+from proflab_course.course.notebook import read_notebook
 
 RED = "\x1b[31mred\x07\x9b2J\u202e"
 
@@ -53,8 +55,22 @@ CHANGES = {
     "tags that are a number": lambda cell: cell.metadata.update(tags=5),
     "outputs that are numbers": lambda cell: cell.update(outputs=[1]),
     "a count that is text": lambda cell: cell.update(execution_count="x"),
+    "no type": lambda cell: cell.pop("cell_type"),
     "a source that is a number": lambda cell: cell.update(source=5),
 }
+
+
+@pytest.mark.parametrize("lost", ["outputs", "output_type"])
+def test_nothing_is_stored_where_outputs_are_lost(lost, tmp_path):
+    folder = written(tmp_path, lambda cell: None)
+    path = folder / LESSON / f"{LESSON}.ipynb"
+    notebook = json.loads(path.read_text())
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            cell |= {"execution_count": 1, "outputs": [{"output_type": "error"}]}
+            del (cell if lost == "outputs" else cell["outputs"][0])[lost]
+    path.write_text(json.dumps(notebook))
+    assert store_own([read_notebook(path, LESSON)]) == []
 
 
 def written(tmp_path, change):

@@ -3,6 +3,7 @@
 import pytest
 from grading_course import LESSON, command, copy_course, grade
 
+from proflab_course import cli
 from proflab_course.course.layout import CourseError
 
 ROSTER = "student_id,first_name,last_name,email\ns1,A,B,a@example.org\n"
@@ -57,3 +58,34 @@ def test_a_setting_in_a_comment_is_none(tmp_path):
     with (course.root / "jupyter_config.py").open("a") as file:
         file.write("\n# c.CourseDirectory.db_url = 'postgresql://db/course'\n")
     assert course.gradebook.name == "gradebook.db"
+
+
+# What is added to jupyter_config.py, and the sentence about it.
+BROKEN = {
+    "a bracket": ("c.HideHidden.explain = [\n", "SyntaxError: '[' was never closed (jupyter_"),
+    "a name": ("c.HideHidden.explain = [loss]\n", "NameError: name 'loss' is not defined: mend"),
+    "the gradebook's": ("c.CourseDirectory.db_url = url\n", "NameError: name 'url' is not"),
+    "a limit's": ("c.SandboxedExecute.cell_seconds = ten\n", "NameError: name 'ten' is not"),
+}
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+def test_a_mistake_in_the_settings_names_its_line(tmp_path, monkeypatch, capsys, broken):
+    text, said = BROKEN[broken]
+    course = copy_course(tmp_path, [])
+    path = course.root / "jupyter_config.py"
+    lines = len(path.read_text().splitlines())
+    with path.open("a") as file:
+        file.write(text)
+    monkeypatch.chdir(course.root)
+    assert cli.main(["grade", LESSON, "--no-sandbox"]) == 2
+    [sentence] = capsys.readouterr().err.splitlines()
+    assert said in sentence and f"jupyter_config.py, line {lines + 1}" in sentence
+
+
+def test_a_penalty_that_nbgrader_refuses_is_one_sentence(tmp_path):
+    course = copy_course(tmp_path, [])
+    with (course.root / "jupyter_config.py").open("a") as file:
+        file.write("\nc.AssignLatePenalties.plugin_class = 'nowhere.Penalty'\n")
+    with pytest.raises(CourseError, match="^jupyter_config.py: .*plugin_class"):
+        grade(course)

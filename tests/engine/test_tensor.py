@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import math
 import pickle
 import weakref
 
@@ -225,8 +226,17 @@ BAD = {
     "conv same stride": (lambda: F.conv2d(r(1, 1, 4, 4), r(1, 1, 3, 3), stride=2, padding="same"),
                          "same"),
     "negative layer": (lambda: nn.Linear(-1, 2), "Linear: in_features is -1"),
+    "conv stride": (lambda: F.conv2d(r(1, 1, 4, 4), r(1, 1, 3, 3), stride=0), "conv2d: stride 0"),
+    "pool dilation": (lambda: F.max_pool2d(r(1, 4, 4), 2, dilation=0), "max_pool2d: .*dilation 0"),
+    "three sizes": (lambda: F.max_pool2d(r(1, 1, 4, 4), (2, 2, 2)), "one size for both"),
+    "no windows": (lambda: F.adaptive_max_pool2d(r(1, 1, 4, 4), 0), r"\(0, 0\) does not divide"),
+    "pixel shuffle": (lambda: F.pixel_shuffle(r(1, 4, 2, 2), 0), "pixel_shuffle: 0²"),
+    "pixel shuffle dims": (lambda: F.pixel_shuffle(r(4, 2, 2), 2), r"pixel_shuffle: .*\(4, 2, 2\)"),
+    "interpolate dims": (lambda: F.interpolate(r(1, 2, 3), 6), "interpolate: .* four dimensions"),
     "pool": (lambda: F.max_pool2d(r(1, 1, 2, 2), 3), "max_pool2d: a window of 3"),
     "layer norm": (lambda: nn.LayerNorm(4)(r(2, 3)), r"layer_norm: .*\(2, 3\)"),
+    "group norm": (lambda: F.group_norm(r(2, 4), 0), "group_norm: 0 groups"),
+    "rms norm": (lambda: F.rms_norm(r(2, 3), 4), r"rms_norm: .*\(2, 3\) are not \(4,\)"),
     "batch norm": (lambda: nn.BatchNorm2d(4)(r(2, 3, 4, 4)), r"batch_norm: .*\(2, 3, 4, 4\)"),
     "batch norm dims": (lambda: nn.BatchNorm2d(4)(r(2, 4)), r"BatchNorm2d: .*\(2, 4\)"),
     "batch norm one": (lambda: nn.BatchNorm1d(4)(r(1, 4)), r"batch_norm: one value.*\(1, 4\)"),
@@ -236,11 +246,20 @@ BAD = {
     "view meta": (lambda: m((2, 3)).T.view(6), r"view: .*\(3, 2\)"),
     "cat": (lambda: proflab.cat([r(2, 3), r(3, 4)]), r"cat: .*\(2, 3\), \(3, 4\)"),
     "stack": (lambda: proflab.stack([r(2), r(3)]), r"stack: .*\(2,\), \(3,\)"),
+    "nothing to stack": (lambda: proflab.hstack([]), "there are no tensors"),
+    "meshgrid": (lambda: proflab.meshgrid(r(2), r(3), indexing="yx"), "meshgrid: .*'yx'"),
+    "movedim": (lambda: r(2, 3).movedim(5, 0), "no dimension 5"),
     "split": (lambda: r(5).split([2, 2]), r"split: .*\(5,\)"),
     "pad": (lambda: F.pad(r(2, 3), (-4, 9)), r"pad: 4 numbers .* dimension 1 of size 3 .*\(2, 3\)"),
     "pad that grows first": (lambda: F.pad(r(2, 3), (5, -4)), "pad: 4 numbers cannot be cut"),
     "pad meta": (lambda: F.pad(m((2, 3)), (0, 0, -3, 7)), "pad: 3 .* dimension 0 of size 2"),
     "dim": (lambda: r(2, 3).sum(2), r"sum: .*\(2, 3\)"),
+    "product": (lambda: r(2, 3).prod((0, 1)), r"prod: takes one dimension, not \(0, 1\)"),
+    "argmax": (lambda: r(2, 3).argmax((0, 1)), "argmax: takes one dimension"),
+    "argmin meta": (lambda: m((2, 3)).argmin((0, 1)), "argmin: takes one dimension"),
+    "norm": (lambda: r(3).norm(0), "norm: p is 0"),
+    "arange": (lambda: proflab.arange(0, 5, 0), "arange: .* 0 to 5"),
+    "from numpy": (lambda: proflab.from_numpy([1.0]), "from_numpy: a list"),
     "transpose": (lambda: r(2, 3).transpose(0, 2), "no dimension 2"),
     "index": (lambda: r(2, 3)[5], r"getitem: .*\(2, 3\)"),
     "index meta": (lambda: m((2, 3))[5], r"getitem: .*\(2, 3\)"),
@@ -264,6 +283,16 @@ BAD = {
     "mean of integers": (lambda: proflab.arange(3).mean(), "mean: .*int64"),
     "softmax dim": (lambda: r(2).softmax(3), r"softmax: .*\(2,\)"),
     "masked fill": (lambda: r(2).masked_fill(r(2), 0), r"masked_fill: .*float32"),
+    "one hot": (lambda: F.one_hot(proflab.tensor([3]), 3), "one_hot: .*0 to 2"),
+    "causal": (lambda: nn.TransformerEncoderLayer(4, 2)(r(3, 1, 4), is_causal=True), "is_causal"),
+    "causal layers": (lambda: nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2), 1)(
+                          r(3, 1, 4), is_causal=True), "is_causal"),
+    "truncated": (lambda: nn.init.trunc_normal_(r(2), std=0.02, a=1.0), "trunc_normal_: .*to 2"),
+    "a loop over a scalar": (lambda: list(r(())), "without dimensions has no length"),
+    "fan": (lambda: nn.init.kaiming_normal_(r(2, 2), mode="fan_sum"), "'fan_sum'"),
+    "optimizer": (lambda: proflab.optim.SGD(nn.Linear(2, 2).weight), "SGD: params is a Parameter"),
+    "a model": (lambda: proflab.optim.Adam(nn.Linear(2, 2)), "Adam: params is a Linear"),
+    "dropout of channels": (lambda: F.dropout2d(r(1, 1, 2, 2), 1.5), "dropout: p is 1.5"),
     "dropout": (lambda: nn.Dropout(1.5), "Dropout: p is 1.5"),
     "item": (lambda: r(2).item(), r"item: .*\(2,\)"),
     "data of meta": (lambda: m((2, 3)).numpy(), r"numpy: a meta tensor of shape \(2, 3\)"),
@@ -277,6 +306,9 @@ BAD = {
     "text": (lambda: Tensor(["a"]), "Tensor: no tensor"),
     "integer gradient": (lambda: Tensor([1], requires_grad=True), "Tensor: only floating"),
     "backward": (lambda: (r(2).requires_grad_() * 2).backward(), r"backward: .*\(2,\)"),
+    "backward of a number": (lambda: (r(2).requires_grad_() * 2).backward(1.0),
+                             "backward: .*a float, not a Tensor"),
+    "gradient of two": (lambda: proflab.autograd.grad([r(1), r(1)], r(1)), "one output, not 2"),
     "backward shape": (lambda: (r(2).requires_grad_() * 2).backward(r(3)), r"backward: .*\(3,\)"),
     "second derivatives": (lambda: (r(1).requires_grad_() * 2).backward(create_graph=True),
                            "backward: create_graph"),
@@ -298,6 +330,51 @@ def test_bad_input_gets_one_sentence(name):
     with pytest.raises((ValueError, TypeError, RuntimeError), match=sentence) as error:
         run()
     assert "\n" not in str(error.value)
+
+
+def test_a_number_on_the_left_keeps_its_value():
+    """As in torch; in the tensor's own dtype 2.5 would be 2, and 2 would be True."""
+    two, yes = proflab.tensor([2]), proflab.tensor([True])
+    assert (2.5**two).tolist() == proflab.pow(2.5, two).tolist() == [6.25]
+    assert proflab.mul(2.5, two).tolist() == [5.0] and proflab.sub(2.5, two).tolist() == [0.5]
+    assert proflab.div(1.5, two).tolist() == [0.75] and proflab.add(2, yes).tolist() == [3]
+    assert proflab.where(yes, two, 0.5).tolist() == proflab.where(~yes, 0.5, two).tolist() == [2.0]
+    assert proflab.where(~yes, two, 0.5).tolist() == proflab.where(yes, 0.5, two).tolist() == [0.5]
+    assert (2**two).dtype == two.dtype and (2.5 ** Tensor([2.0]).double()).dtype == proflab.float64
+
+
+def test_a_bound_that_is_no_integer_makes_floats():
+    bounded = proflab.arange(3).clamp(min=0.5)
+    assert bounded.tolist() == [0.5, 1.0, 2.0] and bounded.dtype == proflab.float32
+    assert proflab.arange(3).clamp(1).dtype == proflab.int64
+
+
+def test_the_gradient_of_a_single_input_is_asked_for():
+    w, b = Tensor([[1.0], [2.0]], requires_grad=True), Tensor([3.0], requires_grad=True)
+    (w * b).sum().backward(inputs=w)
+    assert w.grad.tolist() == [[3.0], [3.0]] and b.grad is None
+
+
+def test_a_tensor_of_a_tensor_keeps_its_dtype():
+    assert proflab.tensor(proflab.zeros(2, dtype=proflab.float64)).dtype == proflab.float64
+
+
+@pytest.mark.parametrize("norm", [
+    lambda x, bias: F.layer_norm(x, 3, None, bias),
+    lambda x, bias: F.group_norm(x, 3, None, bias),
+    lambda x, bias: F.batch_norm(x, None, None, None, bias, training=True),
+])  # fmt: skip
+def test_a_norm_takes_a_bias_without_a_weight(norm):
+    x, bias = r(4, 3), Tensor([1.0, 2.0, 3.0], requires_grad=True)
+    out = norm(x, bias)
+    assert proflab.allclose(out, norm(x, None) + bias, atol=1e-6)
+    out.sum().backward()
+    assert bias.grad.tolist() == [4.0, 4.0, 4.0]
+
+
+def test_a_logsumexp_of_infinities_is_one_of_them():
+    rows = Tensor([[-math.inf, -math.inf], [math.inf, 0.0], [0.0, 0.0]])
+    assert rows.logsumexp(1).tolist() == pytest.approx([-math.inf, math.inf, math.log(2)])
 
 
 def test_backward_twice_says_which_graph_is_gone():

@@ -9,8 +9,8 @@ import time
 
 import nbformat
 import pytest
-from essay_class import ESSAY, STUDENTS, copied, fill, rows_of
-from grading_course import LESSON, command, grade
+from essay_class import ESSAY, STUDENTS, fill, rows_of
+from grading_course import LESSON, command, copied, grade
 
 from proflab_classroom.marking.agreement import cohens_kappa
 from proflab_classroom.marking.essay_log import EssayLog
@@ -64,6 +64,11 @@ def test_essays_are_dealt_in_balance_and_the_same_again(course, capsys):
     assert anchors == ["good answer", "poor answer"]
     scheme = (course.root / "essays" / LESSON / "scheme.md").read_text("utf-8")
     assert "10. Running needs more" in scheme and "A poor answer" not in scheme
+
+
+def test_an_overlap_without_markers_is_refused(course, capsys):
+    assert main(["essays", "01", "--overlap", "4"]) == 2
+    assert "--overlap belongs to --between: name the markers" in capsys.readouterr().err
 
 
 def test_a_marker_who_leaves_keeps_what_is_marked(course):

@@ -246,6 +246,16 @@ def test_a_grade_above_the_platforms_maximum_is_refused(graded, monkeypatch, tmp
     assert "complete has 107.25 points" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("words", ["01 --canvas grades.csv", "term --csv term.csv"])
+def test_before_anything_is_graded_it_says_so(tmp_path, monkeypatch, capsys, words):
+    course = copy_course(tmp_path, [])
+    (tmp_path / "grades.csv").write_text(CANVAS)
+    course.gradebook.unlink()
+    monkeypatch.chdir(course.root)
+    assert cli.main(["export", *words.split()]) == 2
+    assert "nothing is graded yet: run `proflab grade " in capsys.readouterr().err
+
+
 def test_a_platforms_file_is_not_overwritten(graded, monkeypatch, tmp_path, capsys):
     (tmp_path / "grades.csv").write_text(CANVAS)
     options = ["--canvas", tmp_path / "grades.csv", "-o", tmp_path / "grades.csv"]

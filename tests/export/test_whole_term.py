@@ -20,8 +20,9 @@ from proflab.lesson.guesses import MIME
 from proflab_course import cli
 from proflab_course.build.command import build
 from proflab_course.course.layout import Course
-from proflab_course.grading.command import ResultRow, grade_class
+from proflab_course.grading.command import grade_class
 from proflab_course.grading.records.gradebook import Book
+from proflab_course.grading.table import ResultRow
 from proflab_course.report.term_page import read_term
 
 FIRST, SECOND = "01_first", "02_second"

@@ -1,6 +1,6 @@
 """What of ours a student's process can read: `proflab`, the programs in inside/, nothing else.
 
-A grader of its own works with a copy of both packages, into each folder of which a secret was put.
+A grader of its own works with a copy of all packages, into each folder of which a secret was put.
 """
 
 import json
@@ -16,7 +16,7 @@ from sandboxes import needs_sandbox
 
 from proflab_course.grading.run import bubblewrap
 
-PACKAGES = ("proflab", "proflab_course")
+PACKAGES = sorted(path.parent.name for path in ROOT.glob("proflab*/__init__.py"))
 SECRET = "# the canary of {}\nvalue = 918273645\n"
 PLANTED = "planted_by_the_test.py"
 # A student's code: it looks at every file, whatever it is called, and tries to import the secrets.
@@ -107,10 +107,11 @@ def test_what_is_bound_is_the_package_and_the_one_folder():
     assert sources == [str(ROOT / "proflab"), str(ROOT / "proflab_course/grading/inside")]
 
 
-def test_in_site_packages_both_packages_are_covered(tmp_path, monkeypatch):
+def test_in_site_packages_every_package_is_covered(tmp_path, monkeypatch):
     site = tmp_path / "site-packages"
     for name in PACKAGES:
         (site / name).mkdir(parents=True)
+    (site / "proflab-1.2.dist-info").mkdir()
     monkeypatch.setattr(sys, "path", [str(site), str(tmp_path)])
     assert bubblewrap.installed_packages() == [str(site / name) for name in PACKAGES]
     after = bubblewrap.make_view(bubblewrap.Limits(), True, 3).after

@@ -163,7 +163,8 @@ def test_a_log_is_about_a_program_that_is_raced(key):
             cell.source = cell.source.replace("x=(16, 8)", "x=(17, 8)")
     other = make_key(LESSON, notebook)
     assert METADATA in notebook.metadata
-    with pytest.raises(CourseError, match="no race of this lesson is against"):
+    said = f"{LESSON}, cell test_work_log, '.*': no race of this lesson is against"
+    with pytest.raises(CourseError, match=said):
         graded(other)
 
 

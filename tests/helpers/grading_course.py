@@ -28,11 +28,12 @@ from proflab_course.course.layout import Course
 from proflab_course.grading import answer_key
 from proflab_course.grading import command as grading
 from proflab_course.grading.answer_key import Key
-from proflab_course.grading.command import ResultRow, grade_class
+from proflab_course.grading.command import grade_class
 from proflab_course.grading.plan import Runner
 from proflab_course.grading.records.gradebook import Book
 from proflab_course.grading.run.sandbox_runner import SandboxRunner
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner
+from proflab_course.grading.table import ResultRow
 
 ROOT = Path(__file__).resolve().parents[2]
 LESSON = sample_class.LESSON
@@ -60,6 +61,17 @@ def copy_course(place: Path, students: list[str] | None = None, stock: bool = Fa
     (place / "submitted").mkdir(exist_ok=True)
     shutil.copy(new_gradebook(), place / "gradebook.db")
     return Course(place)
+
+
+def copied(course: Course, place: Path) -> Course:
+    """Return a copy of a course, which a test may change."""
+    return Course(Path(shutil.copytree(course.root, place, dirs_exist_ok=True)))
+
+
+def set_due(course: Course, date: str | None) -> None:
+    """Set a due date as nbgrader does."""
+    with Book(course.gradebook) as book, book.transaction() as rows:
+        rows.update_or_create_assignment(LESSON, duedate=date)
 
 
 @functools.cache

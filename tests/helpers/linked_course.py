@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from proflab_course.build.release import CONFIGURATION
+from proflab_course.course.database import CONFIGURATION
 from proflab_course.course.layout import Course
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,7 +12,7 @@ import json
 import shutil
 from pathlib import Path
 
-from proflab_course.build.release import CONFIGURATION
+from proflab_course.course.database import CONFIGURATION
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import Lesson, read_module
 

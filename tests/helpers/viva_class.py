@@ -21,7 +21,7 @@ from mini_course import HEADER, ROOT, exercise, given, graded
 
 from proflab_classroom.viva.execute import Notebook, Run, Sandbox
 from proflab_classroom.viva.seen import Outcome
-from proflab_course.build.release import CONFIGURATION
+from proflab_course.course.database import CONFIGURATION
 from proflab_course.course.layout import Course
 from proflab_course.grading.answer_key import read_key
 

@@ -19,7 +19,7 @@ from proflab_classroom.inventory.items import (
     BEFORE,
     FILE,
     HALVES,
-    first_form,
+    form_for,
     of_form,
     read_inventory,
 )
@@ -53,7 +53,7 @@ def class_of_40(built, tmp_path_factory):
     root = tmp_path_factory.mktemp("graded") / "course"
     shutil.copytree(built.root, root)
     items = read_inventory(built)
-    halves = simulated(items, 40, 1, 9, lambda student: first_form(root, student))
+    halves = simulated(items, 40, 1, 9, lambda student: form_for(root, student, "before"))
     for half in halves:
         hand_in(root, items, half, "autograded")
     return root, halves
@@ -121,7 +121,7 @@ def test_the_list_has_a_form_for_each_student_and_then_the_other_one(built):
     assert [row["id"] for row in rows][:2] == ["s000", "s001"]
     assert rows[0]["name"] == "Ann0 Lee0"
     assert all({row["before"], row["after"]} == {"1", "2"} for row in rows)
-    assert all(int(row["before"]) == first_form(built.root, row["id"]) for row in rows)
+    assert all(int(row["before"]) == form_for(built.root, row["id"], "before") for row in rows)
     assert 10 <= sum(row["before"] == "1" for row in rows) <= 30
 
 
@@ -231,7 +231,7 @@ def test_another_form_is_taken_as_it_is_and_counted(graded):
     student = sorted(both)[0]
     shutil.rmtree(course.graded_folder(student, BEFORE))
     items, former = read_inventory(course), read_report(course)
-    other = 3 - first_form(course.root, student)
+    other = form_for(course.root, student, "after")
     letters = {item.id: item.key for item in of_form(items, other)}
     hand_in(course.root, items, Half(student, "before", other, True, letters), "autograded")
     report = read_report(course)

@@ -113,6 +113,7 @@ def test_the_letter_of_one_form_does_not_tell_that_of_the_other():
         ('key = "A"', 'key = "E"', "pair 1A: it has options A, B, C and D, and the key"),
         ("line = ", "lien = ", "pair 1A has an entry 'lien'; it may have "),
         ('lessons = ["01"]', "lessons = []", "pair 1: lessons must be a list such as"),
+        ('lessons = ["01"]', 'lessons = ["1"]', "pair 1: lessons must be a list such as"),
         ('fixed = ["D"]', 'fixed = "D!"', "pair 1: fixed must be a list of letters"),
         ('B = "10⁹ for 1024³", ', "", "pair 1A: each option but the key A has a slip"),
         ("[[pair]]", "[[pair]", "is not TOML"),
@@ -123,6 +124,11 @@ def test_a_mistake_in_the_file_is_told_in_a_sentence(old, new, told):
         parse_inventory(TEXT.replace(old, new, 1).encode())
     assert told in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_a_letter_that_is_fixed_twice_stays_last_once():
+    twice = parse_inventory(TEXT.replace('fixed = ["D"]', 'fixed = ["D", "D"]', 1).encode())
+    assert [item.shown for item in twice] == [item.shown for item in ITEMS]
 
 
 def test_the_lessons_scope_is_that_of_the_course():

@@ -301,6 +301,13 @@ def test_nobodys_file_is_overwritten(tmp_path):
     assert path.read_text() == "gold = 1\n"
 
 
+def test_what_cannot_be_read_is_said(tmp_path):
+    path = tmp_path / "mine.py"
+    path.mkdir()
+    told = store(["def area(w, h):\n    return w * h"], OUTLINE, {"area"}, path)
+    assert told.startswith(f"{path} cannot be used (") and "not stored" in told
+
+
 def test_where_it_lies(tmp_path, monkeypatch):
     assert place(tmp_path / "release/02_second") == tmp_path / "release/mine.py"
     assert place(tmp_path / "anywhere") == tmp_path / "anywhere/mine.py"

@@ -371,6 +371,12 @@ def test_a_tape_is_counted_once_and_its_rows_may_be_changed(functions, monkeypat
     assert race.counted(traced(faster, **SHAPES), "T4").ms < math.fsum(row["ms"] for row in rows)
 
 
+def test_a_machine_that_is_not_declared_is_said_with_those_that_are(functions, monkeypatch):
+    monkeypatch.setitem(show.counting, "op_facts", functions["op_facts"])
+    with pytest.raises(ValueError, match="no machine 'desk': take one of DESK, T4"):
+        race.table(slow, faster, "desk", **SHAPES)
+
+
 # ── in the notebook ──────────────────────────────────────────────────────────────────────────
 
 

@@ -267,6 +267,12 @@ def test_an_exercise_that_was_changed_must_be_tested_again(folder):
     assert "Next: run the cells of `area`" in table
 
 
+@pytest.mark.parametrize("text", ["", "[]", '{"lesson": "x", "exercises": [], "cells": []}'])
+def test_a_damaged_lesson_json_is_as_none(tmp_path, text):
+    (tmp_path / "lesson.json").write_text(text)
+    assert Outline.read(tmp_path) is None
+
+
 @pytest.mark.whole
 def test_without_lesson_json_the_notebook_still_goes_on(folder, tmp_path):
     alone = tmp_path / NAME

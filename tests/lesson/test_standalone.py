@@ -10,6 +10,7 @@ import subprocess
 import sys
 import venv
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import numpy as np
@@ -368,6 +369,18 @@ def test_a_pass_that_the_model_refuses_is_said_in_a_sentence(names, tmp_path, mo
     said = capsys.readouterr().err
     assert "a training step cannot be run: batch_norm: one value a channel has no variance" in said
     assert said.count("\n") == 1 and not [*tmp_path.iterdir()]
+
+
+def test_a_page_that_cannot_be_written_is_said(names, tmp_path, monkeypatch, capsys):
+    (tmp_path / "pages").mkdir()
+    at = "proflab.standalone.cli"
+    monkeypatch.setattr(f"{at}.measure", lambda *about: SimpleNamespace())
+    monkeypatch.setattr(f"{at}._print_report", lambda report: (tmp_path / "pages").rmdir())
+    monkeypatch.setattr(f"{at}.page", lambda report, when: "")
+    with pytest.raises(SystemExit) as stopped:
+        main(names, {}, ["lenet5", "-o", str(tmp_path / "pages/report.html")])
+    assert stopped.value.code == 2
+    assert "pages/report.html cannot be written: No such file" in capsys.readouterr().err
 
 
 def test_roofs_take_as_many_products_and_copies_as_lesson_06(names, tmp_path, monkeypatch):

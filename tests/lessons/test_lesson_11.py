@@ -211,6 +211,11 @@ def test_a_printed_row_of_the_table_spends_most_of_its_time_in_ops_inside(shown)
     assert any(own <= 0.5 * total for total, own in times)
 
 
+def test_the_table_has_its_numbers_in_columns_however_long_a_name_is(shown):
+    head, *rows = shown["demo_table"][1].splitlines()[1:11]
+    assert {len(row) for row in rows} == {len(head) + len("   23%")}
+
+
 def test_a_trace_without_a_kernel_says_so(lesson, scope):
     class OnProcessor:
         def rows(self, kind):

@@ -157,6 +157,8 @@ def test_bandwidth_is_that_of_the_fastest_time():
     rows = [{"backend": "pipes", "bytes": 10**6, "ms": [4.0, 2.0]}]
     drawn = demos.bus_bandwidth(rows)
     assert list(axes(drawn).lines[0].get_ydata()) == [0.5]
+    bytes_of = axes(drawn).xaxis.get_major_formatter()
+    assert [bytes_of(number) for number in (32, 1e3, 1e8)] == ["32 B", "1 kB", "100 MB"]
 
 
 def test_two_processes_add_their_arrays_by_pipes(monkeypatch):

@@ -55,6 +55,13 @@ def test_the_table_has_the_names_of_the_questions(pages):
     assert list(dict.fromkeys(row[0] for row in rows[1:])) == names
 
 
+def test_a_file_in_place_of_the_folder_is_a_sentence(tmp_path, capsys):
+    (tmp_path / "pages").touch()
+    assert main(["questions", "1", "--guesses", "-o", str(tmp_path / "pages")]) == 2
+    said = capsys.readouterr().err
+    assert f"there is a file in place of the folder {tmp_path}/pages: choose another" in said
+
+
 def test_a_lesson_without_guesses_is_told(tmp_path, monkeypatch, capsys):
     course = make_course(tmp_path)
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# 01 · First")])

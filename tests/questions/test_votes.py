@@ -15,18 +15,6 @@ from proflab_course.course.layout import Course, CourseError
 LESSON, NAMES = "01_parameters", ("guess_linear", "guess_decimal")
 
 
-@pytest.fixture
-def table(tmp_path):
-    """Writes a table of votes."""
-
-    def write(text, name="votes.csv"):
-        path = tmp_path / name
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return path
-
-    return write
-
-
 def test_a_row_a_guess(table):
     text = (
         "question;guess;count\r\nguess_linear;2,000;3\r\nguess_linear;;\r\nguess_decimal;'-1;\r\n"
@@ -128,3 +116,8 @@ def test_the_command_writes_the_page(table, tmp_path, capsys):
     table("question,guess\nguess_linear,\n")
     assert main(["report", "1", "--votes", str(votes), "-o", str(page)]) == 2
     assert "holds no guess" in capsys.readouterr().err
+    assert main(["report", "1", "--answers", "mine.ipynb", "-o", str(page)]) == 2
+    assert "--answers belongs to --votes" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["report", "1", "--csv", "--votes", str(votes)])
+    assert "--votes: not allowed with argument --csv" in capsys.readouterr().err

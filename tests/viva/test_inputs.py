@@ -4,6 +4,7 @@ import pytest
 from viva_class import LESSON, make_course
 
 from proflab_classroom.viva.inputs import Input, exercises, find_inputs, with_draws
+from proflab_course.course.layout import CourseError
 from proflab_course.grading.answer_key import read_key
 
 
@@ -68,6 +69,12 @@ def test_a_written_input_comes_first(key):
     assert with_test(key, "# viva: w = 5; fence(w, 6)")[0] == "w = 5\nfence(w, 6)"
     assert with_test(key, "# viva: fence(2e9, 25e11)")[0] == "fence(2e9, 25e11)"
     assert with_test(key, "# viva: fence(7,\n#     8)\n# other")[0] == "fence(7, 8)"
+
+
+def test_a_written_input_that_is_not_python_is_told_with_its_cell(key):
+    told = r"01_small, cell test_fence: `# viva: fence\(3,` is not Python"
+    with pytest.raises(CourseError, match=told):
+        with_test(key, "# viva: fence(3,")
 
 
 def test_rule_4_longer_inputs_are_left_out(key):

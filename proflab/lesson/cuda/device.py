@@ -32,7 +32,7 @@ class MissingTool(ImportError):
 
 
 class _Backend(Protocol):
-    """The calls that a GPU library must offer to be measured with."""
+    """The calls that a GPU library must offer to be measured with: the classes below do."""
 
     module: Any
 
@@ -174,7 +174,6 @@ class Gpu:
 
 
 def _import_cupy() -> Any:
-    """Return the module cupy. Raises MissingTool, one sentence, where it is not installed."""
     try:
         import cupy
     except ImportError:
@@ -185,7 +184,6 @@ def _import_cupy() -> Any:
 
 
 def _import_torch() -> Any:
-    """Return the module torch. Raises MissingTool, one sentence, where it is not installed."""
     try:
         import torch
     except ImportError:
@@ -209,7 +207,6 @@ class _CupyBackend:
         self._scrap: Any = None
 
     def card(self) -> dict:
-        """Return the card's name, size and capability."""
         properties = self.runtime.getDeviceProperties(0)
         return {
             "name": properties["name"].decode(),
@@ -220,28 +217,23 @@ class _CupyBackend:
         }
 
     def mark(self) -> Any:
-        """Return an event, queued behind what was launched so far."""
         event = self.module.cuda.Event()
         event.record()
         return event
 
     def between(self, first: Any, second: Any) -> float:
-        """Return the ms from one event to the other."""
         return self.module.cuda.get_elapsed_time(first, second)
 
     def wait(self) -> None:
-        """Return when the device has done all that was queued."""
         self.runtime.deviceSynchronize()
 
     def flush(self) -> None:
-        """Write over the L2 cache."""
         if self._scrap is None:
             size = max(_FLUSH_BYTES, 4 * self.card()["l2_bytes"])
             self._scrap = self.module.empty(size // 4, dtype="float32")
         self._scrap.fill(0)
 
     def free(self) -> None:
-        """Give back unused memory."""
         self.module.get_default_memory_pool().free_all_blocks()
         if sys.modules.get("torch"):
             sys.modules["torch"].cuda.empty_cache()
@@ -261,7 +253,6 @@ class _TorchBackend:
         self._scrap: Any = None
 
     def card(self) -> dict:
-        """Return the card's name, size and capability."""
         properties = self.module.cuda.get_device_properties(0)
         return {
             "name": properties.name,
@@ -272,32 +263,26 @@ class _TorchBackend:
         }
 
     def mark(self) -> Any:
-        """Return an event, queued behind what was launched so far."""
         event = self.module.cuda.Event(enable_timing=True)
         event.record()
         return event
 
     def between(self, first: Any, second: Any) -> float:
-        """Return the ms from one event to the other."""
         return first.elapsed_time(second)
 
     def wait(self) -> None:
-        """Return when the device has done all that was queued."""
         self.module.cuda.synchronize()
 
     def flush(self) -> None:
-        """Write over the L2 cache."""
         if self._scrap is None:
             size = max(_FLUSH_BYTES, 4 * self.card()["l2_bytes"])
             self._scrap = self.module.empty(size // 4, device="cuda")
         self._scrap.zero_()
 
     def free(self) -> None:
-        """Give back unused memory."""
         self.module.cuda.empty_cache()
 
     def address(self) -> str:
-        """Return the card's place on the bus, by which NVML finds the same one."""
         card = self.module.cuda.get_device_properties(0)
         return f"{card.pci_domain_id:04x}:{card.pci_bus_id:02x}:{card.pci_device_id:02x}.0"
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime
 import platform
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
@@ -147,7 +148,7 @@ class Record:
             else:
                 self._documents = [self._empty_document(self._gpu)]
         elif self._gpu is None:
-            self._reason = "No CUDA device"
+            self._reason = "No CUDA device"  # why, the first line has said
         return self._gpu
 
     def _empty_document(self, gpu: Gpu) -> dict:
@@ -159,7 +160,7 @@ class Record:
             "versions": {"python": platform.python_version()} | _versions(),
             "cpu": processor(),
             "card": gpu.card,
-            "empty_ms": max(gpu.empty_ms(), 1e-5),
+            "empty_ms": max(gpu.empty_ms(), 1e-5),  # above 0, as document.py asks
             "rows": {},
         }
 
@@ -190,10 +191,8 @@ def _words(sources: Iterable[dict]) -> str:
 def _versions() -> dict[str, str]:
     found = {}
     for package in _PACKAGES:
-        try:
+        with suppress(metadata.PackageNotFoundError):
             found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
     return found
 
 

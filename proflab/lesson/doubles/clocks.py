@@ -43,7 +43,7 @@ def clocks_replaced(clocks: dict[str, Callable], function: Callable) -> Iterator
     known = [vars(time), vars(timeit), *_namespaces(function)]
     pairs = [(vars(time)[name], clock) for name, clock in clocks.items() if name in vars(time)]
     replacements = [(original, _Replacement(original, clock)) for original, clock in pairs]
-    del pairs
+    del pairs  # else its tuples would be holders of the clocks, to be searched
     _exchange(replacements, known)
     try:
         yield

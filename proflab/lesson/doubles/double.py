@@ -16,7 +16,7 @@ class Double:
     Arguments are the script's; a double given as an argument stands for its script.
     """
 
-    Script: type
+    Script: type[Any]  # of scripts.py: what may be asked of it and looked up, it lists itself
 
     def __init__(self, *args: Any, **options: Any) -> None:
         options = {name: _script_of(value) for name, value in options.items()}
@@ -41,6 +41,6 @@ class _Held:
         self._name = name
 
     def __getattr__(self, method: str) -> Any:
-        from proflab_grader import call  # there only where a notebook is graded
+        from proflab_grader import call  # grading/inside/worker.py makes it; elsewhere it is not
 
         return lambda *arguments: call(f"{self._name}.{method}", *arguments)

@@ -14,7 +14,7 @@ from typing import Literal
 _MOST_READINGS = 10_000
 _MOST_CALLS = 5_000
 _STARTED_NS = 1_000 * 10**9
-_WALL_NS = 1_750_000_000 * 10**9
+_WALL_NS = 1_750_000_000 * 10**9  # since 1970: in June 2025
 _STEP_BACK_NS = 1_500_000_000
 _Reading = Literal["monotonic", "wall", "cpu"]
 

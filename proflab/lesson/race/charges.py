@@ -28,7 +28,7 @@ def charge(call: dispatch.Call, result: Any, row: dict) -> None:
     row["elementwise_flops"] = max(row["elementwise_flops"], least_flops(call, result))
     if call.op == "scaled_dot_product_attention" and call.attributes["is_causal"]:
         _see_pairs(call, row)
-    if not row["bytes_written"]:
+    if not row["bytes_written"]:  # a view: it goes through nothing
         return
     if call.op == "argsort":
         row["bytes_read"] += LINE * row["elementwise_flops"]
@@ -82,6 +82,7 @@ def _operands(call: dispatch.Call) -> Iterable[Any]:
 
 def _as_the_result_lies(call: dispatch.Call) -> list[Any]:
     """Return an einsum's operands, those that have all of the result's axes in its order."""
+    # In that order ops/einsum.py goes through them (`_multiply`), however their own labels stand.
     labels, out = call.attributes["equation"].split("->")
     found = []
     for tensor, names in zip(call.inputs, labels.split(","), strict=True):

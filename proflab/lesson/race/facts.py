@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -40,7 +41,7 @@ def facts(job: Mapping[str, Any], op_facts: Callable) -> dict[str, Any]:
     kept = [("", job["given"]), *_kept(job["log"])]
     if len(kept) == 1:
         kept.append(("", job["tape"]))
-    try:
+    with suppress(Refused, ZeroDivisionError):
         (_, before), (change, after) = kept[-2:]
         free = replace(other, op_us=0)
         gains = [counted(before, on).ms / counted(after, on).ms for on in (machine, other, free)]
@@ -48,13 +49,9 @@ def facts(job: Mapping[str, Any], op_facts: Callable) -> dict[str, Any]:
         costs = [counted(tape).ms for _, tape in kept]
         pairs = zip(kept[1:], costs, costs[1:], strict=False)
         found["steps"] = [(step, old / new) for (step, _), old, new in pairs]
-    except (Refused, ZeroDivisionError):
-        pass
     for name, tape in (("once", job["tape"]), ("twice", job["twice"]), ("best", job["best"])):
-        try:
+        with suppress(Refused):
             found[name] = by_op(tape)
-        except Refused:
-            continue
     if "once" in found and "best" in found:
         whole, best = math.fsum(found["once"].values()), found.pop("best")
         over = {op: paid - best.get(op, 0.0) for op, paid in found["once"].items()}

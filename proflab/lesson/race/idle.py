@@ -56,6 +56,7 @@ def _print_of(array: np.ndarray) -> Any:
     if array.size < 2 or array.dtype.kind not in "fiu":
         return None
     # In the browser, where numpy's integers have 32 bits, these are Python's.
+    # Knuth's multiplier, which spreads the places: in a row they might all lie in one column.
     places = [number * 2_654_435_761 % array.size for number in range(1, _SAMPLE + 1)]
     sample = array.flat[places].astype("float64")
     scale = np.abs(sample).max()

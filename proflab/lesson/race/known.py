@@ -21,7 +21,7 @@ import numpy as np
 from proflab.checks.values import dumps
 from proflab.dispatch import Call
 from proflab.lesson.blas import on_threads
-from proflab.lesson.race.cost import MACHINES, Machine, cost
+from proflab.lesson.race.cost import Machine, cost, machine_of
 from proflab.lesson.race.replay import Reading, Walk, reaching, users_of, walk
 from proflab.lesson.race.tape import Refused, inputs_of
 from proflab.meta import MetaArray
@@ -118,9 +118,7 @@ def known_of(
     options: the race's Terms. Raises ValueError for a machine that there is not, and Refused
     where the given program cannot be run.
     """
-    if machine not in MACHINES:
-        raise ValueError(f"there is no machine {machine!r}: take one of {', '.join(MACHINES)}")
-    terms, chosen, ms, work, each_op = Terms(**options), MACHINES[machine], None, 0.0, []
+    terms, chosen, ms, work, each_op = Terms(**options), machine_of(machine), None, 0.0, []
     if op_facts is None:
         counted = on_meta(given)
     else:

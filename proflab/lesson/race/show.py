@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from proflab.lesson.race.cost import MACHINES, Cost, Machine, cost
+from proflab.lesson.race.cost import MACHINES, Cost, Machine, cost, machine_of
 from proflab.lesson.race.hints import wall_of
 from proflab.lesson.race.judge import unit_of
 from proflab.lesson.race.known import Content
@@ -66,7 +66,7 @@ def counted(tape: Tape, machine: str, fast: int | None = None, memory: int | Non
     """
     if "op_facts" not in counting:
         raise RuntimeError("nothing counts here yet: run race.count_with(op_facts) first")
-    about = MACHINES[machine], counting["op_facts"]
+    about = machine_of(machine), counting["op_facts"]
     room: dict[str, Any] = {"fast": fast, "memory": memory}
     if len(tape) > _SHORT:
         return cost(tape, *about, **room)

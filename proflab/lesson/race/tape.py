@@ -153,6 +153,7 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
     "reduction": lambda value: _is_one_of(value, ("none", "mean", "sum")),
 }
 # An op, or several; how many operands; attributes with their kinds. ?: may be None or missing.
+# Every op of proflab/ops/ has a place here, so that a race can use it: a new one needs its row.
 _TABLE = """
 to                                                  1    dtype=dtype
 clone neg exp exp2 log log2 log10 log1p expm1       1

@@ -75,7 +75,9 @@ def _make_shell(recorder: OutputCapture) -> Any:
             self._is_active = False
 
     class RecordingPublisher(DisplayPublisher):
-        def publish(self, data: dict, metadata: dict | None = None, **options: Any) -> None:
+        def publish(
+            self, data: dict, metadata: dict | None = None, *about: Any, **options: Any
+        ) -> None:
             recorder.rich(
                 {
                     "output_type": "display_data",
@@ -104,11 +106,19 @@ def _make_shell(recorder: OutputCapture) -> Any:
         def transform_ast(self, node: ast.Module) -> ast.Module:
             return super().transform_ast(put_off_missing_imports(node))
 
+        def system(self, cmd: str) -> None:
+            _run_command(self, cmd)
+
         def ask_exit(self) -> None:
             print("exit has no effect here: the cells below are executed all the same")
 
         def _showtraceback(self, etype: type, evalue: BaseException, stb: list[str]) -> None:
             recorder.rich(error_output(etype, evalue, stb))
+
+        def _format_exception_for_storage(self, exception: BaseException, *_: Any) -> dict:
+            # For %notebook alone, IPython would render each traceback a second time.
+            name, message = type(exception).__name__, safe_str(exception)
+            return {"ename": name, "evalue": message, "traceback": []}
 
     config = Config()
     # IPython keeps its history in a file by a thread of its own, and a fork has no threads.
@@ -116,7 +126,6 @@ def _make_shell(recorder: OutputCapture) -> Any:
     config.HistoryAccessor.enabled = False
     shell = RecordingShell.instance(config=config)
     shell.input_transformer_manager = make_transformer()
-    shell.system = lambda command: _run_command(shell, command)
     return shell
 
 
@@ -149,19 +158,15 @@ def put_off_missing_imports(node: ast.Module) -> ast.Module:
     if not found:
         return node  # as nearly all are: to walk through a large one takes a millisecond
     for statement in found:
-        attempt = ast.parse(_ATTEMPT).body[0]
-        attempt.body = [statement]
-        node.body[node.body.index(statement)] = ast.copy_location(attempt, statement)
+        caught = ast.ExceptHandler(_IMPORT_ERROR, "_missing_now", ast.parse(_NOTED).body)
+        attempt = ast.copy_location(ast.Try([statement], [caught], [], []), statement)
+        node.body[node.body.index(statement)] = ast.fix_missing_locations(attempt)
     node.body += ast.parse(_RAISED_AT_LAST).body
     return node
 
 
-_ATTEMPT = """
-try:
-    pass
-except ImportError as _missing_now:
-    globals().setdefault("_missing_import", _missing_now)
-"""
+_IMPORT_ERROR = ast.Name("ImportError", ast.Load())
+_NOTED = 'globals().setdefault("_missing_import", _missing_now)'
 _RAISED_AT_LAST = """
 if "_missing_import" in globals():
     raise globals().pop("_missing_import")
@@ -205,7 +210,7 @@ def _run_command(shell: Any, command: str) -> None:
         stderr=subprocess.STDOUT,
     )
     with process:
-        for line in process.stdout:
+        for line in process.stdout:  # type: ignore[union-attr]  # it is a pipe, by the call
             sys.stdout.write(line.decode("utf-8", "replace"))
     shell.user_ns["_exit_code"] = process.returncode
 
@@ -219,7 +224,7 @@ class Worker:
     def __init__(
         self, dumps: Callable[[Any], bytes], loads: Callable[[bytes], Any], output: int
     ) -> None:
-        self.channel: Channel | None = None
+        self.channel: Channel  # from `serve` on: a zygote makes a worker before it has one
         self.dumps, self.loads = dumps, loads
         self.recorder = OutputCapture(output)
         self.shell = _make_shell(self.recorder)
@@ -315,7 +320,7 @@ class Worker:
         """Add the module `proflab_grader`, through which stubs call the grader's doubles."""
         # proflab/lesson/doubles/double.py imports it; elsewhere there is no such module.
         module = types.ModuleType("proflab_grader", "Call the grader's doubles.")
-        module.call = self.call
+        vars(module)["call"] = self.call
         sys.modules[module.__name__] = module
 
     def call(self, name: str, *arguments: Any) -> Any:

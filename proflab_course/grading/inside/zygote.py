@@ -376,7 +376,6 @@ def _forget_times(psutil) -> None:
 
 
 def _draw_figure() -> None:
-    """Import pyplot and draw a figure."""
     import io
 
     import matplotlib.pyplot as plt

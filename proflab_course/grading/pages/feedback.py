@@ -157,7 +157,6 @@ def _told(mark: dict, explained: dict[str, str] | None) -> list[str]:
 
 
 def _mark_of(output: NotebookNode) -> dict | None:
-    """Return the mark of a hidden case's output."""
     return output.get("metadata", {}).get("proflab", {}).get(HIDDEN)
 
 

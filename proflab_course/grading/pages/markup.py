@@ -89,7 +89,6 @@ def _markdown_html(text: str, piece: Piece) -> str:
 
 
 def _code_html(code: str) -> str:
-    """Return code as HTML with its syntax in colours."""
     return filtered(
         highlight(code or " ", get_lexer_by_name("ipython3"), HtmlFormatter()), math=False
     )

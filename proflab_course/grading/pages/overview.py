@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from nbformat import NotebookNode
@@ -163,7 +162,7 @@ class Overview(NbGraderPreprocessor):
             if not set(TABLES) <= set(inspect(book.engine).get_table_names()):
                 return []  # all graded by nbgrader itself, or by an older release
             try:
-                choice = read_settings(Path(book.engine.url.database).parent).board
+                choice = read_settings(root_of(where["db_url"])).board
             except CourseError as error:
                 self.log.error("No board on the page of %s: %s", where["student"], error)
                 return []

@@ -64,7 +64,7 @@ def change_cells(
                 _bring_back(session, notebook, cell, table)
             new += [name] if kind in (GradeCell, TaskCell) else []
     session.flush()
-    session.expire_all()
+    session.expire_all()  # nbgrader's objects still list the cells that were there
     return _sentence(gone, new)
 
 

@@ -37,9 +37,11 @@ from sqlalchemy import (
     bindparam,
     select,
 )
+from traitlets import TraitError
 from traitlets.config import Config
 
 from proflab_course.course.dates import Extension
+from proflab_course.course.layout import CourseError
 from proflab_course.grading.answer_key import Key
 from proflab_course.grading.answers import ESSAY
 from proflab_course.grading.grade_notebook import CaseResult, Graded
@@ -153,13 +155,16 @@ class Book:
         if programs not in path_list.split(os.pathsep):
             os.environ["PATH"] = f"{programs}{os.pathsep}{path_list}"
         course_id = (config or Config()).CourseDirectory.get("course_id", "")
+        try:
+            self.penalties = nbgrader.preprocessors.AssignLatePenalties(config=config or Config())
+            self.penalties.init_plugin()
+        except TraitError as error:
+            raise CourseError(f"jupyter_config.py: {error}") from None
         with clear_errors(path):
             if not path.exists() or path.stat().st_size == 0:
                 _create_gradebook(path, course_id)
             self.gradebook = _open_gradebook(path, course_id)
-        self.penalties = nbgrader.preprocessors.AssignLatePenalties(config=config or Config())
-        self.penalties.init_plugin()
-        self.names: dict[str, str] = {}
+        self.names: dict[str, str] = {}  # of cells, by nbgrader's ids
         self.extensions: dict[str, Extension] | None = None  # None: keep those in the gradebook
 
     def __enter__(self) -> Book:

@@ -120,7 +120,7 @@ class SandboxedExecute(NbGraderPreprocessor):
         graded = grade_notebook(nb, key, support, self.full, runner, submission)
         if graded.sentence:
             self.log.warning("%s: %s: %s", submission.name, graded.status, graded.sentence)
-        graded.notebook.metadata.update(nb.metadata)
+        graded.notebook.metadata.update(nb.metadata)  # the stamp, and what nbgrader has put there
         return graded.notebook, resources
 
 
@@ -137,12 +137,10 @@ def gives_partial_credit(course: Course, lesson: str, config: Config) -> bool:
 
 
 def _course_of(resources: dict) -> Course:
-    """Return the course of the notebook that nbgrader is grading."""
     return Course.find(Path(resources["metadata"]["path"]))
 
 
 def _key_of(course: Course, resources: dict) -> Key:
-    """Return the key of the lesson that nbgrader is grading."""
     source = course.source(resources["nbgrader"]["notebook"])
     return _cached_key(source, source.stat().st_mtime_ns)
 

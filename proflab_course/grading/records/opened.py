@@ -1,7 +1,7 @@
 """Open the gradebook for those who read it, whether or not anything was graded yet.
 
 nbgrader, on which the gradebook rests, takes seconds to import: a command that comes without a
-gradebook does not wait for it. Commands that need one (`grading/`, `report/`) open it themselves.
+gradebook does not wait for it. Grading, which makes one, opens it itself.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from proflab_course.course.layout import Course
+from proflab_course.course.layout import Course, CourseError
 
 if TYPE_CHECKING:
     from proflab_course.grading.records.gradebook import Book
@@ -25,4 +25,13 @@ def opened_book(course: Course) -> Iterator[Book | None]:
     from proflab_course.grading.records.gradebook import Book
 
     with Book(course.gradebook) as book:
+        yield book
+
+
+@contextmanager
+def graded_book(course: Course, lesson: str = "LESSON") -> Iterator[Book]:
+    """Give the course's gradebook within; raise CourseError where nothing was graded yet."""
+    with opened_book(course) as book:
+        if book is None:
+            raise CourseError(f"nothing is graded yet: run `proflab grade {lesson}` first")
         yield book

@@ -104,7 +104,6 @@ def read_scores(connection: Connection, assignment: str) -> dict[str, dict[str, 
 def _add_grade(
     row: dict[str, Any], kind: str, score: float, needs_manual: bool, marks: Iterable[float | None]
 ) -> None:
-    """Count one grade into its student's row."""
     row["auto" if kind == "code" else "manual"] += score
     row["score"] += score
     row["needs_manual"] = row["needs_manual"] or bool(needs_manual)
@@ -161,10 +160,10 @@ def read_essays(connection: Connection, assignment: str, cell: str) -> dict[str,
     }
 
 
-Handed = dict[str, tuple[datetime.datetime | None, datetime.timedelta | None]]
+Times = dict[str, tuple[datetime.datetime | None, datetime.timedelta | None]]
 
 
-def read_handed(connection: Connection, assignment: str) -> tuple[datetime.datetime | None, Handed]:
+def read_handed(connection: Connection, assignment: str) -> tuple[datetime.datetime | None, Times]:
     """Return the due date, and when each student handed in and how much more time they have."""
     due = connection.execute(select(Assignment.duedate).where(Assignment.name == assignment))
     columns = (

@@ -36,6 +36,7 @@ def register(book: Gradebook, key: Key) -> str:
     changed = ""
     if notebook is not None and notebook.submissions:
         changed = change_cells(book.db(), notebook, _wanted(saver))
+    # The cells are in the saver; of the notebook it reads the kernelspec alone.
     saver._create_notebook(notebook_of([], key.metadata))
     return changed
 

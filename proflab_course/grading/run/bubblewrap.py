@@ -66,9 +66,10 @@ def site_folders() -> list[str]:
 
 
 def installed_packages() -> list[str]:
-    """Return this distribution's folders in site-packages, which have to be covered."""
-    found = [Path(site, name) for site in site_folders() for name in ("proflab", "proflab_course")]
-    return [str(path) for path in found if path.is_dir()]
+    """Return this distribution's packages in site-packages, which have to be covered."""
+    found = [path for site in site_folders() for path in sorted(Path(site).glob("proflab*"))]
+    # Beside them lies what pip has noted, in a folder whose name is no package's.
+    return [str(path) for path in found if path.name.isidentifier() and path.is_dir()]
 
 
 def make_view(limits: Limits, nested: bool, channel: int) -> View:
@@ -124,7 +125,7 @@ def _system_binds() -> tuple[list[str], list[tuple[str, str]]]:
     binds: list[tuple[str, str]] = []
     for name in (*_SYSTEM, *_processor_files()):
         path = Path(name)
-        if path.is_symlink() and path.parent == Path("/"):
+        if path.is_symlink() and path.parent == Path("/"):  # such as /bin, mostly /usr/bin
             links += ["--symlink", os.readlink(path), name]
         elif path.exists():
             binds.append((name, name))

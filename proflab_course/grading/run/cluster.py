@@ -138,7 +138,7 @@ class ClusterRunner:
             self._local.close()
 
     def _run_there(self, task: bytes, plan: Plan) -> Result:
-        while True:
+        while True:  # each refusal leaves one worker fewer; without any, _fit_workers raises
             answer = self._ask(task, self._fit_workers())
             try:
                 answer = unpack_answer(answer, plan)
@@ -239,7 +239,6 @@ class quiet:
 
 
 def _print_above_bar(sentence: str) -> None:
-    """Print a sentence above the progress bar, if there is one."""
     from tqdm import tqdm
 
     tqdm.write(f"proflab grade: {sentence}", file=sys.stderr)

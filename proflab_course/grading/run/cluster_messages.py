@@ -65,7 +65,6 @@ def pack_task(task: Task) -> bytes:
 
 
 def _pack_item(item: RunCell | RunBlock) -> Any:
-    """Return a plan's item as JSON."""
     if isinstance(item, RunCell):
         return [item.code, item.seconds, item.given]
     steps = [[step.kind, step.code] for step in item.steps]
@@ -80,7 +79,6 @@ def _pack_item(item: RunCell | RunBlock) -> Any:
 
 
 def _unpack_item(item: Any) -> RunCell | RunBlock:
-    """Return a plan's item from the JSON that a grader sent."""
     if isinstance(item, list):
         return RunCell(*item)
     doubles = (
@@ -154,7 +152,6 @@ def unpack_answer(data: Any, plan: Plan) -> Result | Refusal:
 
 
 def _unpack_replies(packed: Any, item: RunCell | RunBlock) -> list[Reply]:
-    """Return the replies to a plan's item."""
     kinds = [kind for kind, _ in statements(item)]
     if len(as_list(packed)) != len(kinds):
         raise BadCrossing("a result of another plan came back")

@@ -37,6 +37,7 @@ from proflab_course.grading.run.replies import BadReply, parse_message, parse_va
 from proflab_course.grading.run.time_allowance import Allowance
 
 _READ = 64 * 1024
+UCRED = struct.Struct("3i")  # of the kernel: the numbers of process, user and group
 _CREDENTIALS = getattr(socket, "SCM_CREDENTIALS", None)
 
 
@@ -69,7 +70,7 @@ class LimitMonitor:
     def __init__(self, processes: SessionProcesses, allowance: Allowance) -> None:
         self.processes, self.limits, self.allowance = processes, allowance.limits, allowance
         self.began = self.asked = self.looked = time.monotonic()
-        self.base: float | None = None
+        self.base: float | None = None  # until the first look: most requests end before it
         self.used = self.rested = self.rested_before = 0.0
         self.most, self.share = self.limits.cell_seconds, 1.0
 
@@ -168,7 +169,7 @@ class Connection:
             sock.setsockopt(socket.SOL_SOCKET, way, struct.pack("ll", 0, int(POLL_SECONDS * 1e6)))
         self.sock, self.monitor = sock, monitor
         self.process: Process | None = None
-        self.name = 0
+        self.name = 0  # its number where it runs, by which its init says how it ended
         self.buffer = bytearray()
         self.sender = 0
         self.interrupted: ProcessEnded | None = None
@@ -305,6 +306,7 @@ class Connection:
             return
         looked = time.monotonic()
         while (missing := size - len(self.buffer)) > 0:
+            # `recv` sets aside as much as it is asked for, whatever was announced.
             came = self._read(min(max(missing, _READ), MB))
             if not came and self.process is not None and self.process.ended():
                 raise self._ended()
@@ -316,7 +318,7 @@ class Connection:
         """Read what arrives within POLL_SECONDS; return True if anything did."""
         try:
             if self.process is None:
-                room = socket.CMSG_SPACE(12)  # one ucred, and no room for descriptors
+                room = socket.CMSG_SPACE(UCRED.size)  # and no room for descriptors
                 part, notes, _, _ = self.sock.recvmsg(most, room)
             else:
                 part, notes = self.sock.recv(most), []
@@ -327,7 +329,7 @@ class Connection:
         if not part:
             raise self._ended()
         if notes and notes[0][1] == _CREDENTIALS:
-            self.sender = struct.unpack("3i", notes[0][2][:12])[0]
+            self.sender = UCRED.unpack_from(notes[0][2])[0]
         self.buffer += part
         return True
 

@@ -94,7 +94,7 @@ class KeptReplies:
 
 def _opened(path: Path) -> sqlite3.Connection | None:
     """Open the database, anew if the file is none; return None where that is impossible."""
-    for _ in range(2):
+    for _ in range(2):  # again once a file that is no database has gone
         rows = None
         try:
             rows = sqlite3.connect(path, check_same_thread=False)  # one at a time, by _lock

@@ -119,7 +119,7 @@ class ProcessTree:
     def adopt(self, pid: int) -> bool:
         """Return True if `pid` descends from a root, and make it a root: its parent may end."""
         above = pid
-        for _ in range(64):
+        for _ in range(64):  # no chain is longer: limits.py allows no more processes
             if above in self.roots:
                 self.roots.append(pid)
                 return True

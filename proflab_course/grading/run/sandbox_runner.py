@@ -76,7 +76,6 @@ _open: weakref.WeakSet[SandboxRunner] = weakref.WeakSet()
 
 @atexit.register
 def _close_all() -> None:
-    """Close all open runners when the grader exits."""
     for runner in list(_open):
         runner.close()
 
@@ -94,6 +93,7 @@ class SandboxRunner:
         self._starter = ThreadPoolExecutor(1, thread_name_prefix="proflab-sandbox")
         self._all = [JobSlot(self, number) for number in range(jobs)]
         self.closed, self._closing = False, threading.Lock()
+        # Last in, first out: few hand-ins stay with the slots whose zygotes have started.
         self._slots: queue.LifoQueue[JobSlot | None] = queue.LifoQueue()  # None: no more
         for slot in reversed(self._all):
             self._slots.put(slot)

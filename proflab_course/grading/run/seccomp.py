@@ -155,7 +155,6 @@ def allowed_arguments() -> list[tuple[str, int, tuple[int, ...]]]:
 
 
 def _constants(module: str, names: str) -> tuple[int, ...]:
-    """Return the values of a module's constants."""
     home = importlib.import_module(module)
     return tuple(int(getattr(home, name)) for name in names.split())
 

@@ -60,10 +60,10 @@ class Session:
         status, sentence, place = allowance.first
         self.result = Result(status, sentence, place=place)
         self.place: int | None = None
-        self.copies: list[Copy] = []
-        self.late: list[tuple[int, RunBlock]] = []
+        self.copies: list[Copy] = []  # for hidden blocks that may not wait for the end
+        self.late: list[tuple[int, RunBlock]] = []  # the others, which share one copy
         self.shared: Connection | None = None
-        self._trouble: ProcessEnded | None = None
+        self._trouble: ProcessEnded | None = None  # after which no hidden block is executed
         self.statements = Statements(self.monitor, self._note)
 
     def carry_out(self, plan: Plan) -> Result:
@@ -86,7 +86,7 @@ class Session:
                             continue
                         self.statements.carry_out(self.main, item, replies)
                         self.allowance.keep_given_up(index, item, replies)
-                        if self._in_trouble():
+                        if self._in_trouble():  # it may not live to its end
                             self._copy_for_each()
                     except ProcessEnded as error:
                         ended = error
@@ -163,7 +163,7 @@ class Session:
                 self.shared = self._snapshot()
             except ProcessEnded as error:
                 ended = error
-        if self.shared is None:
+        if self.shared is None:  # nothing more will be forked from it
             self.main.close()
         if not self.late or ended is None:
             return True
@@ -184,8 +184,9 @@ class Session:
             trouble = self._trouble or self._tidy(*later, self.shared, self.main)
             self._hidden(copy.place, copy.block, copy.connection, trouble)
             copy.connection.end()
-        if self.late:
-            self._carry_out_late(self._trouble or self._tidy(self.shared, self.main))
+        if self.shared is not None:  # of the late blocks, if there are any
+            trouble = self._trouble or self._tidy(self.shared, self.main)
+            self._carry_out_late(self.shared, trouble)
 
     def _tidy(self, *waiting: Connection | None) -> ProcessEnded | None:
         """End all processes except those that wait, and wake the first; return why that failed."""
@@ -194,7 +195,7 @@ class Session:
         problem = self.monitor.processes.tidy(pids)
         return tampered(f"what it left could not be tidied up ({problem})") if problem else None
 
-    def _carry_out_late(self, trouble: ProcessEnded | None) -> None:
+    def _carry_out_late(self, shared: Connection, trouble: ProcessEnded | None) -> None:
         """Execute the late blocks in the shared copy; if it ends, fork a new one for the others.
 
         The notebook's own process is kept for this: it has received no hidden statement.
@@ -202,28 +203,28 @@ class Session:
         fresh = True
         while self.late:
             index, block = self.late[0]
-            self.shared.anew = True  # what another block has bound is not this one's
-            ended = self._hidden(index, block, self.shared, trouble, fresh)
+            shared.anew = True  # what another block has bound is not this one's
+            ended = self._hidden(index, block, shared, trouble, fresh)
             if ended is None or self.result.replies[index]:
                 del self.late[0]
             fresh, trouble = ended is not None, trouble or self._trouble
             if fresh and self.late and trouble is None:
-                trouble = self._share_anew()
-        self.shared.end()
+                shared.end()
+                try:
+                    shared = self.shared = self._share_anew()
+                except ProcessEnded as error:
+                    trouble = error
+        shared.end()
 
-    def _share_anew(self) -> ProcessEnded | None:
-        """Copy the notebook's process for the remaining late blocks; return why that failed."""
-        self.shared.end()
+    def _share_anew(self) -> Connection:
+        """Copy the notebook's process for the remaining late blocks; raise ProcessEnded."""
         if trouble := self._tidy(self.main):
-            return trouble
+            raise trouble
         # Awake for the copy alone, since nothing may change what the notebook has left.
         self.main.signal(signal.SIGCONT)
-        try:
-            self.shared = self._snapshot()
-        except ProcessEnded as error:
-            return error
+        connection = self._snapshot()
         self.main.signal(signal.SIGSTOP)
-        return None
+        return connection
 
     def _snapshot(self) -> Connection:
         ours, theirs = new_channel()
@@ -285,6 +286,7 @@ class Session:
             self._note(error)
             if error.stuck:
                 self.allowance.charge(self.monitor.spent(), block, code)
+        # What it has displayed may hold the hidden input, and is shown to nobody.
         self.result.replies[index] = [
             replace(reply, outputs=[]) if reply.outputs else reply for reply in replies
         ]

@@ -112,6 +112,7 @@ class Statements:
             if not self.allowance.charge(spent, item, code):
                 raise self.used_up()
             return True
+        # Seconds as the process says them: a lie costs its own test cell alone.
         if replies[-1].state == "refused" and replies[-1].seconds > LARGE_VALUE_SECONDS:
             fill_lost(replies, item, TOO_LARGE)
             self.allowance.give_up(item, code, TOO_LARGE)

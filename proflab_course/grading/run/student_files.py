@@ -22,7 +22,7 @@ from proflab_course.grading.plan import Submission
 
 _IMPORTABLE = (".py", ".pyc", ".pyw", ".so", ".pyd")
 # No link is followed, and a pipe to which nobody writes is not waited for.
-_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | getattr(os, "O_CLOEXEC", 0)
+READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | getattr(os, "O_CLOEXEC", 0)
 
 
 def gather_files(submission: Submission) -> dict[str, bytes]:
@@ -87,7 +87,7 @@ def _compiled(path: str, data: bytes) -> bytes:
 def read_start(path: Path, most: int) -> bytes | None:
     """Return the first `most` bytes of a regular file, or None for anything else; never wait."""
     try:
-        descriptor = os.open(path, _FLAGS)
+        descriptor = os.open(path, READ_FLAGS)
     except OSError:
         return None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -155,7 +155,7 @@ def regular_files(
         if not wanted(name):
             continue
         try:
-            descriptor = os.open(name, _FLAGS, dir_fd=parent_fd)
+            descriptor = os.open(name, READ_FLAGS, dir_fd=parent_fd)
         except OSError:
             continue
         about = os.fstat(descriptor)

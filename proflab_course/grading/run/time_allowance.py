@@ -78,6 +78,7 @@ class Allowance:
         """Charge a statement's time to its test cell; return its limit if exceeded, else 0."""
         if not isinstance(item, RunBlock) or item.cell is None:
             return 0.0
+        # As for most cells, whose statements end before anybody looks: `share` searches texts.
         if not seconds and item.cell not in self.used:
             return 0.0
         self.used[item.cell] = self.used.get(item.cell, 0.0) + seconds

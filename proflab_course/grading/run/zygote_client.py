@@ -10,7 +10,6 @@ import json
 import os
 import select
 import socket
-import struct
 import subprocess
 import sys
 import tempfile
@@ -31,14 +30,14 @@ from proflab_course.grading.run.bubblewrap import (
     writable_folders,
 )
 from proflab_course.grading.run.cgroups import Group
-from proflab_course.grading.run.connection import new_channel
+from proflab_course.grading.run.connection import UCRED, new_channel
 from proflab_course.grading.run.processes import Process, ProcessTree, describe_exit, socket_memory
 from proflab_course.grading.run.seccomp import SeccompMissing, seccomp_program
 from proflab_course.grading.run.session import Session
 from proflab_course.grading.run.time_allowance import Allowance
 
 _LAUNCH = Path(__file__).parents[1] / "inside" / "launch.py"
-_NUMBERS = itertools.count()
+_NUMBERS = itertools.count()  # of cgroups: a slot may have an old zygote's and a new one's
 
 
 class SandboxError(Exception):
@@ -258,7 +257,8 @@ def _innermost_pid(pid: int) -> int:
 
 def _wait_for_sender(sock: socket.socket) -> int:
     """Wait for the next message; return the number of its sender in this namespace."""
-    _, notes, _, _ = sock.recvmsg(1, socket.CMSG_SPACE(12), socket.MSG_PEEK)
+    # The message itself stays for `Channel.receive`.
+    _, notes, _, _ = sock.recvmsg(1, socket.CMSG_SPACE(UCRED.size), socket.MSG_PEEK)
     if not notes:
         raise EOFError("no message")
-    return struct.unpack("3i", notes[0][2][:12])[0]
+    return UCRED.unpack_from(notes[0][2])[0]

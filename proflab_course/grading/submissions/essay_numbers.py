@@ -158,7 +158,6 @@ def _values(printed: Iterable[str]) -> Iterator[float]:
 
 
 def _printed(cells: list[Any]) -> Iterator[str]:
-    """Yield the text of each output of the code cells."""
     for cell in cells:
         for output in map(as_dict, as_list(as_dict(cell).get("outputs"))):
             yield join_text(output.get("text"))

@@ -49,23 +49,24 @@ _LOOKED_AT = 200  # files of other kinds
 class Candidate:
     """A file that may be the notebook: its path for messages, its name, and what it contains.
 
-    outcome, sentence: for a file that is not a notebook; lesson: the lesson of a notebook; digest:
-    equal for copies of one notebook; untouched: True if it is as released; read: returns it.
+    read: returns the notebook, or why there is none. outcome, sentence: for a file that is not a
+    notebook; lesson: the lesson of a notebook; digest: equal for copies of one notebook; untouched:
+    True if it is as released.
     """
 
     label: str
     name: str
+    read: Callable[[], HandIn]
     outcome: str = ""
     sentence: str = ""
     lesson: str = ""
     digest: bytes = b""
     untouched: bool = False
-    read: Callable[[], HandIn] | None = None
 
     @property
     def is_notebook(self) -> bool:
         """Return True for a notebook, of whatever lesson."""
-        return self.read is not None
+        return not self.outcome
 
 
 class _Search:
@@ -110,21 +111,24 @@ class _Search:
             read = partial(_read_member, place, label, path)
             yield self._candidate(inside, PurePosixPath(path).name, handin, read)
         if unpacked.problem:
-            yield Candidate(label, place.name, "unreadable", unpacked.problem)
+            yield _no_notebook(label, place.name, HandIn(None, "unreadable", unpacked.problem))
         elif empty:
             sentence = f"{label} is a zip archive without a notebook"
-            yield Candidate(label, place.name, "not a notebook", sentence)
+            yield _no_notebook(label, place.name, HandIn(None, "not a notebook", sentence))
 
     def _candidate(
         self, label: str, name: str, handin: HandIn, read: Callable[[], HandIn]
     ) -> Candidate:
-        """Return the summary of a file that was read."""
         if handin.notebook is None:
-            return Candidate(label, name, handin.outcome, handin.sentence)
+            return _no_notebook(label, name, handin)
         lesson = self.lessons.lesson_of(handin.notebook)
         untouched = self.lessons.is_untouched(handin.notebook)
         digest = _digest_of(handin.notebook)
-        return Candidate(label, name, "", "", lesson, digest, untouched, read)
+        return Candidate(label, name, read, "", "", lesson, digest, untouched)
+
+
+def _no_notebook(label: str, name: str, why: HandIn) -> Candidate:
+    return Candidate(label, name, lambda: why, why.outcome, why.sentence)
 
 
 def find_handin(folder: Path, lessons: Lessons) -> HandIn:
@@ -144,7 +148,8 @@ def find_handin(folder: Path, lessons: Lessons) -> HandIn:
         others += outside
         fitting = _distinct_texts(outside, right, lesson)
     if right.notebook is not None:
-        return _with_others(right, expected, fitting, lessons)
+        untouched = bool(fitting) and lessons.is_untouched(right.notebook)
+        return _with_others(right, expected, fitting, untouched)
     if not fitting:
         return _nothing_found(right, folder, others, lessons)
     return _choose_fitting(right, expected, fitting)
@@ -196,14 +201,12 @@ def _digest_of(notebook: NotebookNode) -> bytes:
     return digest.digest()
 
 
-def _with_others(
-    right: HandIn, expected: str, fitting: list[Candidate], lessons: Lessons
-) -> HandIn:
+def _with_others(right: HandIn, expected: str, fitting: list[Candidate], untouched: bool) -> HandIn:
     """Return the notebook in its place, with a sentence about the others.
 
     If it is unchanged since its release and exactly one other is not, the other one counts.
     """
-    if fitting and lessons.is_untouched(right.notebook):
+    if untouched:
         worked = [c for c in fitting if not c.untouched]
         if len(worked) == 1:
             return _take_found(worked[0], f"{expected} is unchanged since its release", [])
