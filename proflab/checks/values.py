@@ -83,9 +83,9 @@ def _plain_container(value: Any, kind: type, depth: int, budget: list[int]) -> A
         for item in base.__iter__(value):
             if type(item) is int:  # here, as a plan is some hundred thousand of them by threes
                 of_integers += 8 + item.bit_length() // 8
-                items.append(item)
             else:
-                items.append(_plain(item, depth, budget))
+                item = _plain(item, depth, budget)
+            items.append(item)
         _spend(budget, of_integers)
         return items if base is list else tuple(items)
     result = {}
