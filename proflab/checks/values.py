@@ -63,9 +63,8 @@ def _plain(value: Any, depth: int, budget: list[int]) -> Any:
     if issubclass(kind, np.generic):
         return _plain_array(np.asarray(value), budget)
     if issubclass(kind, int):
-        value = int.__pos__(value)
         _spend(budget, int.bit_length(value) // 8)
-        return value
+        return int.__pos__(value)
     if issubclass(kind, float):
         return float.__pos__(value)
     if issubclass(kind, complex):
