@@ -60,9 +60,6 @@ __all__ = ["ResultRow", "grade_class"]
 _EARLIER_STANDS = "until then the points of the earlier grading stand"
 # Submissions in progress for each job: enough to keep it busy, few enough to limit memory.
 _AHEAD = 2
-# Threshold of Python's garbage collector. A submission's notebooks are thousands of objects in use,
-# which a lower threshold would search for cycles in vain.
-_COLLECT_EVERY = 10_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -117,8 +114,6 @@ def run(arguments: argparse.Namespace) -> int:
     runner, jobs = starting.result()
     notes: list[str] = []
     gc.freeze()  # exclude what is loaded now from garbage collection
-    often = gc.get_threshold()
-    gc.set_threshold(_COLLECT_EVERY)
     try:
         with closing(runner):
             rows = grade_class(
@@ -134,7 +129,6 @@ def run(arguments: argparse.Namespace) -> int:
             )
     finally:
         gc.unfreeze()  # the program may live on
-        gc.set_threshold(*often)
     print_table(rows)
     odd = odd_names(course)
     notes += [*odd, *notes_on_look_alikes(row.student for row in rows)]
