@@ -59,9 +59,6 @@ from proflab_course.grading.table import ResultRow, make_rows, print_table, prog
 _EARLIER_STANDS = "until then the points of the earlier grading stand"
 # Submissions in progress for each job: enough to keep it busy, few enough to limit memory.
 _AHEAD = 2
-# Threshold of Python's garbage collector. A submission's notebooks are thousands of objects in use,
-# which a lower threshold would search for cycles in vain.
-_COLLECT_EVERY = 10_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -116,8 +113,6 @@ def run(arguments: argparse.Namespace) -> int:
     runner, jobs = starting.result()
     notes: list[str] = []
     gc.freeze()  # exclude what is loaded now from garbage collection
-    often = gc.get_threshold()
-    gc.set_threshold(_COLLECT_EVERY)
     try:
         with closing(runner):
             rows = grade_class(
@@ -133,7 +128,6 @@ def run(arguments: argparse.Namespace) -> int:
             )
     finally:
         gc.unfreeze()  # the program may live on
-        gc.set_threshold(*often)
     print_table(rows)
     odd = odd_names(course)
     notes += [*odd, *notes_on_look_alikes(row.student for row in rows)]
