@@ -67,7 +67,8 @@ def main() -> None:
 
 def run_lessons(work: Path, pyodide: Path, numbers: list[str], tick: float | None) -> None:
     """Run each solved lesson in a tab of its own, and print what its cells did."""
-    from lite_page import LitePage, counted
+    from lite_page import LitePage
+    from site_pages import served
 
     site = work / "solved"
     write_solved(work, site, pyodide, numbers, tick)
@@ -77,7 +78,7 @@ def run_lessons(work: Path, pyodide: Path, numbers: list[str], tick: float | Non
     )
     rows, notes = [], []
     for lesson in lessons:
-        with counted(site, []) as address, LitePage.opened(address, folder(work)) as page:
+        with served(site) as address, LitePage.opened(address, folder(work)) as page:
             page.open(lesson)
             began = time.monotonic()
             page.run_all()
@@ -185,14 +186,15 @@ def cases_in(cells: list[dict]) -> int:
 
 def visit(work: Path, pyodide: Path) -> None:
     """Open the first lesson in a browser that was never there; solve it, and have it graded."""
-    from lite_page import LitePage, counted, write_site
+    from lite_page import LitePage, write_site
+    from site_pages import served
 
     from proflab_course.course.layout import Course
 
     site, sent = work / "site", []
     course = Course(ROOT)
     write_site(course, course.lessons("release"), site, pyodide)
-    with counted(site, sent) as address, LitePage.opened(address, folder(work)) as page:
+    with served(site, sent) as address, LitePage.opened(address, folder(work)) as page:
         print(f"\n{FIRST}{'readable, s':>20}{'first cell, s':>15}{'MB':>8}{'files':>7}")
         for name in ("a first visit", "another one"):
             sent.clear()

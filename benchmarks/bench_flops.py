@@ -23,11 +23,11 @@ from pathlib import Path
 from statistics import median
 
 from record import recording
+from solutions import ROOT, assemble, names_of
 
 import proflab
 from proflab import models
 
-ROOT = Path(__file__).parents[1]
 MODELS = {
     "lenet5": models.LeNet5,
     "resnet18": models.resnet18,
@@ -39,21 +39,6 @@ MODELS = {
 GPT3 = (50257, 2048, 12288, 96, 96)
 # What a tool calls its count, and what makes FLOPs of it.
 FACTORS = {"macs_as_flops": 2, "macs": 2, "mult_adds": 2, "flops": 1}
-
-
-def assembled(folder: str) -> Path:
-    """Make the lessons' solutions anew as one file."""
-    path = Path(folder) / "profiler.py"
-    command = [sys.executable, "-m", "proflab_course.cli", "assemble", str(ROOT / "modules"), "-o"]
-    subprocess.run([*command, str(path), "--through", "2"], check=True, stdout=subprocess.PIPE)
-    return path
-
-
-def load(path: Path) -> dict:
-    """Return the names of the assembled file."""
-    names: dict = {"__name__": "profiler"}
-    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), names)
-    return names
 
 
 def on_meta(make: Callable):
@@ -184,8 +169,9 @@ def main(wanted: list[str]) -> None:
     """Print the parts that are named, or both."""
     os.chdir(ROOT)
     with tempfile.TemporaryDirectory() as folder:
-        path = assembled(folder)
-        profiler = load(path)
+        path = Path(folder) / "profiler.py"  # a process of its own reads it, too: _print_gpt3
+        assemble(path, "--through", "2")
+        profiler = names_of(path)
         if not wanted or "table" in wanted:
             print_table(profiler)
             print()

@@ -107,11 +107,8 @@ def _run(argv: list[str]) -> int:
     except OSError as error:
         if not is_of_a_file(error):
             raise
-        problem = what_is_wrong(error)
-        print(
-            f"proflab {name}: a file cannot be read or written: {problem}, then run it again",
-            file=sys.stderr,
-        )
+        what = f"{error.filename or 'a file'} cannot be read or written: {what_is_wrong(error)}"
+        print(f"proflab {name}: {what}, then run it again", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print(f"proflab {name}: stopped; run it again to go on", file=sys.stderr)

@@ -26,7 +26,7 @@ _MAX_KEYS = 2_000
 _MAX_INT_DIGITS = 256  # hexadecimal ones: 1,000 bits and the prefix
 _MAX_DIMENSIONS = 32
 _ARRAY_KINDS = "biufc"  # numpy's letters of booleans and numbers
-_ARRAY_DTYPE = re.compile(r"[<|][biufc]\d{1,2}")
+_ARRAY_DTYPE = re.compile(r"[<|][biufc]\d{1,2}")  # little-endian, as they are written
 _decode = json.JSONDecoder().decode
 _quoted = json.encoder.encode_basestring_ascii
 # What taking apart a malformed reply may raise.
@@ -116,7 +116,7 @@ def dumps(value: Any) -> bytes:
 
 def loads(data: bytes) -> Any:
     """Return the plain data in `data`; raise NotPlainData when it is not the reply format."""
-    if len(data) > 4 * MAX_BYTES:
+    if len(data) > 4 * MAX_BYTES:  # tags and base64 make it longer than what it says
         raise NotPlainData("the reply is too large")
     try:
         return _untag(_decode(data.decode()), 0, _Remaining())

@@ -33,7 +33,7 @@ def load_digits() -> Digits:
     """
     with np.load(DATA) as file:
         weights, biases = ([file[f"{kind}{layer}"] for layer in (1, 2, 3)] for kind in "wb")
-        images = file["images"].astype(np.float32) / 16
+        images = file["images"].astype(np.float32) / 16  # scikit-learn's pixels are 0 to 16
         return Digits(weights, biases, images, file["labels"])
 
 

@@ -112,7 +112,7 @@ def as_meant(guess: object, unit: str = "") -> float | str | None:
         whole = all(isinstance(part, int) and not isinstance(part, bool) for part in guess)
         if whole and len(guess) > 1 and all(p == 0 or 100 <= p < 1000 for p in guess[1:]):
             return int("".join([str(guess[0]), *(f"{part:03d}" for part in guess[1:])]))
-    text = str(guess).strip()[:200]
+    text = str(guess).strip()[:200]  # it goes into a line of the file, and into an output
     if text.lower() == SKIP:
         return SKIP
     text = _in_digits(text)

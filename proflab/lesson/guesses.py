@@ -197,7 +197,7 @@ def _how_far(guess: float, answer: float, least: str = "", digits: int = 3) -> s
     factor = max(guess / answer, answer / guess)
     side = "high" if guess > answer else "low"
     if factor < 2:
-        decimals = 1 if factor < 1.095 and not least else 0
+        decimals = 1 if factor < 1.095 and not least else 0  # 9.4 %, but 10 %
         return f", {least}{100 * abs(guess / answer - 1):.{decimals}f} % too {side}"
     times = f"{factor:,.{digits}g}" if factor < 10**digits else f"{factor:,.0f}"
     return f", {least}{times} times too {side}"

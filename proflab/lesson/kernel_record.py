@@ -142,9 +142,8 @@ def saved_output_data(folder: Path, mime: str) -> Iterator[dict]:
         with suppress(OSError, ValueError):
             if path.stat().st_size <= _MOST_NOTEBOOK:
                 notebook = json.loads(path.read_text(encoding="utf-8"))
-                yield from output_data(
-                    notebook.get("cells") if isinstance(notebook, dict) else [], mime
-                )
+                cells = notebook.get("cells") if isinstance(notebook, dict) else []
+                yield from output_data(cells, mime)
 
 
 def output_data(cells: Any, mime: str, most: int | None = None) -> Iterator[dict]:

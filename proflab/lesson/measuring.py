@@ -95,7 +95,7 @@ def copy_on(
     """
     if threads == 1:
         return copy
-    others = ThreadPoolExecutor(threads - 1)
+    others = ThreadPoolExecutor(threads - 1)  # for as long as the copy that uses it
 
     def copy_in_pieces(destination: np.ndarray, source: np.ndarray) -> None:
         first, *rest = zip(

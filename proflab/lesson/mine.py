@@ -182,7 +182,7 @@ def _section(cells: Iterable[str], outline: Outline, passing: Collection[str]) -
         if name in passing and places and not is_stub(pieces[places[-1]][0]):
             names.append(name)
             wanted.add(name)
-    settled = (set(outline.exercises) - set(names)) | KNOWN
+    settled = (set(outline.exercises) - set(names)) | KNOWN  # the course's, or Python's own
     while ahead := wanted - settled:
         name = min(ahead)
         settled.add(name)

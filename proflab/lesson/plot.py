@@ -227,12 +227,12 @@ def bars(
             axes.scatter(values, range(len(names)), c=[COLOURS[0]] * len(names), s=60, zorder=3)
             axes.set_xscale("log")
             shown = [*values, *(g for g in guesses.values() if g > 0)]
-            axes.set_xlim(min(shown) / 3, max(shown) * 20)
+            axes.set_xlim(min(shown) / 3, max(shown) * 20)  # room for the numbers beside
             axes.grid(axis="y")
         else:
             lengths = [float(value) for value in values]  # numpy's integers may have but 32 bits
             axes.barh(range(len(names)), lengths, color=COLOURS[0], height=0.72)
-            axes.set_xlim(0, 1.16 * max([*values, *guesses.values()], default=1))
+            axes.set_xlim(0, 1.16 * max([*values, *guesses.values()], default=1))  # the same
         for at, number in enumerate(values):
             gap = (8 if log else 4, 0)
             axes.annotate(show(number), (number, at), gap, **BESIDE)

@@ -59,7 +59,7 @@ def _single_imports(node: ast.Import | ast.ImportFrom) -> Iterator[ast.stmt]:
 def _text(lines: list[str], node: ast.stmt, previous: ast.stmt | None) -> str:
     """Return the statement as it was written, with the comment right above it."""
     first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
-    if previous is not None and (previous.end_lineno or 0) >= first:
+    if previous is not None and (previous.end_lineno or 0) >= first:  # two on one line
         return ast.unparse(node)
     while first > 1 and lines[first - 2].startswith("#"):
         first -= 1

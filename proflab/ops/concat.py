@@ -233,7 +233,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 
 @operator("__iter__")
 def _iter(input: Tensor) -> Iterator[Tensor]:
-    return iter(unbind(input, 0))
+    return iter(unbind(input, 0)) if len(input) else iter(())  # len refuses a scalar
 
 
 @method

@@ -140,7 +140,7 @@ def _explicit(equation: str, ndims: list[int]) -> tuple[list[str], str]:
     for i, (names, n) in enumerate(zip(labels, ndims, strict=True)):
         if "..." in names:
             count = n - len(names) + 3
-            labels[i] = names.replace("...", dots[len(dots) - count :])
+            labels[i] = names.replace("...", dots[len(dots) - count :])  # as shapes broadcast
     joined = "".join(labels)
     if not arrow:  # without one: all labels that stand once, in alphabetical order
         once = sorted(x for x in set(joined) - set(dots) if joined.count(x) == 1)

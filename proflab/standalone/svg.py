@@ -128,7 +128,7 @@ def draw_roofline(
             f"{p['name']}: {rate(p['flops_per_second'], 'FLOP/s')} at {p['intensity']:.3g} FLOPs a "
             f"byte, {p['efficiency']:.0%} of its roof, {p['share']:.1%} of the time"
         )
-        radius = 3.2 + 22 * math.sqrt(p["share"] / math.pi)
+        radius = 3.2 + 22 * math.sqrt(p["share"] / math.pi)  # 3.2: the least that can be seen
         shape, colour = marks[p["op"]]
         spot = x(p["intensity"]), y(p["flops_per_second"])
         parts.append(_mark(shape, *spot, radius, colour, said))
@@ -202,12 +202,12 @@ def draw_timeline(rows: Sequence[dict], kinds: dict[str, str]) -> str:
             width = x(last) - x(first)
             fill = ("#e8e8e8", "#d2d2d2")[index % 2]
             parts.append(_rect(x(first), y, width, 18, fill, f"{label}: {last - first:.2f} ms"))
-            if width > 6.7 * len(label) + 4:
+            if width > 6.7 * len(label) + 4:  # where it fits, as no font is asked
                 parts.append(_text((x(first) + x(last)) / 2, y + 13, label, "middle"))
     y = max(lanes.values()) + 22
     for row in rows:
         said = f"{row['op']} {row['module']} ({row['phase']}): {row['self_ms']:.3f} ms"
-        left, width = x(row["start_ms"]), x(start + row["ms"]) - 1
+        left, width = x(row["start_ms"]), x(start + row["ms"]) - 1  # a length: without x's margin
         parts.append(_rect(left, y, width, 34, kinds[row["op"]], said))
     ends: dict[float, str] = {0: "start", 1: "end"}
     for share in (0, 0.25, 0.5, 0.75, 1):

@@ -77,9 +77,8 @@ def read_trace(path: Path) -> Trace:
         notes.append(f"left out, of the category {category!r}: {unknown[category]:,}")
     if not kept:
         whole = not any(str(event.get("cat")) in {*_READ, *_OLD} for event in raw)
-        raise ValueError(
-            without_ops(path, content, raw) if whole else f"{path} {_UNTIMED}; {EXPORT}"
-        )
+        told = without_ops(path, content, raw) if whole else f"{path} {_UNTIMED}; {EXPORT}"
+        raise ValueError(told)
     marks = [e for e in raw if e.get("name") == "[memory]" and _is_number(e.get("ts"))]
     histories = _histories([e for e in renamed if e["cat"] in (*_OPS, _PYTHON)], marks)
     zero = min(event["ts"] for event in kept)

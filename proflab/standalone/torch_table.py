@@ -65,7 +65,7 @@ def torch_table(names: dict[str, Any], file: str, arguments: Sequence[str]) -> i
 
     def note(*event: Any) -> None:
         others.add(threading.get_ident())
-        sys.setprofile(None)
+        sys.setprofile(None)  # one call of a thread says that there is one
 
     threading.setprofile(note)  # called by each thread that the model starts
     try:
@@ -208,9 +208,8 @@ def _print_rows(
         name = row["op"] + (" ←" if row["phase"] == "backward" else "")
         counts = (f"{row['calls']:,}", shortened(shapes, _WIDE), f"{flops:,}", f"{moved:,}")
         cells.append((name, *counts, *more, share, row["line"] or "–"))
-    print_table(
-        [(*head, f"share of {'FLOPs' if key == 'matmul_flops' else 'time'}", "line"), *cells]
-    )
+    shared = "FLOPs" if key == "matmul_flops" else "time"
+    print_table([(*head, f"share of {shared}", "line"), *cells])
     if len(groups) > most:
         print(f"{many(len(groups) - most, 'row')} more: --top {len(groups)}")
 

@@ -22,7 +22,7 @@ from proflab_course.assemble.fill import course_code, filled, lacks, whose
 from proflab_course.assemble.gather import Collection, gather, without_files
 from proflab_course.assemble.own import store_own
 from proflab_course.assemble.package import PROFILER, files_beside
-from proflab_course.course.files import replace_file, what_is_wrong
+from proflab_course.course.files import replace_file
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import Lesson, read_module, read_notebook
 
@@ -92,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.package:
         output.parent.mkdir(exist_ok=True)
     for path, content in {output: text, **beside}.items():
-        _write(path, content)
+        replace_file(path, content.encode())
     lines = [summary(collection, output), *([f"  {told}"] if told else [])]
     print("\n".join([*lines, *store_own(lessons)]))
     return 0
@@ -158,14 +158,6 @@ def _refuse_foreign(output: Path) -> None:
         raise CourseError(f"the folder {output.parent} for -o does not exist: make it first")
     if output.exists() and MADE_BY not in output.read_text(encoding="utf-8", errors="replace"):
         raise CourseError(f"{output} was not made by `proflab assemble`: give -o another name")
-
-
-def _write(output: Path, text: str) -> None:
-    try:
-        replace_file(output, text.encode())
-    except OSError as error:
-        problem = what_is_wrong(error)
-        raise CourseError(f"{output} cannot be written: {problem}, then run it again") from None
 
 
 def summary(collection: Collection, output: Path) -> str:

@@ -150,8 +150,11 @@ def read_key(path: Path) -> Key:
 
 def make_key(name: str, source: NotebookNode, where: str = "") -> Key:
     """Return the key of the lesson `name` from its source notebook."""
-    master = _preprocessed(source, _KEPT)
-    released = _preprocessed(master, _RELEASED)
+    try:
+        master = _preprocessed(source, _KEPT)
+        released = _preprocessed(master, _RELEASED)
+    except Exception as error:  # nbgrader has no one error for marks that it cannot use
+        raise CourseError(f"{where or name} is unusable ({error}): run `proflab build`") from None
     cells = tuple(
         KeyCell(kind_of(kept), meta(kept).get("grade_id", ""), kept, given)
         for kept, given in zip(master.cells, released.cells, strict=True)

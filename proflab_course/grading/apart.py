@@ -33,7 +33,8 @@ def run_apart(
     """
     built = gather_files(submission).get(_BUILT)
     if built is None or b"op_facts" not in built:
-        raise CourseError("a race is counted by op_facts of an earlier lesson, in built.py")
+        lesson = f"{submission.support.name}: " if submission.support else ""
+        raise CourseError(f"{lesson}races are counted by op_facts, which built.py has to define")
     plan: Plan = (RunCell(setup, given=True),)
     plan += tuple(
         RunBlock(False, (Step("value", code),), seconds=seconds) for code, seconds in asked

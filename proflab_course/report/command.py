@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from proflab_course.course.features import features, survey_named, survey_of
-from proflab_course.course.files import replace_file
+from proflab_course.course.files import replace_file, what_is_wrong
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.report.lesson_page import read_summary, render
 from proflab_course.report.minutes import minutes_patch
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
         output.parent.mkdir(parents=True, exist_ok=True)
         _write_page(output.resolve(), page.encode())
     except OSError as error:
-        raise CourseError(f"{output} cannot be written: {error.strerror}") from None
+        raise CourseError(f"{output} cannot be written: {what_is_wrong(error)}") from None
     print(f"{'Table' if name.endswith('.csv') else 'Report'}: {output}")
     return 0
 

@@ -194,7 +194,7 @@ def test_on_a_full_disk_the_former_file_stays(built, work, capsys, monkeypatch):
 
     monkeypatch.setattr(os, "fsync", full)
     assert main(["assemble", str(built.root / "source"), "-o", "mine.py", "--through", "1"]) == 2
-    sentence = "mine.py cannot be written: the disk is full: make room, then run it again\n"
+    sentence = "mine.py cannot be read or written: the disk is full: make room, then run it again\n"
     assert capsys.readouterr().err == f"proflab assemble: {sentence}"
     assert (work / "mine.py").read_text() == before
     assert not list(work.glob(".*.part"))

@@ -46,7 +46,7 @@ def test_a_lessons_demos_have_no_cohort():
 def test_a_test_concerns_itself_and_a_helper_those_that_import_it():
     assert concerned("tests/build/test_limits.py")["test"] == ["tests/build/test_limits.py"]
     assert concerned("tests/soak/test_growth.py")["test"] == []
-    assert "tests/lessons/test_lesson_02_drafts.py" in concerned("tests/helpers/drafts.py")["test"]
+    assert "tests/lessons/test_lesson_10_kernels.py" in concerned("tests/helpers/nvrtc.py")["test"]
 
 
 @pytest.mark.parametrize(

@@ -287,6 +287,8 @@ BAD = {
     "causal": (lambda: nn.TransformerEncoderLayer(4, 2)(r(3, 1, 4), is_causal=True), "is_causal"),
     "causal layers": (lambda: nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2), 1)(
                           r(3, 1, 4), is_causal=True), "is_causal"),
+    "truncated": (lambda: nn.init.trunc_normal_(r(2), std=0.02, a=1.0), "trunc_normal_: .*to 2"),
+    "a loop over a scalar": (lambda: list(r(())), "without dimensions has no length"),
     "fan": (lambda: nn.init.kaiming_normal_(r(2, 2), mode="fan_sum"), "'fan_sum'"),
     "optimizer": (lambda: proflab.optim.SGD(nn.Linear(2, 2).weight), "SGD: params is a Parameter"),
     "a model": (lambda: proflab.optim.Adam(nn.Linear(2, 2)), "Adam: params is a Linear"),

@@ -15,8 +15,9 @@ from grading_course import (
 )
 from nbformat.v4 import new_code_cell
 
+from proflab_course.course.layout import CourseError
 from proflab_course.grading import failed_setup
-from proflab_course.grading.answer_key import make_key
+from proflab_course.grading.answer_key import make_key, read_key
 from proflab_course.grading.grade_notebook import grade_notebook
 from proflab_course.grading.limits import Limits
 from proflab_course.grading.plan import Reply, Result
@@ -45,6 +46,14 @@ def test_the_source_earns_everything_and_the_release_nothing():
     assert empty.score == 0
     # An exercise is not written yet; a concept question is open.
     assert {name for _, name, _ in empty.errors} == {"NotImplementedError", "ValueError"}
+
+
+def test_a_source_that_nbgrader_cannot_use_is_one_sentence(tmp_path):
+    notebook = source()
+    cell(notebook, "test_linear_parameters").metadata.nbgrader.points = "many"
+    nbformat.write(notebook, path := tmp_path / "01_parameters.ipynb")
+    with pytest.raises(CourseError, match="01_parameters.ipynb is unusable .*run `proflab build`"):
+        read_key(path)
 
 
 def test_a_test_cell_is_all_or_nothing_and_every_case_is_judged():

@@ -33,6 +33,7 @@ from proflab_course.cases.reader import split
 from proflab_course.course.layout import CourseError
 from proflab_course.course.release_stamp import STAMP, make_stamp
 from proflab_course.grading.answer_key import make_key
+from proflab_course.grading.apart import run_apart
 from proflab_course.grading.command import grade_class
 from proflab_course.grading.grade_notebook import grade_notebook, make_plan
 from proflab_course.grading.match_cells import align
@@ -346,6 +347,12 @@ def test_the_build_says_which_given_program_cannot_be_traced(key):
     said = f"{LESSON}, cell test_rows, '9 rows': the given program is not traced: NameError: name"
     with pytest.raises(CourseError, match=said):
         run._keep_given(Result("finished", replies=[[failed]]))
+
+
+def test_a_race_without_a_count_is_told_with_its_lesson(tmp_path):
+    (tmp_path / LESSON).mkdir()
+    with pytest.raises(CourseError, match=f"^{LESSON}: races are counted by op_facts, which"):
+        run_apart("", [], {}, warm_runner(), Submission("ada", support=tmp_path / LESSON))
 
 
 def test_the_build_says_which_full_marks_would_be_right(key):

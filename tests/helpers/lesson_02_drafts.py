@@ -1,10 +1,10 @@
-"""First drafts of lesson 02's exercises, by students who read the docstrings and nothing else.
+"""Drafts of lesson 02's exercises, by students who read the docstrings and nothing else.
 
-A draft has what a first draft has: some are right, some pass over a rule. FAST's are those of
-someone in a hurry, SLOW's of someone who reads twice but has not seen a hidden case either.
+FIRST are those of someone in a hurry, SECOND of someone who reads twice but has not seen a hidden
+case either. Some are right, some pass over a rule.
 """
 
-FAST = {
+FIRST = {
     "matmul_flops": """
         if m <= 0 or k <= 0 or n <= 0:
             raise ValueError("sizes must be positive")
@@ -126,7 +126,7 @@ FAST = {
     """,
 }
 
-SLOW = FAST | {
+SECOND = FIRST | {
     "linear_flops": """
         if len(input_shape) == 0:
             raise ValueError("empty shape")

@@ -7,12 +7,9 @@ itself, which the served copy of the site shows to the page (`expose`).
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import nbformat
@@ -97,39 +94,6 @@ def expose(lite: Path) -> None:
     settings = json.loads(path.read_text(encoding="utf-8"))
     settings["jupyter-config-data"]["exposeAppInBrowser"] = True
     path.write_text(json.dumps(settings), encoding="utf-8")
-
-
-@contextmanager
-def counted(site: Path, sent: list[tuple[str, int]], to_all: bool = False) -> Iterator[str]:
-    """Serve a folder; yields its address. sent: gets path and bytes of each file that is sent.
-
-    to_all: also to pages of other servers, as Pyodide's own does.
-    """
-
-    class Counting(SimpleHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:
-            """Keep quiet."""
-
-        def send_header(self, keyword: str, value: str) -> None:
-            if keyword == "Content-Length" and self.command == "GET":
-                sent.append((self.path, int(value)))
-            super().send_header(keyword, value)
-
-        def end_headers(self) -> None:
-            if to_all:
-                self.send_header("Access-Control-Allow-Origin", "*")
-            super().end_headers()
-
-        def copyfile(self, source, outputfile) -> None:
-            try:
-                super().copyfile(source, outputfile)
-            except ConnectionError:  # the page was left
-                pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Counting, directory=str(site))) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
 
 
 class LitePage:

@@ -1,7 +1,7 @@
 """The sample class in submitted/: sixteen hand-ins for lesson 01, made from the release notebook.
 
-`python -m tests.sample_class` writes them anew after the lesson has changed. EXPECTED says what
-each must get; tests/test_sample_class.py grades them and compares.
+`python tests/helpers/sample_class.py` writes them anew after the lesson has changed. EXPECTED says
+what each must get; tests/grading/test_grade.py grades them and compares.
 """
 
 from __future__ import annotations

@@ -82,14 +82,35 @@ def outside_requests(pages: dict[str, BeautifulSoup]) -> list[str]:
 
 
 @contextmanager
-def served(site: Path) -> Iterator[str]:
-    """Serve the site; yields its address."""
+def served(
+    site: Path, sent: list[tuple[str, int]] | None = None, to_all: bool = False
+) -> Iterator[str]:
+    """Serve a folder; yields its address. sent: gets path and bytes of each file that is sent.
 
-    class Quiet(SimpleHTTPRequestHandler):
+    to_all: also to pages of other servers, as Pyodide's own does.
+    """
+
+    class Handler(SimpleHTTPRequestHandler):
         def log_message(self, *_: object) -> None:
             """Keep quiet."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site))) as server:
+        def send_header(self, keyword: str, value: str) -> None:
+            if sent is not None and keyword == "Content-Length" and self.command == "GET":
+                sent.append((self.path, int(value)))
+            super().send_header(keyword, value)
+
+        def end_headers(self) -> None:
+            if to_all:
+                self.send_header("Access-Control-Allow-Origin", "*")
+            super().end_headers()
+
+        def copyfile(self, source, outputfile) -> None:
+            try:
+                super().copyfile(source, outputfile)
+            except ConnectionError:  # the page was left
+                pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(site))) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()

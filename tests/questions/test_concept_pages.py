@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 from concept_class import CONCEPTS, ORDER, answer, with_concepts
 from grading_course import LESSON, ROOT, copy_course
+from page_text import text_of
 
 from proflab_classroom.items.quizzes import as_gift, as_qti
 from proflab_classroom.questions.asked import Asked, asked_concepts, inline
@@ -33,10 +34,6 @@ def pages(course):
         for words in ([], ["--gift"], ["--qti"]):
             assert main(["questions", "1", *words, "-o", "pages"]) == 0
     return course.root / "pages"
-
-
-def text_of(page):
-    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]*>", " ", page)))
 
 
 def test_letters_are_those_of_the_release(course):

@@ -8,6 +8,7 @@ import sys
 import pytest
 from cohort.run import ROOT
 from linked_course import linked_course
+from page_text import text_of
 
 from proflab_classroom.questions.exam import exam_pages, make_exam
 from proflab_course.cli import main
@@ -30,10 +31,6 @@ def course(tmp_path_factory):
 @pytest.fixture(scope="module")
 def exam(course):
     return make_exam(course, LESSON, 4711, ["einsum_flops", "op_flops"])
-
-
-def text_of(page):
-    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]*>", " ", page)))
 
 
 @pytest.fixture(scope="module")

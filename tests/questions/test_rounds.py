@@ -17,18 +17,6 @@ HEAD = "question,round,A,B,C,D\n"
 FIRST = {"A": 9, "B": 3, "C": 20, "D": 8}
 
 
-@pytest.fixture
-def table(tmp_path):
-    """Writes a table of votes."""
-
-    def write(text, name="votes.csv"):
-        path = tmp_path / name
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return path
-
-    return write
-
-
 @pytest.mark.parametrize(
     "text",
     [

@@ -15,18 +15,6 @@ from proflab_course.course.layout import Course, CourseError
 LESSON, NAMES = "01_parameters", ("guess_linear", "guess_decimal")
 
 
-@pytest.fixture
-def table(tmp_path):
-    """Writes a table of votes."""
-
-    def write(text, name="votes.csv"):
-        path = tmp_path / name
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return path
-
-    return write
-
-
 def test_a_row_a_guess(table):
     text = (
         "question;guess;count\r\nguess_linear;2,000;3\r\nguess_linear;;\r\nguess_decimal;'-1;\r\n"

@@ -1,6 +1,5 @@
 """The board of a race: the class's lowest costs, to be seen by the class, and nothing hidden."""
 
-import html
 import json
 import re
 import shutil
@@ -10,6 +9,7 @@ import nbformat
 import pytest
 from cohort.attacks.racing import SLOW
 from grading_course import ROOT, command, new_gradebook, warm_runner
+from page_text import text_of
 from race_course import HALF, LESSON, PAIRS, course_in, handed
 
 from proflab_course.grading.command import grade_class
@@ -115,10 +115,6 @@ def feedback(course, student):
 
 def page_of(course, public=True):
     return text_of(render(read_summary(course, LESSON, public)))
-
-
-def text_of(page):
-    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]*>", " ", page)))
 
 
 @pytest.fixture

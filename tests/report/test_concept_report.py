@@ -1,13 +1,12 @@
 """The report on concept questions: p, interval, r, letters and slips, and the table of answers."""
 
 import csv
-import html
-import re
 from statistics import correlation
 
 import pytest
 from concept_class import answer, simulated, with_concepts
 from grading_course import LESSON, copy_course, grade
+from page_text import text_of
 
 from proflab_classroom.questions.asked import asked_concepts
 from proflab_classroom.questions.concept_items import answers_csv, concept_items
@@ -29,10 +28,6 @@ def course(tmp_path_factory):
 def answered(course):
     answer(course, GIVEN)
     return course
-
-
-def text_of(page):
-    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]*>", " ", page)))
 
 
 def test_a_class_that_answered_none_notices_nothing(tmp_path):

@@ -1,6 +1,5 @@
 """The page of results tells the class's figures, and the public one keeps what is private."""
 
-import html
 import os
 import re
 import shutil
@@ -17,6 +16,7 @@ from grading_course import (
     solved,
     source,
 )
+from page_text import text_of
 
 from proflab_course.cli import main
 from proflab_course.course.layout import Course, CourseError
@@ -39,10 +39,6 @@ def course(once, tmp_path_factory):
     hand_in(course, "<i>odd & name", solved())
     grade(course, jobs=2)
     return course
-
-
-def text_of(page):
-    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]*>", " ", page)))
 
 
 @pytest.mark.proves
@@ -187,9 +183,9 @@ def test_a_page_is_replaced_whole_or_not_at_all(course, tmp_path, monkeypatch, c
     page.write_text("the former")
     monkeypatch.chdir(course.root)
     with monkeypatch.context() as patch:
-        patch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left")))
+        patch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError(28, os.strerror(28))))
         assert main(["report", "01", "-o", str(page)]) == 2
-    assert "page.html cannot be written: No space left" in capsys.readouterr().err
+    assert "page.html cannot be written: the disk is full: make room" in capsys.readouterr().err
     assert page.read_text() == "the former" and list(tmp_path.iterdir()) == [page]
     link = tmp_path / "link.html"
     link.symlink_to(page)

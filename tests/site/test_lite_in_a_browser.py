@@ -16,7 +16,8 @@ if not os.environ.get("PROFLAB_PYODIDE"):
 
 import grading_course
 from clones import ROOT
-from lite_page import LitePage, body_of, counted, printed, solutions, write_site
+from lite_page import LitePage, body_of, printed, solutions, write_site
+from site_pages import served
 
 from proflab_course.course.layout import Course
 
@@ -37,7 +38,7 @@ def site(tmp_path_factory):
 def visit(site, tmp_path_factory):
     """A page of it in a browser that was never there."""
     place = tmp_path_factory.mktemp("visit")
-    with counted(site, []) as address, LitePage.opened(address, place) as page:
+    with served(site) as address, LitePage.opened(address, place) as page:
         yield page
 
 
@@ -103,10 +104,10 @@ def test_no_other_server_was_asked_for_anything(solved):
 
 def test_without_a_distribution_pyodides_address_is_asked_and_no_other(tmp_path):
     sent = []
-    with counted(PYODIDE, sent, to_all=True) as elsewhere:
+    with served(PYODIDE, sent, to_all=True) as elsewhere:
         target = tmp_path / "lite"
         write_site(Course(ROOT), LESSONS, target, None, f"{elsewhere}/")
-        with counted(target, []) as address, LitePage.opened(address, tmp_path) as page:
+        with served(target) as address, LitePage.opened(address, tmp_path) as page:
             page.open(FIRST)
             told = printed(page.run("minutes_01", "import proflab\nprint(proflab.__file__)"))
             assert told.startswith("/lib/python3")

@@ -107,11 +107,11 @@ def cost(tape: list, machine: Machine, op_facts: Callable, *, state: tuple[str, 
             row["elementwise_flops"] *= 2
         rows.append(row)
 
-    left = walk(tape, inputs, look)
+    left = walk(tape, inputs, look)  # what it leaves: values, nodes, results
     slow = {id(owner(array)): name for name, array in inputs.items()}
     rows += _fills(tape, left)
     merged = _writes(tape, left, rows, slow, state)
-    rows.sort(key=lambda row: row["at"])
+    rows.sort(key=lambda row: row["at"])  # fills and writes came behind the ops
     for row in rows:
         row["flops"] = row["matmul_flops"] + row["elementwise_flops"]
         row["moved"] = row["bytes_read"] + row["bytes_written"]

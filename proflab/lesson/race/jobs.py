@@ -44,7 +44,7 @@ class Jobs:
         with open(path, "rb") as file:
             self._jobs = pickle.load(file)
         with open(f"{path}.known", "rb") as file:
-            races = 1 + max(job["known"] for job in self._jobs)
+            races = 1 + max(job["known"] for job in self._jobs)  # one after the other in the file
             self._known = [Known(**pickle.load(file)) for _ in range(races)]
         self._functions = functions
         self._budget = Budget(*(self._known[job["known"]] for job in self._jobs))

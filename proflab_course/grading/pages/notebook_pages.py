@@ -230,7 +230,6 @@ def _kept_text(value: Any, between: str = "") -> str:
 
 
 def _page_of_failure(resources: dict, error: str) -> str:
-    """Return the page of a student whose page could not be made."""
     marks = resources.get("nbgrader", {})
     lesson = note(f"{marks.get('notebook', 'This lesson')}: this page could not be made ({error})")
     score = marks.get("score")

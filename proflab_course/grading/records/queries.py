@@ -160,10 +160,10 @@ def read_essays(connection: Connection, assignment: str, cell: str) -> dict[str,
     }
 
 
-Handed = dict[str, tuple[datetime.datetime | None, datetime.timedelta | None]]
+Times = dict[str, tuple[datetime.datetime | None, datetime.timedelta | None]]
 
 
-def read_handed(connection: Connection, assignment: str) -> tuple[datetime.datetime | None, Handed]:
+def read_handed(connection: Connection, assignment: str) -> tuple[datetime.datetime | None, Times]:
     """Return the due date, and when each student handed in and how much more time they have."""
     due = connection.execute(select(Assignment.duedate).where(Assignment.name == assignment))
     columns = (

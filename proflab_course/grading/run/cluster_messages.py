@@ -79,7 +79,6 @@ def _pack_item(item: RunCell | RunBlock) -> Any:
 
 
 def _unpack_item(item: Any) -> RunCell | RunBlock:
-    """Return a plan's item from the JSON that a grader sent."""
     if isinstance(item, list):
         return RunCell(*item)
     doubles = (

@@ -1,0 +1,15 @@
+"""What tests of guesses and of votes share."""
+
+import pytest
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Writes a table of votes."""
+
+    def write(text, name="votes.csv"):
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return write
