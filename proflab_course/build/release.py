@@ -46,7 +46,7 @@ def generate_release(course_root: Path, work: Path, lesson: str) -> None:
 def _with_open_answers(preprocessors: Iterable[type]) -> Iterator[type]:
     """Yield nbgrader's preprocessors with the one for concept questions, also in older courses.
 
-    But not the one that looks at metadata, twice: audit.py has done so, and names the cell.
+    What looks at metadata, which audit.py has done before, comes once, at the end.
     """
     from nbgrader.preprocessors import CheckCellMetadata, ClearSolutions
 
@@ -57,6 +57,7 @@ def _with_open_answers(preprocessors: Iterable[type]) -> Iterator[type]:
             yield each
         if each is ClearSolutions:
             yield ClearAnswers
+    yield CheckCellMetadata
 
 
 def _configuration(root: Path):
