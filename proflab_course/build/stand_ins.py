@@ -13,6 +13,7 @@ import contextlib
 import gc
 import importlib
 import json
+import mmap
 import os
 import pkgutil
 import resource
@@ -223,6 +224,7 @@ def _in_fork(trial: _Trial, helpers: list[tuple[str, Callable[..., Any]]]) -> st
     Raises RuntimeError where the test cell cannot be set up.
     """
     reader, writer = os.pipe()
+    verdicts = mmap.mmap(-1, len(helpers))  # shared: a byte in the pipe would wake this process
     child = os.fork()
     if child == 0:
         os.close(reader)
@@ -234,21 +236,21 @@ def _in_fork(trial: _Trial, helpers: list[tuple[str, Callable[..., Any]]]) -> st
             os.write(writer, _READY)
             _forbid_waiting()
             _forbid_more_memory()
-            for _, helper in helpers:
-                os.write(writer, b"+" if _verdict(trial, helper) else b"-")
+            for place, (_, helper) in enumerate(helpers):
+                verdicts[place] = ord("+" if _verdict(trial, helper) else "-")
         finally:
             os._exit(0)
     os.close(writer)
-    verdicts = b""
+    before, told = None, b""
     with os.fdopen(reader, "rb", buffering=0) as pipe:
         ready = pipe.read(1) == _READY
-        while select.select([pipe], [], [], _SILENT_SECONDS)[0] and (more := pipe.read(4096)):
-            verdicts += more
+        while told != before and not select.select([pipe], [], [], _SILENT_SECONDS)[0]:
+            before, told = told, verdicts[:].rstrip(b"\0")
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     if not ready:
         raise RuntimeError(f"no stand-in can be tried in {trial.test.name}: its set-up raises")
-    return verdicts.decode()
+    return verdicts[:].rstrip(b"\0").decode()
 
 
 def _verdict(trial: _Trial, helper: Callable[..., Any]) -> bool:

@@ -58,6 +58,7 @@ _IN_THE_WAY = {
     errno.EEXIST: "there is a file in place of the folder {}: choose another",
     errno.ENOTDIR: "a folder in {} is a file: choose another",
     errno.EISDIR: "{} is a folder: choose a file",
+    errno.EBUSY: "{} is a folder, or in use: choose a file",  # of `.`, `..` and `/`
 }
 # Reasons that lie with the disk or its rights; any other error is a fault of ours.
 _CANNOT_WRITE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO}

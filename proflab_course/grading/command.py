@@ -8,7 +8,6 @@ files and rows. `resume.py` decides which submissions have to be graded.
 from __future__ import annotations
 
 import argparse
-import gc
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -112,22 +111,18 @@ def run(arguments: argparse.Namespace) -> int:
         import proflab_course.grading.records.gradebook  # noqa: F401  (takes as long as a sandbox to start)
     runner, jobs = starting.result()
     notes: list[str] = []
-    gc.freeze()  # exclude what is loaded now from garbage collection
-    try:
-        with closing(runner):
-            rows = grade_class(
-                course,
-                arguments.lesson,
-                runner,
-                students=arguments.student,
-                jobs=jobs,
-                regrade=arguments.regrade,
-                full=arguments.full,
-                notes=notes,
-                new_variants=arguments.new_variants,
-            )
-    finally:
-        gc.unfreeze()  # the program may live on
+    with closing(runner):
+        rows = grade_class(
+            course,
+            arguments.lesson,
+            runner,
+            students=arguments.student,
+            jobs=jobs,
+            regrade=arguments.regrade,
+            full=arguments.full,
+            notes=notes,
+            new_variants=arguments.new_variants,
+        )
     print_table(rows)
     odd = odd_names(course)
     notes += [*odd, *notes_on_look_alikes(row.student for row in rows)]

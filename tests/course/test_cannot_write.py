@@ -79,6 +79,12 @@ def test_a_folder_that_is_not_there(graded, tmp_path, monkeypatch, capsys):
     assert f"there is no folder {tmp_path / 'no'}: make it" in sentence(capsys)
 
 
+@pytest.mark.parametrize("name", [".", ".."])
+def test_the_working_folder_is_no_file(graded, monkeypatch, capsys, name):
+    assert run(graded, ["export", "01", "--canvas", "grades.csv", "-o", name], "", monkeypatch) == 2
+    assert f"{name} is a folder, or in use: choose a file" in sentence(capsys)
+
+
 def test_a_folder_in_place_of_a_file(graded, tmp_path, monkeypatch, capsys):
     (tmp_path / "x.csv").mkdir()
     assert run(graded, WRITERS["export --canvas"], tmp_path, monkeypatch) == 2

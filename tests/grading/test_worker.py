@@ -94,6 +94,34 @@ def test_a_students_own_transformers_count():
     assert result.replies[2][0].outputs[0]["text"] == "waited\n"
 
 
+_RENDERED = """
+class Odd(ValueError):
+    def _render_traceback_(self):
+        print("rendered")
+        return ["a line"]
+raise Odd("no")
+"""
+
+
+def test_an_error_is_rendered_once_and_a_notebook_of_the_history_has_it():
+    looked = "print('\"evalue\": \"no\"' in open('saved.ipynb').read())"
+    cells = tuple(map(RunCell, (_RENDERED, "1", "%notebook saved.ipynb", looked)))
+    [[first], _, _, [last]] = SubprocessRunner().run(HERE, cells).replies
+    assert [output.get("text") for output in first.outputs] == ["rendered\n", None]
+    assert first.outputs[1]["traceback"] == ["a line"]
+    assert last.outputs[0]["text"] == "True\n"
+
+
+def test_without_tracebacks_an_error_has_its_kind_and_message():
+    cells = (RunCell("def f():\n    raise KeyError('there')\nf()"),)
+    [[told]], [[whole]] = (
+        SubprocessRunner(tracebacks=shown).run(HERE, cells).replies for shown in (False, True)
+    )
+    [brief], [full] = told.outputs, whole.outputs
+    assert (brief["ename"], brief["evalue"]) == (full["ename"], full["evalue"])
+    assert len(brief["traceback"]) == 1 < len(full["traceback"])
+
+
 @needs_sandbox
 def test_what_was_rehearsed_left_no_trace():
     look = (

@@ -1,6 +1,6 @@
-"""Start a worker in an ordinary subprocess: `subprocess_worker.py FD OUTPUT [RESOURCE LIMIT …]`.
+"""Start a worker in an ordinary process: `subprocess_worker.py FD OUTPUT MODE [RESOURCE LIMIT …]`.
 
-FD is the descriptor of the worker's socket, OUTPUT the bytes that a cell may print.
+FD: the descriptor of its socket; OUTPUT: the bytes that a cell may print; MODE: as of %xmode
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def main() -> None:
 
     sys.path.remove(HERE)
     worker.hide_programs()
-    descriptor, output, *limits = sys.argv[1:]
+    descriptor, output, mode, *limits = sys.argv[1:]
     _set_limits([*limits, str(resource.RLIMIT_CORE), "0"])
     from proflab.checks.values import (  # before the student's folder: it may hold a proflab.py
         dumps,
@@ -33,7 +33,9 @@ def main() -> None:
     worker.prepare(os.getcwd())
     gc.freeze()  # a scripted clock searches only the objects that are made from here on
     channel = Channel(socket.socket(fileno=int(descriptor)))
-    worker.Worker(dumps, loads, int(output)).serve(channel)
+    student_side = worker.Worker(dumps, loads, int(output))
+    student_side.shell.InteractiveTB.set_mode(mode)
+    student_side.serve(channel)
 
 
 def _set_limits(pairs: list[str]) -> None:

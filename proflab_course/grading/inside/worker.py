@@ -115,6 +115,11 @@ def _make_shell(recorder: OutputCapture) -> Any:
         def _showtraceback(self, etype: type, evalue: BaseException, stb: list[str]) -> None:
             recorder.rich(error_output(etype, evalue, stb))
 
+        def _format_exception_for_storage(self, exception: BaseException, *_: Any) -> dict:
+            # For %notebook alone, IPython would render each traceback a second time.
+            name, message = type(exception).__name__, safe_str(exception)
+            return {"ename": name, "evalue": message, "traceback": []}
+
     config = Config()
     # IPython keeps its history in a file by a thread of its own, and a fork has no threads.
     config.HistoryManager.enabled = False

@@ -114,7 +114,9 @@ def solved_values(key: Key, support: Path, asked: Mapping[Name, Asked]) -> dict[
     files = gather_files(Submission("", None, support))
     files[_FILE] = json.dumps(questions).encode()
     timeless = tuple(replace(item, seconds=0.0) for item in plan)
-    result = _runner().run(Submission(f"{key.name}, solved", files=files), timeless)
+    limits = Limits(statement_seconds=_SECONDS, cell_seconds=_SECONDS, notebook_seconds=_SECONDS)
+    runner = SubprocessRunner(limits)
+    result = runner.run(Submission(f"{key.name}, solved", files=files), timeless)
     found: dict[Name, Values] = {}
     for place, names in places.items():
         for name, values in zip(names, _each(result.replies[place][0], len(names)), strict=True):
@@ -136,15 +138,3 @@ def _each(reply: Reply, count: int) -> list[Values]:
         return reply.value
     why = ": ".join(filter(None, [*reply.raised[:1], reply.message])) or "nothing came back"
     return [why] * count
-
-
-def _runner() -> SubprocessRunner:
-    limits = Limits()
-    return SubprocessRunner(
-        replace(
-            limits,
-            statement_seconds=_SECONDS,
-            cell_seconds=_SECONDS,
-            notebook_seconds=_SECONDS,
-        )
-    )

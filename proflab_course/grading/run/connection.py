@@ -306,6 +306,7 @@ class Connection:
             return
         looked = time.monotonic()
         while (missing := size - len(self.buffer)) > 0:
+            # `recv` sets aside as much as it is asked for, whatever was announced.
             came = self._read(min(max(missing, _READ), MB))
             if not came and self.process is not None and self.process.ended():
                 raise self._ended()

@@ -60,10 +60,10 @@ class Session:
         status, sentence, place = allowance.first
         self.result = Result(status, sentence, place=place)
         self.place: int | None = None
-        self.copies: list[Copy] = []
-        self.late: list[tuple[int, RunBlock]] = []
+        self.copies: list[Copy] = []  # for hidden blocks that may not wait for the end
+        self.late: list[tuple[int, RunBlock]] = []  # the others, which share one copy
         self.shared: Connection | None = None
-        self._trouble: ProcessEnded | None = None
+        self._trouble: ProcessEnded | None = None  # after which no hidden block is executed
         self.statements = Statements(self.monitor, self._note)
 
     def carry_out(self, plan: Plan) -> Result:
