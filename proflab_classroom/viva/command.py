@@ -296,7 +296,7 @@ def _lost_points(course: Course, key: Key) -> dict[str, dict[str, float]]:
         failed = {case.cell for case in outcome.cases if not case.passed}
         lost = found.setdefault(student, {})
         for cell in key.cells:
-            if cell.points and cell.grade_id in failed:  # all of them: partial credit is not asked
+            if cell.points and cell.grade_id in failed:  # whole, also with partial credit
                 name = exercise_of(cell.grade_id, names)
                 if name in names:
                     lost[name] = lost.get(name, 0.0) + cell.points
