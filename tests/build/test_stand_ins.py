@@ -100,6 +100,20 @@ expect("a slab", volume(2, 7, 5), 70)
 
 
 @pytest.mark.whole
+def test_a_lesson_that_ends_the_search_is_told_and_the_others_are_searched(tmp_path):
+    course = course_with(tmp_path, HELPERS)
+    build(course, audit="static")
+    places = [
+        (read_notebook(course.source(n), n), course.source(n).parent) for n in course.lessons()
+    ]
+    (places[0][1] / "ending.py").write_text("import os\n\nos._exit(0)\n")
+    ended, found = stand_in_mistakes(places, 1)
+    with pytest.raises(RuntimeError, match="it ended"):
+        list(ended)
+    assert ["`helping.exact`" in mistake for mistake in found] == [True]
+
+
+@pytest.mark.whole
 def test_helpers_that_pass_nothing_are_no_mistake(tmp_path):
     course = course_with(tmp_path, HELPERS.split("def exact")[0])
     assert build(course, ["2"]) == ["02_second"]
