@@ -39,7 +39,7 @@ COLUMN = "01 Parameters (55501)"
 
 
 def main(arguments: list[str]) -> int:
-    """Write both files into the folder that is named; returns the exit status."""
+    """Write the three files into the folder that is named; returns the exit status."""
     if len(arguments) != 1:
         print(__doc__, file=sys.stderr)
         return 2

@@ -1,4 +1,4 @@
-"""Read published files of which the documents in measured/ are made, and no others."""
+"""Read the published files of which the measured documents of lessons 10 and 11 are made."""
 
 from __future__ import annotations
 

@@ -203,7 +203,7 @@ def _height(points: Sequence[Point], x: float, log: str) -> float:
     for (x1, y1), (x2, y2) in zip(points, points[1:], strict=False):
         if x1 <= x <= x2:
             left, right = _scaled(x1, "x" in log), _scaled(x2, "x" in log)
-            part = (_scaled(x, "x" in log) - left) / (right - left or 1.0)
+            part = (_scaled(x, "x" in log) - left) / (right - left or 1.0)  # or: of one x
             low, high = _scaled(y1, "y" in log), _scaled(y2, "y" in log)
             return low + part * (high - low)
     return _scaled(points[0][1], "y" in log)

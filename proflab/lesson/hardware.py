@@ -7,13 +7,13 @@ machine does not tell is None here, never a guess.
 from __future__ import annotations
 
 import json
-import math
 import os
 import platform
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from proflab.checks.diagnose import is_number
 from proflab.lesson.blas import blas_name, blas_threads
 from proflab.lesson.machine import can
 
@@ -38,7 +38,7 @@ class Hardware:
 
     def __post_init__(self) -> None:
         for what, roof in (("peak_flops", self.peak_flops), ("bandwidth", self.bandwidth)):
-            if not 0 < roof < math.inf:
+            if not (is_number(roof) and roof > 0):
                 raise ValueError(f"{self.name}: {what} must be positive and finite, not {roof}")
 
 
@@ -62,7 +62,8 @@ def read_hardware(path: str | Path, name: str) -> Hardware:
     except (OSError, json.JSONDecodeError) as error:
         raise ValueError(f"{path} cannot be read as JSON: {error}") from None
     except (KeyError, TypeError) as error:
-        raise ValueError(f"{path} does not describe {name!r}: {error} is missing") from None
+        wants = "peak_flops, bandwidth and source"
+        raise ValueError(f"{path} does not describe {name!r} by {wants}: {error}") from None
 
 
 # ── what a machine says of itself ────────────────────────────────────────────────────────────

@@ -96,7 +96,7 @@ class MultiheadAttention(Module):
 
     def _project(self, query, key, value) -> tuple[Tensor, ...]:
         if self._same_width:
-            if query is key and key is value:
+            if query is key and key is value:  # one product in place of three
                 return F.linear(query, self.in_proj_weight, self.in_proj_bias).chunk(3, -1)
             weights = self.in_proj_weight.chunk(3)
         else:

@@ -125,7 +125,7 @@ def bias_uniform_(bias: Tensor, weight: Tensor) -> Tensor:
     """Fill uniformly in ±1 / √fan in of `weight`: torch's default for Linear and Conv2d."""
     if bias.is_meta:
         return bias
-    bound = 1 / math.sqrt(max(fans(weight)[0], 1))
+    bound = 1 / math.sqrt(max(fans(weight)[0], 1))  # what kaiming_uniform_(a=√5) comes to
     return uniform_(bias, -bound, bound)
 
 

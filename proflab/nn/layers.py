@@ -28,7 +28,7 @@ __all__ = [
 def _positive(owner: str, **sizes) -> None:
     """ValueError unless all of these are positive integers."""
     for name, size in sizes.items():
-        if type(size) is int and size > 0:
+        if type(size) is int and size > 0:  # as nearly all are
             continue
         for n in size if isinstance(size, (tuple, list)) else (size,):
             if isinstance(n, bool) or not hasattr(n, "__index__") or n <= 0:

@@ -240,8 +240,8 @@ def _binary(op, input, other, float_result: bool = False) -> Tensor:
     return apply(op, (input, other))
 
 
-def _first_a_tensor(input, other) -> Tensor:
-    """Return the first operand as a tensor: torch.mul(2, x) takes a number, too."""
+def as_operand(input, other: Tensor) -> Tensor:
+    """Return an operand beside another as a tensor: torch.mul(2, x) takes a number, too."""
     if isinstance(input, Tensor):
         return input
     # In the other's dtype only if that holds any number: in int64 2.5 would be 2, in bool 2 be 1.
@@ -253,7 +253,7 @@ def _first_a_tensor(input, other) -> Tensor:
 @method
 def add(input: Tensor, other, *, alpha=1) -> Tensor:
     """Return input + alpha · other; the shapes broadcast."""
-    return _binary(_Add, _first_a_tensor(input, other), other if alpha == 1 else other * alpha)
+    return _binary(_Add, as_operand(input, other), other if alpha == 1 else other * alpha)
 
 
 @operator("__sub__", augmented="__isub__")
@@ -261,7 +261,7 @@ def add(input: Tensor, other, *, alpha=1) -> Tensor:
 @method
 def sub(input: Tensor, other, *, alpha=1) -> Tensor:
     """Return input - alpha · other; the shapes broadcast."""
-    return _binary(_Sub, _first_a_tensor(input, other), other if alpha == 1 else other * alpha)
+    return _binary(_Sub, as_operand(input, other), other if alpha == 1 else other * alpha)
 
 
 @operator("__rsub__")
@@ -278,7 +278,7 @@ def rsub(input: Tensor, other) -> Tensor:
 @method
 def mul(input: Tensor, other) -> Tensor:
     """Return input · other, element by element; the shapes broadcast."""
-    return _binary(_Mul, _first_a_tensor(input, other), other)
+    return _binary(_Mul, as_operand(input, other), other)
 
 
 @operator("__truediv__", augmented="__itruediv__")
@@ -290,7 +290,7 @@ def div(input: Tensor, other, *, rounding_mode: str | None = None) -> Tensor:
     rounding_mode: "floor" or "trunc"; ValueError for any other
     """
     if rounding_mode is None:
-        return _binary(_Div, _first_a_tensor(input, other), other, float_result=True)
+        return _binary(_Div, as_operand(input, other), other, float_result=True)
     if rounding_mode not in ("floor", "trunc"):
         raise ValueError(f"div: there is no rounding_mode {rounding_mode!r}")
     result = (floor if rounding_mode == "floor" else trunc)(div(input, other))
@@ -310,7 +310,7 @@ def _rdiv(input: Tensor, other) -> Tensor:
 @method
 def pow(input, exponent) -> Tensor:
     """Return input ** exponent; one of the two may be a number."""
-    return _binary(_Pow, _first_a_tensor(input, exponent), exponent)
+    return _binary(_Pow, as_operand(input, exponent), exponent)
 
 
 @operator("__rpow__")

@@ -7,8 +7,8 @@ import numpy as np
 from proflab.creation import as_tensor
 from proflab.dispatch import Op, apply, register
 from proflab.meta import MetaArray
-from proflab.ops.arithmetic import Binary
-from proflab.ops.convert import common_dtype
+from proflab.ops.arithmetic import Binary, as_operand
+from proflab.ops.convert import common_dtype, to_float
 from proflab.shapes import broadcast, unbroadcast
 from proflab.tensor import Tensor
 from proflab.tensor_methods import in_place, method
@@ -144,12 +144,8 @@ def minimum(input: Tensor, other: Tensor) -> Tensor:
 
 def where(condition: Tensor, input, other) -> Tensor:
     """Return `input` where the condition holds and `other` elsewhere; either may be a number."""
-    if not isinstance(input, Tensor):
-        dtype = other.dtype if isinstance(other, Tensor) else None
-        input = as_tensor(input, dtype)
-    if not isinstance(other, Tensor):
-        other = as_tensor(other, input.dtype)
-    return apply(_Where, (condition, *common_dtype(input, other)))
+    input = as_operand(input, other) if isinstance(other, Tensor) else as_tensor(input)
+    return apply(_Where, (condition, *common_dtype(input, as_operand(other, input))))
 
 
 @in_place
@@ -169,6 +165,8 @@ def clamp(input: Tensor, min=None, max=None) -> Tensor:
     """
     if min is None and max is None:
         raise ValueError("clamp: neither min nor max is given")
+    if float in (type(min), type(max)):
+        input = to_float(input)
     return apply(_Clamp, (input,), min=min, max=max)
 
 

@@ -200,7 +200,7 @@ def _top(names: dict[str, Any], rows: list[dict], roof: Hardware) -> list[dict]:
     found = []
     for entry in names["top_operations"](rows, len(rows)):
         own = [row for row in rows if entry["name"] in (row["op"], row["module"])]
-        own = [row for row in own if row["op"] == entry["name"]] or own
+        own = [row for row in own if row["op"] == entry["name"]] or own  # or a region's
         sums = {key: sum(row[key] for row in own) for key in _COUNTS}
         flops = sums["matmul_flops"] + sums["elementwise_flops"]
         moved = sums["bytes_read"] + sums["bytes_written"]

@@ -107,7 +107,7 @@ def draw_roofline(
     x = _Scale([p["intensity"] for p in points] + [ridge / 10, ridge * 4], 44, WIDTH - 6)
     speeds = [p["flops_per_second"] for p in points]
     y = _Scale([*speeds, roof.peak_flops * 1.6, roof.peak_flops / 50], 250, 12)
-    parts = [*_grid_x(x, 12, 250), *_grid_y(y, 44, WIDTH - 6)]
+    parts = [*_grid_x(x, 12, 250), *_grid_y(y, 44, WIDTH - 6)]  # 44: for the numbers of y
     parts += [
         _text(WIDTH - 6, 282, "FLOPs a byte", "end", QUIET),
         _text(4, 282, "FLOP/s", fill=QUIET),

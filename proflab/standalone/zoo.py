@@ -75,7 +75,7 @@ def made_by(file: Path, function: str) -> tuple[Any, Callable[[], Any]]:
         raise ValueError(f"{place} cannot be read: {error.strerror}") from None
     except ValueError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a file may end itself as it is read
         raise ValueError(f"{place} raises {type(error).__name__}: {error}") from None
     finally:
         sys.path.remove(folder)

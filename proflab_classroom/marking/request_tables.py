@@ -62,6 +62,7 @@ def write_sheets(
     for name in names:
         path = course.root / FOLDER / f"{name}.csv"
         typed = _typed(path, requests)
+        # What is typed and not read yet stays, also where the request went to another meanwhile.
         theirs = [r for r in requests if (r.to == name and not r.answers) or r.id in typed]
         rows = [[*_row(r, outcomes(r.lesson)), typed.get(r.id, "")] for r in theirs]
         write_table(path, [COLUMNS, *rows])

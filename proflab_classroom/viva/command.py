@@ -227,7 +227,7 @@ def make_sheets(
                 about_race = partial(race_rows, aligned, key, sandbox.runner, submission)
                 number = arguments.questions
                 fill(sheet, lesson, sandbox, notebook, cells, known, draws, number, about_race)
-            except CourseError:
+            except CourseError:  # a mistake of the course's, which all sheets would have
                 raise
             except Exception as error:  # no hand-in may stop the others
                 log_error(course, lesson.key.name, work.student, error)
@@ -296,7 +296,7 @@ def _lost_points(course: Course, key: Key) -> dict[str, dict[str, float]]:
         failed = {case.cell for case in outcome.cases if not case.passed}
         lost = found.setdefault(student, {})
         for cell in key.cells:
-            if cell.points and cell.grade_id in failed:
+            if cell.points and cell.grade_id in failed:  # whole, also with partial credit
                 name = exercise_of(cell.grade_id, names)
                 if name in names:
                     lost[name] = lost.get(name, 0.0) + cell.points

@@ -97,7 +97,7 @@ def find_inputs(key: Key, exercise: str, hidden: bool = False) -> list[Input]:
             found += _written(cell.master.source, f"{key.name}, cell {cell.grade_id}")
             found += _of_cases(key, cell.grade_id)
     found += _of_docstring(key.cell(exercise).master.source)
-    found.sort(key=lambda i: (not i.written, i.hidden))
+    found.sort(key=lambda i: (not i.written, i.hidden))  # of equal texts, `fit` keeps the first
     known = {cell.grade_id for cell in key.cells if cell.is_exercise}
     fit: dict[str, Input] = {}
     for each in found:
@@ -224,7 +224,7 @@ def _of_cases(key: Key, cell: str) -> Iterator[Input]:
                 made = _from_statements([*nodes, *parsed])
                 if made is not None:
                     yield replace(made, hidden=block.hidden, error=step.kind == "raises")
-        if not block.hidden:
+        if not block.hidden:  # what a hidden block binds, no later one sees
             visible = nodes
 
 
@@ -325,6 +325,7 @@ def _moved(value: Any, secret: bytes, *words: str) -> Any:
     if type(value) not in (int, float) or not draw(secret, *words, "moves", low=0, high=1):
         return value
     if isinstance(value, int) and abs(value) < _SMALL:
+        # Counts and sizes stay 1 or more.
         return max(min(value, 1), value + draw(secret, *words, "step", low=-2, high=3))
     factor = draw(secret, *words, "factor", low=50, high=200) / 100
     if isinstance(value, int):

@@ -87,7 +87,8 @@ def keep_marks(course: Course, lesson: str, marks: dict[str, VivaMarks]) -> int:
     for student in sorted(together):
         rows.append([student, *("" if m is None else m for m in together[student].marks)])
     path = kept_path(course, lesson)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    for folder in (path.parents[1], path.parent):  # as course/secret.py makes private/
+        folder.mkdir(mode=0o700, exist_ok=True)
     replace_file(path, csv_text(rows).encode())
     return len(together)
 

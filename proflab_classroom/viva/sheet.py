@@ -220,8 +220,8 @@ def choose(
             else:
                 candidates.drop(question)
     chosen = [q for q in chosen if id(q) in good]
-    if len({q.name for q in chosen}) < LEAST_EXERCISES or len(chosen) < number:
-        chosen += list(rows())[: number - len(chosen)]
+    if len(chosen) < number:
+        chosen += rows()[: number - len(chosen)]
     return chosen
 
 

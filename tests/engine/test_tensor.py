@@ -338,7 +338,15 @@ def test_a_number_on_the_left_keeps_its_value():
     assert (2.5**two).tolist() == proflab.pow(2.5, two).tolist() == [6.25]
     assert proflab.mul(2.5, two).tolist() == [5.0] and proflab.sub(2.5, two).tolist() == [0.5]
     assert proflab.div(1.5, two).tolist() == [0.75] and proflab.add(2, yes).tolist() == [3]
+    assert proflab.where(yes, two, 0.5).tolist() == proflab.where(~yes, 0.5, two).tolist() == [2.0]
+    assert proflab.where(~yes, two, 0.5).tolist() == proflab.where(yes, 0.5, two).tolist() == [0.5]
     assert (2**two).dtype == two.dtype and (2.5 ** Tensor([2.0]).double()).dtype == proflab.float64
+
+
+def test_a_bound_that_is_no_integer_makes_floats():
+    bounded = proflab.arange(3).clamp(min=0.5)
+    assert bounded.tolist() == [0.5, 1.0, 2.0] and bounded.dtype == proflab.float32
+    assert proflab.arange(3).clamp(1).dtype == proflab.int64
 
 
 def test_the_gradient_of_a_single_input_is_asked_for():

@@ -8,8 +8,8 @@ from urllib.parse import unquote
 
 import pytest
 from archives import zipped
-from essay_class import ESSAY, STUDENTS, copied, fill, rows_of
-from grading_course import LESSON, ROOT, command
+from essay_class import ESSAY, STUDENTS, fill, rows_of
+from grading_course import LESSON, ROOT, command, copied
 
 from proflab_course.grading.records.gradebook import Book
 

@@ -9,8 +9,8 @@ import time
 
 import nbformat
 import pytest
-from essay_class import ESSAY, STUDENTS, copied, fill, rows_of
-from grading_course import LESSON, command, grade
+from essay_class import ESSAY, STUDENTS, fill, rows_of
+from grading_course import LESSON, command, copied, grade
 
 from proflab_classroom.marking.agreement import cohens_kappa
 from proflab_classroom.marking.essay_log import EssayLog

@@ -3,8 +3,8 @@
 import hashlib
 
 import pytest
-from essay_class import ESSAY, STUDENTS, copied, fill, rows_of
-from grading_course import LESSON, cell, grade, hand_in, solved
+from essay_class import ESSAY, STUDENTS, fill, rows_of
+from grading_course import LESSON, cell, copied, grade, hand_in, solved
 from nbformat.v4 import new_code_cell, new_output
 
 from proflab.lesson.first_guess import MIME

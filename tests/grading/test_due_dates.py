@@ -1,13 +1,21 @@
 """The due date by which a class is graded: from the course's file, and shown wherever it counts."""
 
 import re
-import shutil
 
 import pytest
-from grading_course import LESSON, command, copy_course, grade, hand_in, solved, take_warm_runner
+from grading_course import (
+    LESSON,
+    command,
+    copied,
+    copy_course,
+    grade,
+    hand_in,
+    set_due,
+    solved,
+    take_warm_runner,
+)
 
 from proflab_course.cli import main
-from proflab_course.course.layout import Course
 from proflab_course.grading.records.gradebook import Book
 
 ON_MARCH_2 = "2026-03-02 10:00:00 UTC\n"
@@ -28,18 +36,13 @@ def graded(tmp_path_factory):
 @pytest.fixture
 def course(graded, tmp_path):
     """A copy of the graded course, which a test may change."""
-    return Course(shutil.copytree(graded.root, tmp_path / "course"))
+    return copied(graded, tmp_path / "course")
 
 
 def write_dates(course, due, rest=PENALTY):
     (course.root / "private").mkdir(exist_ok=True)
     text = f'zone = "Europe/Zurich"\ndue = {{ 01 = "{due}" }}\n{rest}'
     (course.root / "private/dates.toml").write_text(text)
-
-
-def set_due_in_nbgrader(course, date):
-    with Book(course.gradebook) as book, book.transaction() as rows:
-        rows.update_or_create_assignment(LESSON, duedate=date)
 
 
 def said(course, capsys, monkeypatch, *words):
@@ -101,10 +104,10 @@ def test_grading_shows_the_date_its_zone_and_what_lateness_costs(course, capsys,
 def test_a_class_that_is_all_late_is_asked_about_by_the_date_that_nbgrader_read(
     course, capsys, monkeypatch
 ):
-    set_due_in_nbgrader(course, "03.02.2026 18:00")  # the 3rd of February, or not?
+    set_due(course, "03.02.2026 18:00")  # the 3rd of February, or not?
     out = grading(course, capsys, monkeypatch)
     assert "note: due 2026-03-02 18:00 UTC, as nbgrader's gradebook has it: 0 of 2 hand" in out
-    set_due_in_nbgrader(course, "03.01.2026 18:00")
+    set_due(course, "03.01.2026 18:00")
     out = grading(course, capsys, monkeypatch)
     assert "due 2026-03-01 18:00 UTC, as nbgrader's gradebook has it: 2 of 2 hand-ins late" in out
     assert "note: all 2 hand-ins are late: is this the due date that you mean?" in out

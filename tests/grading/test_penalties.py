@@ -2,12 +2,21 @@
 
 import datetime
 import re
-import shutil
 
 import pytest
-from grading_course import LESSON, cell, command, copy_course, grade, hand_in, solved
+from grading_course import (
+    LESSON,
+    cell,
+    command,
+    copied,
+    copy_course,
+    grade,
+    hand_in,
+    set_due,
+    solved,
+)
 
-from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.layout import CourseError
 from proflab_course.grading.points import total_points
 from proflab_course.grading.records.gradebook import Book
 from proflab_course.grading.submissions.timestamp import parse_timestamp, read_timestamp
@@ -30,12 +39,7 @@ def graded(tmp_path_factory):
 @pytest.fixture
 def course(graded, tmp_path):
     """A copy of the graded course, which a test may change."""
-    return Course(shutil.copytree(graded.root, tmp_path / "course"))
-
-
-def set_due(course, date):
-    with Book(course.gradebook) as book, book.transaction() as rows:
-        rows.update_or_create_assignment(LESSON, duedate=date)
+    return copied(graded, tmp_path / "course")
 
 
 def test_a_due_date_that_is_set_or_moved_counts_at_the_next_run(course):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import shutil
 from pathlib import Path
 
 import nbformat
@@ -39,11 +38,6 @@ def essay_class(place: Path, students: list[str] = STUDENTS) -> Course:
     hand_in(course, "no_essay", solved())
     grade(course)
     return course
-
-
-def copied(course: Course, place: Path) -> Course:
-    """Return a copy of a course."""
-    return Course(Path(shutil.copytree(course.root, place, dirs_exist_ok=True)))
 
 
 def rows_of(course: Course, name: str) -> list[dict[str, str]]:

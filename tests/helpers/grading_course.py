@@ -63,6 +63,17 @@ def copy_course(place: Path, students: list[str] | None = None, stock: bool = Fa
     return Course(place)
 
 
+def copied(course: Course, place: Path) -> Course:
+    """Return a copy of a course, which a test may change."""
+    return Course(Path(shutil.copytree(course.root, place, dirs_exist_ok=True)))
+
+
+def set_due(course: Course, date: str | None) -> None:
+    """Set a due date as nbgrader does."""
+    with Book(course.gradebook) as book, book.transaction() as rows:
+        rows.update_or_create_assignment(LESSON, duedate=date)
+
+
 @functools.cache
 def new_gradebook() -> Path:
     """A gradebook that knows the lesson and nobody: making one takes seconds, copying it none."""

@@ -28,11 +28,17 @@ def test_a_machine_is_read_by_its_name(tmp_path):
     with pytest.raises(ValueError, match="cannot be read as JSON"):
         read_hardware(path, "A")
     path.write_text(json.dumps({"A": {"peak_flops": 1}}))
-    with pytest.raises(ValueError, match="'bandwidth' is missing"):
+    with pytest.raises(ValueError, match="by peak_flops, bandwidth and source: 'bandwidth'"):
+        read_hardware(path, "A")
+    path.write_text(json.dumps({"A": {**entry, "bandwidth": "2 TB/s"}}))
+    with pytest.raises(ValueError, match="A: bandwidth must be positive and finite, not 2 TB/s"):
+        read_hardware(path, "A")
+    path.write_text("[1, 2]")
+    with pytest.raises(ValueError, match="does not describe 'A' by peak_flops"):
         read_hardware(path, "A")
 
 
-@pytest.mark.parametrize("roofs", [(0, 1), (1, -1), (math.inf, 1), (1, math.nan)])
+@pytest.mark.parametrize("roofs", [(0, 1), (1, -1), (math.inf, 1), (1, math.nan), (None, 1)])
 def test_roofs_are_positive_and_finite(roofs):
     with pytest.raises(ValueError, match="must be positive and finite"):
         Hardware(*roofs)

@@ -292,6 +292,10 @@ def test_a_result_of_an_earlier_trace_comes_from_nowhere():
         traced(_cached, x=(4,))
 
 
+def test_a_shape_may_be_one_size():
+    assert traced(lambda x: x, x=4)[0] == ["in", "x", (4,), "float32"]
+
+
 def test_the_tracer_leaves_the_engine_as_it_was():
     with pytest.raises(Refused, match="raised ZeroDivisionError: division by zero"):
         traced(lambda x: 1 / 0, x=(4,))

@@ -26,6 +26,9 @@ def shapeless():
 
 def broken():
     raise KeyError("weights")
+
+def ends():
+    raise SystemExit("done")
 """
 
 
@@ -59,6 +62,7 @@ def test_a_model_of_ones_own_is_profiled(names, own, capsys):
         ("nets/net.py:large", "net.py defines no function 'large'"),
         ("nets/net.py:shapeless", "must return a model of ProfLab and an input's shape, a tuple"),
         ("nets/net.py:broken", "net.py:broken raises KeyError: 'weights'"),
+        ("nets/net.py:ends", "net.py:ends raises SystemExit: done"),
     ],
 )
 def test_a_model_of_ones_own_that_cannot_be_made(names, own, capsys, model, sentence):

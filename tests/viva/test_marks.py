@@ -26,6 +26,7 @@ def test_marks_are_read_and_kept_and_added_to(tmp_path):
     assert keep_marks(course, "01_small", {"ben": VivaMarks("ben", (1, 1, 1, 1))}) == 2
     assert kept_marks(course, "01_small") == marks | {"ben": VivaMarks("ben", (1, 1, 1, 1))}
     assert kept_marks(course, "02_other") == {}
+    assert (tmp_path / "private").stat().st_mode & 0o077 == 0
 
 
 def test_a_mark_may_be_what_a_spreadsheet_made_of_it(tmp_path):

@@ -126,6 +126,13 @@ def test_rule_6_a_sheet_has_one_value_two_tells_and_one_change(lesson):
     assert len(shown) == len(set(shown))
 
 
+def test_rule_6_no_row_is_made_for_a_sheet_that_is_full(lesson):
+    def rows():
+        raise AssertionError("a race would be executed for nothing")
+
+    assert len(choose(candidates(lesson), lesson.points, {}, 2, rows)) == 2
+
+
 def test_rule_6_lost_points_come_first_then_more_points(lesson):
     order = in_order(list(SOLUTIONS), lesson.points, {"fence": 20.0}, DRAWS)
     assert order[:2] == ["fence", "rectangle"]

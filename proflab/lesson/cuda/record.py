@@ -148,7 +148,7 @@ class Record:
             else:
                 self._documents = [self._empty_document(self._gpu)]
         elif self._gpu is None:
-            self._reason = "No CUDA device"
+            self._reason = "No CUDA device"  # why, the first line has said
         return self._gpu
 
     def _empty_document(self, gpu: Gpu) -> dict:

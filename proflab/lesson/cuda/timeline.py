@@ -40,7 +40,7 @@ def with_host(
     gaps: (start, end). spans: (kind, start, end), sorted by start, as `host_spans` returns them.
     """
     starts = [start for _, start, _ in spans]
-    reached = list(accumulate((end for *_, end in spans), max))
+    reached = list(accumulate((end for *_, end in spans), max))  # ends may not be in order
     for gap in gaps:
         near = spans[bisect_right(reached, gap[0]) : bisect_left(starts, gap[1])]
         yield gap, [span for span in near if span[2] > gap[0]]

@@ -129,7 +129,7 @@ def _count(
     step.tape, step.ms, step.groups = tape, paid.ms, groups_of(rows, lines)
     step.paid, step.ops = paid, sum(ms > 0 for *_, ms in rows)
     step.kinds = kinds_of(paid.walk)
-    if step.kept and paid.ms < (known.ms or 0.0):
+    if step.kept and paid.ms < (known.ms or 0.0):  # `_costs` refuses what is dearer
         budget.spend(paid.work)
         step.wrong = compared(tape, known, paid.walk, terms.within)[1]
 

@@ -74,7 +74,7 @@ def _left(tape: list, groups: list[list[dict]], over: list[float], paid: Cost, m
     given = paid.two_memories or any(line[0] == "vjp" for line in tape)
     products = [0.0 if given else _products(rows, machine) for rows in groups]
     avoidable = math.fsum(products) - floor
-    if max(over) < WORTH * paid.ms > avoidable:
+    if max(over) < WORTH * paid.ms > avoidable:  # neither is worth a word
         return None
     if avoidable > max(over):
         rows, ms = groups[products.index(max(products))], max(products)

@@ -181,7 +181,7 @@ class _Run:
         decoded = self.reading.attributes[at]
         if self.wide and "dtype" in decoded:  # of `to`
             decoded = decoded | {"dtype": self._dtype(decoded["dtype"])}
-        if need is None and self.look is None:
+        if need is None and self.look is None:  # as in most of a run on data
             arrays = [values[number] for number in operands]
             return _run_unseen(dispatch.OPS[name], arrays, decoded)
         flags = [False] * len(operands) if need is None else need

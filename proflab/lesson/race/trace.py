@@ -223,7 +223,7 @@ def traced(program: Callable, *, model: Callable | None = None, training: bool =
            **shapes: Any) -> Tape:  # fmt: skip
     """Run a program on inputs of these shapes, without data, and return what it does as a tape.
 
-    shapes: by argument; a shape means float32, ("int64", shape) another dtype
+    shapes: by argument; a shape, or one size, means float32, ("int64", shape) another dtype
     model: makes a module, which is made without data and passed as `model`; its parameters and
         buffers are inputs
     training: record gradients, so that the program may call backward
@@ -248,7 +248,8 @@ def traced(program: Callable, *, model: Callable | None = None, training: bool =
                 for name, tensor in each:
                     tracer.input(name, tensor)
         for name, spec in shapes.items():
-            dtype, shape = spec if spec and isinstance(spec[0], str) else ("float32", spec)
+            typed = not isinstance(spec, int) and spec and isinstance(spec[0], str)
+            dtype, shape = spec if typed else ("float32", spec)
             given[name] = Tensor.meta(shape, dtype)
             tracer.input(name, given[name])
         try:
