@@ -11,6 +11,7 @@ import hashlib
 import io
 import json
 import re
+from functools import lru_cache
 from pathlib import Path
 
 import nbformat
@@ -136,6 +137,7 @@ def small_picture(html: str) -> str:
     )
 
 
+@lru_cache(maxsize=64)  # a lesson's page and its slides show the same pictures
 def _smaller(png: str) -> bytes:
     """Return a picture, in base 64, as a file of few colours."""
     picture = Image.open(io.BytesIO(base64.b64decode(png))).convert("RGB")

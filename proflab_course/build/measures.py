@@ -16,7 +16,6 @@ from functools import lru_cache
 from pathlib import Path
 
 from proflab import lesson as helpers
-from proflab.lesson.statements import parsed
 from proflab_course.cases.hidden_blocks import hidden_source_removed
 from proflab_course.cases.raises import exception_name
 from proflab_course.cases.reader import KINDS, split_cell
@@ -26,6 +25,7 @@ from proflab_course.course.notebook import (
     SOLUTION,
     Cell,
     Lesson,
+    read_statements,
     replace_regions,
 )
 from proflab_course.course.sections import prose_words
@@ -49,7 +49,7 @@ def measured(lesson: Lesson, folder: Path) -> list[Measured]:
     """Return all figures of a lesson; `folder` has its own modules. Empty if it is not Python."""
     try:
         for cell in lesson.cells:
-            _statements(_visible(cell))
+            read_statements(_visible(cell))
         for cell in lesson.named("test"):
             split_cell(cell)
     except (SyntaxError, CourseError):
@@ -100,7 +100,7 @@ def _examples(texts: Iterable[str]) -> list[str]:
     """Return what the examples in docstrings call."""
     found = (each for text in texts for each in doctest.DocTestParser().get_examples(text))
     try:
-        return ["\n".join(map(ast.unparse, parsed(each.source))) for each in found]
+        return ["\n".join(map(ast.unparse, read_statements(each.source))) for each in found]
     except SyntaxError:
         return ["?"]  # the trial says why it does not hold
 
@@ -145,7 +145,7 @@ def _of_code(cell: Cell) -> Iterator[Measured]:
 def _cases(test: Cell) -> list[bool]:
     """Return for each visible case of a test cell whether it expects an error; a row is one."""
     found: list[bool] = []
-    for node in _statements(hidden_source_removed(test.source)):
+    for node in read_statements(hidden_source_removed(test.source)):
         call = node.value if isinstance(node, ast.Expr) else None
         if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
             continue
@@ -199,7 +199,7 @@ def _behind_a_dot(lesson: Lesson, modules: set[str]) -> set[str]:
 
 @lru_cache(maxsize=2048)
 def _nodes(text: str) -> tuple[ast.AST, ...]:
-    return tuple(node for statement in _statements(text) for node in ast.walk(statement))
+    return tuple(node for statement in read_statements(text) for node in ast.walk(statement))
 
 
 def docstrings(cell: Cell) -> Iterator[str]:
@@ -212,11 +212,6 @@ def docstrings(cell: Cell) -> Iterator[str]:
     for node in nodes:
         if isinstance(node, kinds):
             yield ast.get_docstring(node) or ""
-
-
-@lru_cache(maxsize=2048)  # the cells of a course; each rule asks for the same again
-def _statements(text: str) -> tuple[ast.stmt, ...]:
-    return tuple(parsed(text))
 
 
 def _visible(cell: Cell) -> str:

@@ -44,16 +44,20 @@ def generate_release(course_root: Path, work: Path, lesson: str) -> None:
 
 
 def _with_open_answers(preprocessors: Iterable[type]) -> Iterator[type]:
-    """Yield nbgrader's preprocessors with the one for concept questions, also in older courses."""
-    from nbgrader.preprocessors import ClearSolutions
+    """Yield nbgrader's preprocessors with the one for concept questions, also in older courses.
+
+    What looks at metadata, which audit.py has done before, comes once, at the end.
+    """
+    from nbgrader.preprocessors import CheckCellMetadata, ClearSolutions
 
     from proflab_course.grading.records.nbgrader_plugin import ClearAnswers
 
     for each in preprocessors:
-        if each is not ClearAnswers:
+        if each not in (ClearAnswers, CheckCellMetadata):
             yield each
         if each is ClearSolutions:
             yield ClearAnswers
+    yield CheckCellMetadata
 
 
 def _configuration(root: Path):

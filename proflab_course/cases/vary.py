@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from proflab.lesson.names import bound_names, used_names
@@ -130,6 +130,7 @@ def _as_written(value: Any, written: Any) -> Any:
     return value
 
 
+@lru_cache(maxsize=1024)  # as reader.py's split
 def varying(source: str, name: str) -> Varying | None:
     """Return what may vary in a test cell's source; None where nothing may.
 

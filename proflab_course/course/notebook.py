@@ -64,7 +64,7 @@ _FORBIDDEN_IN_ID = re.compile(r"[^A-Za-z0-9_-]")
 
 
 # A build asks for a cell's statements often, and changes none of them.
-_statements = functools.lru_cache(maxsize=2048)(parsed)
+read_statements = functools.lru_cache(maxsize=4096)(parsed)
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class Cell:
     def statements(self) -> list[ast.stmt]:
         """Return the top-level statements of a code cell; CourseError if it is not Python."""
         try:
-            return list(_statements(self.code))
+            return list(read_statements(self.code))
         except SyntaxError as error:
             where = f"{self.where}, line {error.lineno}" if error.lineno else self.where
             raise CourseError(f"{where}: {error.msg}") from None

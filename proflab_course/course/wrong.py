@@ -43,6 +43,7 @@ import re
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
 
@@ -331,10 +332,11 @@ def whole_code(exercise: str, code: str, solution: str) -> str:
     """Return code as a whole cell: a bare body gets the signature of the lesson's own solution."""
     if re.search(rf"^(def|class) {exercise}\b|^{exercise}\s*=", code, re.M):
         return code
-    return _signature(exercise, solution) + "\n" + textwrap.indent(code, _INDENT)
+    return _signature(solution) + "\n" + textwrap.indent(code, _INDENT)
 
 
-def _signature(exercise: str, solution: str) -> str:
+@lru_cache(maxsize=256)  # asked for each entry of an exercise
+def _signature(solution: str) -> str:
     """Return the line `def` of the function that a solution defines; "" if it defines none."""
     found = [node for node in ast.parse(solution).body if isinstance(node, ast.FunctionDef)]
     if not found:

@@ -63,6 +63,12 @@ early_exercises = pytest.mark.parametrize(
 )
 
 
+def test_no_exercise_is_passed_over():
+    assert {each: exercises(each) for each in lessons()} == {
+        each: [*solved(each).solutions] for each in lessons()
+    }
+
+
 @each_exercise
 def test_wrong_solutions_lose_points_and_right_ones_keep_them(lesson, exercise):
     rows = table(lesson)[exercise]

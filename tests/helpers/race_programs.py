@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from cohort.run import known, lessons, solved
+from cohort.run import ROOT, known, lessons, solved
 
 from proflab_course.cases.case import Answer
 from proflab_course.cases.race import WITH_LINES
@@ -22,6 +23,19 @@ def races() -> list[tuple[str, str]]:
         for name, cells in solved(lesson).tests.items()
         if any(answer.earns_share for cell in cells for _, answer in cell.answers)
     ]
+
+
+def entries(head: str) -> list[tuple[str, str, int]]:
+    """Return (lesson, exercise, number) of each entry with this head, read off the files' lines.
+
+    Each process that collects tests asks for them, and to read the lessons takes it a second.
+    """
+    found = []
+    for path in sorted(ROOT.glob("modules/*/wrong/*.txt")):
+        count = len(re.findall(rf"^{re.escape(head)}: ", path.read_text("utf-8"), re.M))
+        lesson = f"lesson_{path.parts[-3][:2]}"
+        found += [(lesson, path.stem, number) for number in range(count)]
+    return found
 
 
 def ideas(lesson: str, name: str) -> list[KnownSolution]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import gc
 import json
 import os
 import subprocess
@@ -64,6 +65,7 @@ def _serve() -> None:
     nbgrader.api.get_alembic_version()
     scripts = metadata.entry_points(group="console_scripts")
     programs = {name: scripts[name].load() for name in PROGRAMS}
+    gc.freeze()  # else each command's collector copies the pages of all that is imported
     for line in sys.stdin:
         request = json.loads(line)
         pid = os.fork()
