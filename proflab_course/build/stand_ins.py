@@ -315,9 +315,8 @@ def main(jobs: int, names: list[str]) -> None:
         if os.fork() == 0:
             _search_in(Path(name).absolute())
             return
-    with contextlib.suppress(ChildProcessError):  # none is left
-        while True:
-            os.wait()
+    for _ in names[-jobs:]:  # those that still run
+        os.wait()
 
 
 if __name__ == "__main__":
