@@ -52,23 +52,19 @@ def _spend(budget: list[int], size: int) -> None:
 def _plain(value: Any, depth: int, budget: list[int]) -> Any:
     kind = type(value)
     _spend(budget, 8)
+    if issubclass(kind, (list, tuple, dict)):
+        _not_too_deep(depth)
+        return _plain_container(value, kind, depth + 1, budget)
     if value is None or kind in (bool, float, complex):
-        return value
-    if kind is int:
-        _spend(budget, value.bit_length() // 8)
         return value
     if issubclass(kind, str):  # before np.generic: numpy's strings are both
         _spend(budget, 4 * str.__len__(value))
         return str.__str__(value)
-    if issubclass(kind, (list, tuple, dict)):
-        _not_too_deep(depth)
-        return _plain_container(value, kind, depth + 1, budget)
     if issubclass(kind, np.generic):
         return _plain_array(np.asarray(value), budget)
     if issubclass(kind, int):
-        value = int.__pos__(value)
         _spend(budget, int.bit_length(value) // 8)
-        return value
+        return int.__pos__(value)
     if issubclass(kind, float):
         return float.__pos__(value)
     if issubclass(kind, complex):
@@ -81,10 +77,16 @@ def _plain(value: Any, depth: int, budget: list[int]) -> Any:
 def _plain_container(value: Any, kind: type, depth: int, budget: list[int]) -> Any:
     base = list if issubclass(kind, list) else tuple if issubclass(kind, tuple) else dict
     _spend(budget, ITEM_BYTES * base.__len__(value))  # before it is walked through
-    if issubclass(kind, list):
-        return [_plain(item, depth, budget) for item in list.__iter__(value)]
-    if issubclass(kind, tuple):
-        return tuple(_plain(item, depth, budget) for item in tuple.__iter__(value))
+    if base is not dict:
+        items, of_integers = [], 0
+        for item in base.__iter__(value):
+            if type(item) is int:  # here, as a plan is some hundred thousand of them by threes
+                of_integers += 8 + item.bit_length() // 8
+            else:
+                item = _plain(item, depth, budget)
+            items.append(item)
+        _spend(budget, of_integers)
+        return items if base is list else tuple(items)
     result = {}
     for key, item in dict.items(value):
         key = _plain(key, depth, budget)

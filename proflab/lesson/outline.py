@@ -172,4 +172,4 @@ def digest(text: str) -> str:
 
 def squeezed(text: str) -> str:
     """Return a cell's text without trailing blanks and blank ends, which editors change."""
-    return "\n".join(line.rstrip() for line in text.strip().splitlines())
+    return "\n".join(map(str.rstrip, text.strip().splitlines()))

@@ -187,7 +187,8 @@ def test_numpy_scalars_become_numbers(value, expected):
         ([[[[[[[[[1]]]]]]]]], "nested more than 8 levels deep"),
         ("x" * (MAX_BYTES // 4 + 1), "larger than 16 MB"),
         (np.zeros(MAX_BYTES + 1, np.int8), "larger than 16 MB"),
-        ([0] * (MAX_BYTES // 8 + 1), "larger than 16 MB"),
+        ([0] * (MAX_BYTES // 60), "larger than 16 MB"),  # their places alone take less
+        ([1 << 1_000] * (MAX_BYTES // 180), "larger than 16 MB"),
     ],
 )
 def test_what_is_not_plain_gets_a_sentence(value, sentence):
@@ -303,6 +304,7 @@ def test_an_object_gets_no_say_in_what_it_is():
     assert same(to_plain_data(LyingList([1, 2])), [1, 2])
     assert same(to_plain_data(LyingDict(wrong=2)), {"wrong": 2})
     assert same(to_plain_data(LyingInt(3)), 3)
+    assert same(to_plain_data([LyingInt(3)]), [3])
     assert same(to_plain_data(LyingStr("wrong")), "wrong")
     assert same(to_plain_data(LyingFloat(1.5)), 1.5)
     array = to_plain_data(np.array([1.0, 2.0]).view(LyingArray))

@@ -116,7 +116,7 @@ class SandboxedExecute(NbGraderPreprocessor):
             key = key.with_partial_credit()
         support = course.source(key.name).parent
         submission = Submission(resources["nbgrader"]["student"], folder, support)
-        runner = _cached_runner(self.isolation, self.limits())
+        runner = _cached_runner(self.isolation, self.limits(), self.full)
         graded = grade_notebook(nb, key, support, self.full, runner, submission)
         if graded.sentence:
             self.log.warning("%s: %s: %s", submission.name, graded.status, graded.sentence)
@@ -152,8 +152,8 @@ def _cached_key(source: Path, changed: int) -> Key:
 
 
 @functools.cache
-def _cached_runner(isolation: Isolation, limits: Limits) -> Runner:
+def _cached_runner(isolation: Isolation, limits: Limits, plots: bool) -> Runner:
     """Return the one runner of this process, kept warm between submissions."""
-    runner = make_runner(isolation, limits=limits)
+    runner = make_runner(isolation, limits=limits, plots=plots)
     atexit.register(runner.close)
     return runner
