@@ -12,7 +12,6 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -185,20 +184,11 @@ def _try_lessons(failed: _Failed, lessons: list[Lesson], facts: Facts) -> None:
                 trial.lesson.notebook.metadata[METADATA] = races
                 trial.lesson.notebook.metadata[COSTS] = trial.costs()
     raise_mistakes(mistakes)
-    raise_mistakes(_stand_ins(failed, failed.others(lessons), facts))
-
-
-def _stand_ins(failed: _Failed, lessons: list[Lesson], facts: Facts) -> list[str]:
-    """Return a sentence for each helper that passes a test cell in its exercise's place."""
-    mistakes: list[str] = []
-    with ThreadPoolExecutor(default_jobs()) as pool:  # each waits for a process of its own
-        searches = [
-            pool.submit(stand_in_mistakes, lesson, facts.source(lesson.name)) for lesson in lessons
-        ]
-        for lesson, search in zip(lessons, searches, strict=True):
-            with failed.named(lesson):
-                mistakes += search.result()
-    return mistakes
+    places = [(lesson, facts.source(lesson.name)) for lesson in failed.others(lessons)]
+    for (lesson, _), found in zip(places, stand_in_mistakes(places, default_jobs()), strict=True):
+        with failed.named(lesson):
+            mistakes += found
+    raise_mistakes(mistakes)
 
 
 def _copy_support_files(facts: Facts, name: str, target: Path) -> None:

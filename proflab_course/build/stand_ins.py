@@ -1,9 +1,9 @@
 """Try every helper that a student can import in the place of each exercise: none may earn points.
 
-A program of its own, `python -m proflab_course.build.stand_ins`, in a folder with the lesson's
-notebook and files: it runs the solved lesson once, then forks for each test cell. There each
-callable is tried on the cell's first case that asks the exercise; what passes, or of a race can be
-traced, has the whole cell.
+A program of its own, `python -m proflab_course.build.stand_ins JOBS FOLDER…`, whose folders have a
+lesson's notebook and files each: it imports once what all need, forks for each lesson, runs the
+solved lesson there, and forks for each test cell. There each callable is tried on the cell's first
+case that asks the exercise; what passes, or of a race can be traced, has the whole cell.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import tempfile
 import threading
 import time
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,6 @@ from proflab_course.cases.case import Step
 from proflab_course.cases.hidden_doubles import DoubleSpec
 from proflab_course.cases.race import Race
 from proflab_course.cases.reader import TestCell, split_cell
-from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import Lesson, read_notebook
 
 _PACKAGE = "proflab.lesson"
@@ -50,28 +49,31 @@ _READY = b"."
 Found = tuple[str, str]  # a test cell's name, and the callable that passes it
 
 
-def stand_in_mistakes(lesson: Lesson, folder: Path) -> list[str]:
-    """Return a sentence for each importable callable that earns a test cell's points.
+def stand_in_mistakes(lessons: Sequence[tuple[Lesson, Path]], jobs: int) -> list[Iterator[str]]:
+    """Return, for each lesson, a sentence for each importable callable that earns points in it.
 
-    folder: the lesson's, with its notebook, its support files and built.py.
+    lessons: each with its folder: notebook, support files, built.py. Reading the sentences raises
+    RuntimeError where nothing could be tried.
     """
     with tempfile.TemporaryDirectory() as place:
-        copy = Path(place) / lesson.name
-        shutil.copytree(folder, copy)
-        words = [sys.executable, "-m", __name__, lesson.name]
+        for lesson, folder in lessons:
+            shutil.copytree(folder, Path(place) / lesson.name)
+        words = [sys.executable, "-m", __name__, str(jobs), *(lesson.name for lesson, _ in lessons)]
         environment = {**os.environ, "MPLBACKEND": "Agg", "OPENBLAS_NUM_THREADS": "1"}
-        # The copy goes first: built and demos are this lesson's, whatever else has their names.
-        environment["PYTHONPATH"] = os.pathsep.join([str(copy), *filter(None, sys.path)])
-        done = subprocess.run(
-            words, cwd=copy, env=environment, capture_output=True, text=True, check=False
-        )
-    if done.returncode:
-        raise RuntimeError((done.stderr.strip().splitlines() or ["it ended"])[-1])
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+        subprocess.run(words, cwd=place, env=environment, capture_output=True, check=False)
+        answers = [Path(place) / f"{lesson.name}.json" for lesson, _ in lessons]
+        found = [json.loads(each.read_text()) if each.exists() else "it ended" for each in answers]
+    return [_told(lesson, each) for (lesson, _), each in zip(lessons, found, strict=True)]
+
+
+def _told(lesson: Lesson, found: list[Found] | str) -> Iterator[str]:
+    if isinstance(found, str):
+        raise RuntimeError(found)
     places = {cell.name: cell.where for cell in lesson.cells if cell.name}
-    return [
-        f"{places[test]}: `{name}`, which students can import, passes it in the exercise's place"
-        for test, name in json.loads(done.stdout.splitlines()[-1])
-    ]
+    for test, name in found:
+        passed = f"`{name}`, which students can import, passes it in the exercise's place"
+        yield f"{places[test]}: {passed}"
 
 
 def search(lesson: Lesson, folder: Path) -> list[Found]:
@@ -85,7 +87,6 @@ def search(lesson: Lesson, folder: Path) -> list[Found]:
     notebook.__dict__.update(scope)
     sys.modules["__main__"] = notebook  # where a scripted clock looks for what reads it
     helpers = list(_helpers(folder))
-    importlib.import_module("matplotlib.pyplot")  # or what plots imports it anew in each fork
     found: list[Found] = []
     for exercise, tests in lesson.tests.items():
         for test in map(split_cell, tests):
@@ -291,14 +292,32 @@ def _silence() -> None:
         os.dup2(nothing, stream)
 
 
-def main(name: str) -> None:
-    """Search the lesson in this folder; print what was found as the last line."""
+def _search_in(folder: Path) -> None:
+    """Search the lesson in a folder; write what was found, or why nothing was, beside it."""
+    os.chdir(folder)
+    # It goes first: built and demos are this lesson's, whatever else has their names.
+    sys.path.insert(0, str(folder))
+    os.environ["PYTHONPATH"] = f"{folder}{os.pathsep}{os.environ['PYTHONPATH']}"
+    found: list[Found] | str
     try:
-        found = search(read_notebook(Path(f"{name}.ipynb"), name), Path.cwd())
-    except CourseError as error:
-        raise SystemExit(str(error)) from None
-    print("\n" + json.dumps(found))
+        found = search(read_notebook(Path(f"{folder.name}.ipynb"), folder.name), folder)
+    except Exception as error:
+        found = f"{type(error).__name__}: {error}"
+    Path(f"{folder}.json").write_text(json.dumps(found), encoding="utf-8")
+
+
+def main(jobs: int, names: list[str]) -> None:
+    """Search the lessons in folders of these names, `jobs` at a time, each in a fork."""
+    importlib.import_module("matplotlib.pyplot")  # or what plots imports it anew in each fork
+    for place, name in enumerate(names):
+        if place >= jobs:
+            os.wait()
+        if os.fork() == 0:
+            _search_in(Path(name).absolute())
+            return
+    for _ in names[-jobs:]:  # those that still run
+        os.wait()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(int(sys.argv[1]), sys.argv[2:])

@@ -95,8 +95,22 @@ expect("a slab", volume(2, 7, 5), 70)
     course = course_with(tmp_path, HELPERS, second)
     build(course, ["2"], audit="static")
     lesson = read_notebook(course.source("02_second"), "02_second")
-    [mistake] = stand_in_mistakes(lesson, course.source("02_second").parent)
+    [[mistake]] = map(list, stand_in_mistakes([(lesson, course.source("02_second").parent)], 1))
     assert "cell test_volume: `helping.exact`" in mistake
+
+
+@pytest.mark.whole
+def test_a_lesson_that_ends_the_search_is_told_and_the_others_are_searched(tmp_path):
+    course = course_with(tmp_path, HELPERS)
+    build(course, audit="static")
+    places = [
+        (read_notebook(course.source(n), n), course.source(n).parent) for n in course.lessons()
+    ]
+    (places[0][1] / "ending.py").write_text("import os\n\nos._exit(0)\n")
+    ended, found = stand_in_mistakes(places, 1)
+    with pytest.raises(RuntimeError, match="it ended"):
+        list(ended)
+    assert ["`helping.exact`" in mistake for mistake in found] == [True]
 
 
 @pytest.mark.whole
@@ -109,4 +123,5 @@ def test_helpers_that_pass_nothing_are_no_mistake(tmp_path):
 @pytest.mark.parametrize("name", Course(ROOT).lessons())
 def test_no_helper_of_the_course_passes(name):
     lesson = read_notebook(Course(ROOT).source(name), name)
-    assert stand_in_mistakes(lesson, Course(ROOT).source(name).parent) == []
+    [found] = stand_in_mistakes([(lesson, Course(ROOT).source(name).parent)], 1)
+    assert list(found) == []

@@ -115,8 +115,7 @@ def solved_values(key: Key, support: Path, asked: Mapping[Name, Asked]) -> dict[
     files[_FILE] = json.dumps(questions).encode()
     timeless = tuple(replace(item, seconds=0.0) for item in plan)
     limits = Limits(statement_seconds=_SECONDS, cell_seconds=_SECONDS, notebook_seconds=_SECONDS)
-    runner = SubprocessRunner(limits)
-    result = runner.run(Submission(f"{key.name}, solved", files=files), timeless)
+    result = SubprocessRunner(limits).run(Submission(f"{key.name}, solved", files=files), timeless)
     found: dict[Name, Values] = {}
     for place, names in places.items():
         for name, values in zip(names, _each(result.replies[place][0], len(names)), strict=True):
