@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from archives import collect, solved, zipped
@@ -153,6 +154,26 @@ def test_an_error_names_the_file_that_was_meant(tmp_path):
     with pytest.raises(OSError) as caught:
         replace_file(tmp_path / "no" / "x.csv", b"")
     assert caught.value.filename == str(tmp_path / "no" / "x.csv")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_is_written_to_and_stays_one(tmp_path):
+    """As /dev/null and /dev/stdout: whose rights allow it, a rename would put a file there."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        replace_file(pipe, b"grades")
+        assert os.read(reader, 100) == b"grades" and pipe.is_fifo()
+    finally:
+        os.close(reader)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/null"), reason="this system has no /dev")
+def test_nothing_is_put_in_the_place_of_a_device(monkeypatch):
+    monkeypatch.setattr(os, "replace", lambda *names: pytest.fail("a file was put there"))
+    monkeypatch.setattr("tempfile.mkstemp", lambda **where: pytest.fail("a file was made there"))
+    replace_file(Path(os.devnull), b"grades")
 
 
 def test_a_fault_of_the_program_is_not_taken_for_the_disks(graded, monkeypatch):
