@@ -10,14 +10,14 @@ from pathlib import Path
 
 
 def replace_file(target: Path, data: bytes) -> None:
-    """Write `data` beside `target`, sync it and rename it into place.
+    """Write `data` beside `target`, sync it and rename it into place; write to a pipe or device.
 
     If it raises an OSError, this names `target`.
     """
     if target.is_file() and target.stat().st_size == len(data) and target.read_bytes() == data:
         return  # its time stays, by which others see what has changed
-    if Path("/dev") in target.absolute().parents or target.is_fifo():
-        target.write_bytes(data)  # such as /dev/stdout: a rename would put a file in its place
+    if _is_no_place_for_a_file(target):
+        target.write_bytes(data)
         return
     try:
         # In the same folder: a rename is atomic only within one file system.
@@ -39,6 +39,13 @@ def replace_file(target: Path, data: bytes) -> None:
             # The message (`what_is_wrong`) must not name the hidden file, which is gone.
             error.filename, error.filename2 = str(target), None
         raise
+
+
+def _is_no_place_for_a_file(target: Path) -> bool:
+    """Return True for a pipe or device, and for a link such as /dev/stdout, also if to a file."""
+    if target.is_symlink() and Path("/dev") in target.absolute().parents:
+        return True
+    return target.exists() and not target.is_file() and not target.is_dir()
 
 
 def sync_folder(place: Path) -> None:

@@ -48,7 +48,8 @@ def run(arguments: argparse.Namespace) -> int:
     output = arguments.output or course.root / "reports" / name
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
-        _write_page(output.resolve(), page.encode())
+        # A pipe such as /dev/stdout has no name that its link could be resolved to.
+        replace_file(output if output.is_fifo() else output.resolve(), page.encode())
     except OSError as error:
         raise CourseError(f"{output} cannot be written: {what_is_wrong(error)}") from None
     print(f"{'Table' if name.endswith('.csv') else 'Report'}: {output}")
@@ -72,11 +73,3 @@ def _make_page(course: Course, arguments: argparse.Namespace) -> tuple[str, str]
         return f"{survey.name}.html", survey.page(course)
     name = f"{lesson}{'.public' if public else ''}"
     return f"{name}.html", render(read_summary(course, lesson, public, ids))
-
-
-def _write_page(output: Path, page: bytes) -> None:
-    """Write the page, whole or not at all unless `output` is a pipe or a terminal."""
-    if output.exists() and not output.is_file():
-        output.write_bytes(page)
-    else:
-        replace_file(output, page)

@@ -5,6 +5,8 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -174,6 +176,38 @@ def test_nothing_is_put_in_the_place_of_a_device(monkeypatch):
     monkeypatch.setattr(os, "replace", lambda *names: pytest.fail("a file was put there"))
     monkeypatch.setattr("tempfile.mkstemp", lambda **where: pytest.fail("a file was made there"))
     replace_file(Path(os.devnull), b"grades")
+
+
+@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="there is no such folder here")
+def test_a_file_in_shared_memory_is_written_whole_or_not_at_all(monkeypatch):
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as place:
+        path = Path(place, "grades.csv")
+        path.write_text("the former")
+        monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError("full")))
+        with pytest.raises(OSError):
+            replace_file(path, b"new")
+        assert path.read_text() == "the former"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="this system has no /dev/fd")
+def test_a_page_goes_into_a_pipe_by_its_link(graded, tmp_path, monkeypatch, capsys):
+    """As `proflab report 01 -o /dev/stdout | less`."""
+    reader, writer = os.pipe()
+    with os.fdopen(reader, "rb") as pipe, ThreadPoolExecutor(1) as pool:
+        page = pool.submit(pipe.read)
+        status = run(graded, ["report", "01", "-o", f"/dev/fd/{writer}"], "", monkeypatch)
+        os.close(writer)
+        assert status == 0, capsys.readouterr().err
+        assert b"results" in page.result()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="this system has no /dev/fd")
+def test_a_link_in_dev_stays_one_though_it_leads_to_a_file(tmp_path, monkeypatch):
+    """As /dev/stdout where a shell's > names a file."""
+    monkeypatch.setattr("tempfile.mkstemp", lambda **where: pytest.fail("a file was made there"))
+    with (tmp_path / "out").open("wb") as file:
+        replace_file(Path(f"/dev/fd/{file.fileno()}"), b"grades")
+    assert (tmp_path / "out").read_bytes() == b"grades"
 
 
 def test_a_fault_of_the_program_is_not_taken_for_the_disks(graded, monkeypatch):
