@@ -21,5 +21,5 @@ def run_settings(path: Path) -> Config:
         steps = traceback.extract_tb(error.__traceback__)
         # nbgrader_config.py runs the other; a SyntaxError's own text tells its line.
         own = [step for step in steps if Path(step.filename).parent == path.parent]
-        where = f"{Path(own[-1].filename).name}, line {own[-1].lineno}" if own else path.name
+        where = f"{own[-1].filename}, line {own[-1].lineno}" if own else path
         raise CourseError(f"{where}: {type(error).__name__}: {error}: mend that line") from None

@@ -83,6 +83,15 @@ def test_a_mistake_in_the_settings_names_its_line(tmp_path, monkeypatch, capsys,
     assert said in sentence and f"jupyter_config.py, line {lines + 1}" in sentence
 
 
+def test_a_gradebooks_setting_that_cannot_be_run_is_not_passed_over(tmp_path):
+    """nbgrader_config.py is not read for grading but for this: the results may belong elsewhere."""
+    course = copy_course(tmp_path, [])
+    path = course.root / "nbgrader_config.py"
+    path.write_text("c = get_config()\nc.CourseDirectory.db_url = url\n")
+    with pytest.raises(CourseError, match=f"^{path}, line 2: NameError: name 'url' is not"):
+        grade(course)
+
+
 def test_a_penalty_that_nbgrader_refuses_is_one_sentence(tmp_path):
     course = copy_course(tmp_path, [])
     with (course.root / "jupyter_config.py").open("a") as file:

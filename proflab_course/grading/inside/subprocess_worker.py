@@ -1,6 +1,6 @@
 """Start a worker in an ordinary process: `subprocess_worker.py FD OUTPUT MODE [RESOURCE LIMIT …]`.
 
-FD: the descriptor of its socket; OUTPUT: the bytes that a cell may print; MODE: as of %xmode
+FD: the descriptor of its socket; OUTPUT: the bytes that a cell may print; MODE: one of %xmode.
 """
 
 from __future__ import annotations
