@@ -35,7 +35,7 @@ _WORKER = Path(__file__).parents[1] / "inside" / "subprocess_worker.py"
 class SubprocessRunner:
     """Runs each submission in an ordinary subprocess: for trusted notebooks only.
 
-    tracebacks: False shows of a cell's error its last line alone, which takes a tenth of the time
+    tracebacks: False shows the last line alone of a cell's error, which takes a tenth of the time.
     """
 
     def __init__(self, limits: Limits | None = None, tracebacks: bool = True) -> None:
