@@ -156,7 +156,7 @@ def _refuse_foreign(output: Path) -> None:
         raise CourseError(f"{output} is a folder: give -o the file to write")
     if not output.parent.is_dir():
         raise CourseError(f"the folder {output.parent} for -o does not exist: make it first")
-    if output.exists() and MADE_BY not in output.read_text(encoding="utf-8", errors="replace"):
+    if output.is_file() and MADE_BY not in output.read_text(encoding="utf-8", errors="replace"):
         raise CourseError(f"{output} was not made by `proflab assemble`: give -o another name")
 
 

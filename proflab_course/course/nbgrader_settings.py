@@ -22,4 +22,5 @@ def run_settings(path: Path) -> Config:
         # nbgrader_config.py runs the other; a SyntaxError's own text tells its line.
         own = [step for step in steps if Path(step.filename).parent == path.parent]
         where = f"{own[-1].filename}, line {own[-1].lineno}" if own else path
-        raise CourseError(f"{where}: {type(error).__name__}: {error}: mend that line") from None
+        said = " ".join(str(error).split())
+        raise CourseError(f"{where}: {type(error).__name__}: {said}: mend that line") from None

@@ -185,6 +185,13 @@ def test_what_an_earlier_lesson_gave_is_there_when_a_later_one_needs_it(work, ca
     assert "note" not in capsys.readouterr().out
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/null"), reason="this system has no /dev")
+def test_a_device_is_not_read_to_see_who_made_it(built, work, monkeypatch):
+    """To read /dev/stdout where it is a pipe would wait for ever."""
+    monkeypatch.setattr(os, "replace", lambda *names: pytest.fail("a file was put there"))
+    assert main(["assemble", str(built.root / "source"), "-o", "/dev/null", "--through", "1"]) == 0
+
+
 def test_on_a_full_disk_the_former_file_stays(built, work, capsys, monkeypatch):
     assemble(built.root / "source")
     before = (work / "mine.py").read_text()

@@ -65,6 +65,7 @@ BROKEN = {
     "a bracket": ("c.HideHidden.explain = [\n", "SyntaxError: '[' was never closed (jupyter_"),
     "a name": ("c.HideHidden.explain = [loss]\n", "NameError: name 'loss' is not defined: mend"),
     "the gradebook's": ("c.CourseDirectory.db_url = url\n", "NameError: name 'url' is not"),
+    "two lines": ("raise ValueError('two\\nlines')\n", "ValueError: two lines: mend that line"),
     "a limit's": ("c.SandboxedExecute.cell_seconds = ten\n", "NameError: name 'ten' is not"),
 }
 
