@@ -6,6 +6,7 @@ import errno
 import os
 import shutil
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -16,10 +17,11 @@ def replace_file(target: Path, data: bytes) -> None:
     """
     if target.is_file() and target.stat().st_size == len(data) and target.read_bytes() == data:
         return  # its time stays, by which others see what has changed
-    if _is_no_place_for_a_file(target):
-        target.write_bytes(data)
-        return
     try:
+        if _is_no_place_for_a_file(target):
+            with suppress(BrokenPipeError):  # its reader has seen enough, as in cli.py
+                target.write_bytes(data)
+            return
         # In the same folder: a rename is atomic only within one file system.
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=".", suffix=".part")
     except OSError as error:
@@ -43,9 +45,8 @@ def replace_file(target: Path, data: bytes) -> None:
 
 def _is_no_place_for_a_file(target: Path) -> bool:
     """Return True for a pipe or device, and for a link such as /dev/stdout, also if to a file."""
-    if target.is_symlink() and Path("/dev") in target.absolute().parents:
-        return True
-    return target.exists() and not target.is_file() and not target.is_dir()
+    link = target.is_symlink() and Path("/dev") in target.absolute().parents
+    return link or (target.exists() and not target.is_file() and not target.is_dir())
 
 
 def sync_folder(place: Path) -> None:

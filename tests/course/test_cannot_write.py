@@ -201,6 +201,24 @@ def test_a_page_goes_into_a_pipe_by_its_link(graded, tmp_path, monkeypatch, caps
         assert b"results" in page.result()
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
+def test_a_device_that_takes_nothing_is_named():
+    with pytest.raises(OSError) as caught:
+        replace_file(Path("/dev/full"), b"grades")
+    assert caught.value.filename == "/dev/full"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="this system has no /dev/fd")
+def test_a_reader_that_has_seen_enough_ends_nothing():
+    """As `proflab report 01 -o /dev/stdout | head -1`."""
+    reader, writer = os.pipe()
+    with ThreadPoolExecutor(1) as pool:
+        seen = pool.submit(lambda: (os.read(reader, 1), os.close(reader)))
+        replace_file(Path(f"/dev/fd/{writer}"), bytes(10**7))  # more than a pipe holds
+        os.close(writer)
+        assert seen.result()[0] == b"\0"
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="this system has no /dev/fd")
 def test_a_link_in_dev_stays_one_though_it_leads_to_a_file(tmp_path, monkeypatch):
     """As /dev/stdout where a shell's > names a file."""
