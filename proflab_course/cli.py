@@ -78,8 +78,8 @@ class _Printable:
 def main(argv: list[str] | None = None) -> int:
     """Run one subcommand; returns the exit status (2: bad arguments or bad input)."""
     argv = sys.argv[1:] if argv is None else argv
-    # Almost all that a command makes stays to its end, and with Python's own threshold of 700 a
-    # build spends a sixth of its time on looking for garbage. No student's code runs here.
+    # Almost all that a command makes stays to its end, and with Python 3.11's own threshold of
+    # 700 a build spends a sixth of its time on looking for garbage. No student's code runs here.
     gc.set_threshold(50_000)
     with (
         contextlib.redirect_stdout(_Printable(sys.stdout)),
