@@ -7,13 +7,13 @@ machine does not tell is None here, never a guess.
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from proflab.checks.diagnose import is_number
 from proflab.lesson.blas import blas_name, blas_threads
 from proflab.lesson.machine import can
 
@@ -38,7 +38,7 @@ class Hardware:
 
     def __post_init__(self) -> None:
         for what, roof in (("peak_flops", self.peak_flops), ("bandwidth", self.bandwidth)):
-            if not (is_number(roof) and roof > 0):
+            if not (isinstance(roof, (int, float)) and 0 < roof < math.inf):
                 raise ValueError(f"{self.name}: {what} must be positive and finite, not {roof}")
 
 

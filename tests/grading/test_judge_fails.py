@@ -25,6 +25,7 @@ from proflab_course.grading.grader_errors import NOT_GRADED, GraderFailed
 from proflab_course.grading.own_numbers import solved_values
 from proflab_course.grading.plan import Reply
 from proflab_course.grading.records.gradebook import Book
+from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 
 # How a process of the grader's own may end, and what its sentence says then.
 ENDS = {
@@ -107,17 +108,16 @@ def test_a_log_that_is_not_checked_to_its_end_is_no_verdict(tmp_path, monkeypatc
 def test_drawn_cases_whose_values_are_not_there_are_no_verdict(tmp_path, monkeypatch):
     course = course_at(tmp_path / "course")
     hand_in(course, "ada", solved())
-    real = solved_values._runner
 
-    class Dies:
+    class Dies(SubprocessRunner):
         def run(self, submission, plan):
-            result = real().run(submission, plan)
+            result = super().run(submission, plan)
             for place, item in enumerate(plan):
                 if "_proflab_drawn(" in str(getattr(item, "steps", "")):
                     result.replies[place] = [Reply("lost", message="the process was killed")]
             return result
 
-    monkeypatch.setattr(solved_values, "_runner", Dies)
+    monkeypatch.setattr(solved_values, "SubprocessRunner", Dies)
     rows = grade_class(course, VARIED, warm_runner(), students=["ada"], progress=False)
     assert [row.status for row in rows] == [NOT_GRADED]
     assert "values were not worked out: the process was killed" in rows[0].sentence
