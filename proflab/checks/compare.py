@@ -320,7 +320,7 @@ def _start(value: Any, parts: list[int]) -> Any:
         return value
     kept = []
     for item in value.items() if type(value) is dict else value:
-        if parts[0] <= 0:
+        if parts[0] < (2 if type(value) is dict else 1):  # a pair is a part, too, and stays one
             break
         kept.append(_start(item, parts))
     rest = [_Text("…")] if len(kept) < len(value) else []

@@ -39,8 +39,7 @@ class NotPlainData(ValueError):
 
 def to_plain_data(value: Any) -> Any:
     """Return `value` as plain data; raise NotPlainData, with one sentence, for anything else."""
-    budget = [MAX_BYTES]
-    return _plain(value, 0, budget)
+    return _plain(value, 0, [MAX_BYTES])
 
 
 def _spend(budget: list[int], size: int) -> None:
@@ -107,7 +106,8 @@ def _plain_array(array: np.ndarray, budget: list[int]) -> Any:
     cells = math.prod(max(1, int(size)) for size in array.shape)  # of (2, 10**8, 0), too
     _spend(budget, max(array.nbytes, CELL_BYTES * cells if array.ndim else 0))
     if array.ndim == 0:
-        return array.item() if array.dtype != np.longdouble else float(array)
+        number = {"f": float, "c": complex}.get(array.dtype.kind)  # item() leaves long ones numpy's
+        return number(array) if number else array.item()
     return array
 
 

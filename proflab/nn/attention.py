@@ -153,11 +153,11 @@ class TransformerEncoderLayer(Module):
 
     def forward(self, src: Tensor, src_mask: Tensor | None = None,
                 src_key_padding_mask: Tensor | None = None, is_causal=False) -> Tensor:  # fmt: skip
-        x, masks = src, (src_mask, src_key_padding_mask, is_causal)
+        masks = (src_mask, src_key_padding_mask, is_causal)
         if self.norm_first:
-            x = x + self._attend(self.norm1(x), *masks)
+            x = src + self._attend(self.norm1(src), *masks)
             return x + self._feed_forward(self.norm2(x))
-        x = self.norm1(x + self._attend(x, *masks))
+        x = self.norm1(src + self._attend(src, *masks))
         return self.norm2(x + self._feed_forward(x))
 
     def _attend(self, x, mask, padding_mask, is_causal: bool) -> Tensor:

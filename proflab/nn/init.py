@@ -42,7 +42,7 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0) -> Tensor:
 
 def trunc_normal_(tensor: Tensor, mean=0.0, std=1.0, a=-2.0, b=2.0) -> Tensor:
     """Fill with normal random numbers, those outside [a, b] drawn again; return the tensor."""
-    if not max(a, mean - 5 * std) < min(b, mean + 5 * std):  # they would be drawn for ever
+    if not max(a, mean - 5 * std) <= min(b, mean + 5 * std) or a == b:  # drawn for ever
         raise ValueError(f"trunc_normal_: of mean {mean} and std {std}, none is from {a} to {b}")
     normal_(tensor, mean, std)
     array = tensor.array

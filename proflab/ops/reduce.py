@@ -326,10 +326,10 @@ def norm(input: Tensor, p=2, dim=None, keepdim: bool = False) -> Tensor:
     """Return sum(|input| ** p) ** (1 / p) over some dimensions, or all."""
     if p in ("fro", 2):
         return sqrt(sum(input * input, dim, keepdim))
-    if isinstance(p, str) or not p > 0:
-        raise ValueError(f"norm: p is {p!r}, neither a number above 0 nor 'fro'")
-    if p == math.inf:
-        return amax(input.abs(), dim, keepdim)
+    if isinstance(p, str) or p == 0:
+        raise ValueError(f"norm: p is {p!r}, neither 'fro' nor a number other than 0")
+    if abs(p) == math.inf:
+        return (amax if p > 0 else amin)(input.abs(), dim, keepdim)
     return sum(input.abs() ** p, dim, keepdim) ** (1 / p)
 
 

@@ -279,6 +279,13 @@ def test_a_passed_value_is_one_line_of_the_digits_that_decide(value, text):
     assert show_passed(value) == text
 
 
+@pytest.mark.parametrize("length", range(392, 400))
+def test_a_long_list_in_a_dict_is_shown_up_to_any_end(length):
+    """Where the list ends, no room is left for the next entry, or for a part of it."""
+    got = {"list": [0] * length, "next": 1, "last": 2}
+    assert compare(got, 7).reason.startswith("got {'list': [0, 0, ")
+
+
 def test_huge_ints_are_compared_and_shown():
     assert compare(10**400, 10**400).passed
     assert not compare(10**400, 10**400 + 1).passed

@@ -158,6 +158,7 @@ def test_replies_that_are_not_in_the_format_are_refused(data):
         (np.bool_(True), True),
         (np.complex64(1 + 2j), 1 + 2j),
         (np.longdouble(0.25), 0.25),
+        (np.clongdouble(1 + 2j), 1 + 2j),
         (np.array(3), 3),
         (np.float16(2), 2.0),
         (range, None),
@@ -169,6 +170,7 @@ def test_numpy_scalars_become_numbers(value, expected):
             to_plain_data(value)
     else:
         assert same(to_plain_data(value), expected)
+        assert same(loads(dumps(value)), expected)
 
 
 @pytest.mark.parametrize(

@@ -288,6 +288,7 @@ BAD = {
     "causal layers": (lambda: nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2), 1)(
                           r(3, 1, 4), is_causal=True), "is_causal"),
     "truncated": (lambda: nn.init.trunc_normal_(r(2), std=0.02, a=1.0), "trunc_normal_: .*to 2"),
+    "one bound": (lambda: nn.init.trunc_normal_(r(2), a=1, b=1), "trunc_normal_: .*1 to 1"),
     "a loop over a scalar": (lambda: list(r(())), "without dimensions has no length"),
     "fan": (lambda: nn.init.kaiming_normal_(r(2, 2), mode="fan_sum"), "'fan_sum'"),
     "optimizer": (lambda: proflab.optim.SGD(nn.Linear(2, 2).weight), "SGD: params is a Parameter"),
@@ -375,6 +376,16 @@ def test_a_norm_takes_a_bias_without_a_weight(norm):
 def test_a_logsumexp_of_infinities_is_one_of_them():
     rows = Tensor([[-math.inf, -math.inf], [math.inf, 0.0], [0.0, 0.0]])
     assert rows.logsumexp(1).tolist() == pytest.approx([-math.inf, math.inf, math.log(2)])
+
+
+def test_a_norm_is_of_any_order_but_zero():
+    values = Tensor([1.0, -2.0, 4.0])
+    assert values.norm(-1).item() == pytest.approx(4 / 7)
+    assert values.norm(-math.inf).item() == 1 and values.norm(math.inf).item() == 4
+
+
+def test_normal_numbers_without_spread_are_their_mean():
+    assert nn.init.trunc_normal_(proflab.zeros(2), mean=1.0, std=0.0).tolist() == [1.0, 1.0]
 
 
 def test_backward_twice_says_which_graph_is_gone():
