@@ -46,7 +46,6 @@ _SILENT_SECONDS = 5.0  # in which a process that neither ends nor computes is gi
 _CHEAP = 1e-3  # CPU seconds: what takes less is executed for each stand-in anew
 _MEMORY = 256 * 2**20  # bytes: to fill more takes seconds, which no alarm ends
 _READY = b"."
-_ENDED = "the process that tries stand-ins in it has ended"
 Found = tuple[str, str]  # a test cell's name, and the callable that passes it
 
 
@@ -64,7 +63,7 @@ def stand_in_mistakes(lessons: Sequence[tuple[Lesson, Path]], jobs: int) -> list
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
         subprocess.run(words, cwd=place, env=environment, capture_output=True, check=False)
         answers = [Path(place) / f"{lesson.name}.json" for lesson, _ in lessons]
-        found = [json.loads(each.read_text()) if each.exists() else _ENDED for each in answers]
+        found = [json.loads(each.read_text()) if each.exists() else "it ended" for each in answers]
     return [_told(lesson, each) for (lesson, _), each in zip(lessons, found, strict=True)]
 
 

@@ -7,6 +7,7 @@ default. The setting `c.CourseDirectory.db_url` names another one, such as a Pos
 from __future__ import annotations
 
 import functools
+from contextlib import suppress
 from pathlib import Path
 
 # In the order in which nbgrader reads them: what the second says holds.
@@ -15,10 +16,7 @@ _SETTING = "db_url"
 
 
 def other_database(gradebook: Path) -> str:
-    """Return a sentence if nbgrader's settings name a database other than this file; else "".
-
-    Raises CourseError for a file with such a setting that cannot be run.
-    """
+    """Return a sentence if nbgrader's settings name a database other than this file; else ""."""
     texts = {path: _text(path) for path in _settings(gradebook.parent)}
     named = any(_SETTING in text for text in texts.values())
     return _refusal(gradebook, tuple(texts.items())) if named else ""
@@ -45,15 +43,16 @@ def _refusal(gradebook: Path, texts: tuple[tuple[Path, str], ...]) -> str:
     """Return the sentence about the setting that names another database; empty if there is none."""
     from sqlalchemy.engine import make_url
     from sqlalchemy.exc import ArgumentError
-
-    from proflab_course.course.nbgrader_settings import run_settings
+    from traitlets.config.loader import PyFileConfigLoader
 
     named: tuple[Path, str] | None = None
     for path, text in texts:
         if _SETTING in text:
-            config = run_settings(path)
-            if _SETTING in config.CourseDirectory:
-                named = path, str(config.CourseDirectory.db_url)
+            # One that cannot be run sets nothing, as in nbgrader; `proflab grade` tells it.
+            with suppress(Exception):
+                config = PyFileConfigLoader(path.name, path=str(path.parent)).load_config()
+                if _SETTING in config.CourseDirectory:
+                    named = path, str(config.CourseDirectory.db_url)
     if named is None:
         return ""
     try:

@@ -217,6 +217,8 @@ def grade_class(
 
     lesson = course.lesson(lesson, "source")
     dates = Dates.read(course)
+    if (others := course.root / "nbgrader_config.py").exists():
+        run_settings(others)  # nbgrader's own: a gradebook that it could not name may be meant
     config = run_settings(course.root / "jupyter_config.py")
     config = with_penalty(config, dates.penalty(lesson))
     key = read_key(course.source(lesson))

@@ -85,7 +85,7 @@ def test_a_mistake_in_the_settings_names_its_line(tmp_path, monkeypatch, capsys,
 
 
 def test_a_gradebooks_setting_that_cannot_be_run_is_not_passed_over(tmp_path):
-    """nbgrader_config.py is not read for grading but for this: the results may belong elsewhere."""
+    """Grading needs nbgrader_config.py for this alone: the results may belong elsewhere."""
     course = copy_course(tmp_path, [])
     path = course.root / "nbgrader_config.py"
     path.write_text("c = get_config()\nc.CourseDirectory.db_url = url\n")
