@@ -77,19 +77,20 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the longest files first; with several processes each takes the next file of the list."""
-    items.sort(key=lambda item: -cost_of_file(item))
+    """Put the longest files first; with several processes each takes the next file of the list.
 
-
-def cost_of_file(item: pytest.Item) -> float:
-    """Return the CPU seconds of a test's file by suite/costs.csv; 0 if it is not in the record.
-
-    In `make test` those of its tests that run there, else those of the others.
+    The tests of a file stay in its order, in which some of them need each other.
     """
-    return _costs().get((item.nodeid.partition("::")[0], runs_in(item)), 0.0)
+    costs, found = _costs(), defaultdict[str, float](float)
+    for file, where in {(_file(item), runs_in(item)) for item in items}:
+        found[file] += costs.get((file, where), 0.0)  # 0: it is not in the record yet
+    items.sort(key=lambda item: -found[_file(item)])
 
 
-@functools.cache
+def _file(item: pytest.Item) -> str:
+    return item.nodeid.partition("::")[0]
+
+
 def _costs() -> dict[tuple[str, str], float]:
     found: defaultdict[tuple[str, str], float] = defaultdict(float)
     with open(Path(__file__).with_name("suite") / "costs.csv", newline="") as file:

@@ -71,9 +71,18 @@ class Solved:
 
     @contextmanager
     def beside(self) -> Iterator[None]:
-        """Within, this lesson's folder is the working directory, and has `built` and `demos`."""
+        """Within, this lesson's folder is the working directory, and has `built` and `demos`.
+
+        A module of one of its files' names that comes from elsewhere, such as another student's
+        `program`, is not there, either.
+        """
         folder = str(Course(ROOT).module(self.name).parent)
-        others = {own: sys.modules.pop(own, None) for own in ("built", "demos")}
+        names = {"built", "demos"}
+        for path in Path(folder).glob("*.py"):
+            module = sys.modules.get(path.stem)
+            if module is not None and getattr(module, "__file__", "") != str(path):
+                names.add(path.stem)
+        others = {own: sys.modules.pop(own, None) for own in names}
         sys.modules["built"] = self.built
         sys.path.insert(0, folder)
         try:

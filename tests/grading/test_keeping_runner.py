@@ -93,6 +93,7 @@ def test_a_mended_answer_has_nothing_executed_and_gives_what_a_full_grading_give
     graded(sample)
 
 
+@pytest.mark.whole
 def test_a_mended_input_has_one_hidden_block_executed_and_gives_the_same(sample):
     other = RIGHT_700.replace("100, 7", "90, 7")
     mend(sample, RIGHT_700.replace("700", "701"), other.replace("700", "630"))
