@@ -12,8 +12,8 @@ from costs import write
 # record was made with two hardware threads of one core at work: alone, half of them would do.
 DEAR = 4.0
 # What the tests of `make test` may take, in the CPU seconds of the record, which counts all
-# processes that they start. Collecting and linting come beside it.
-BUDGET = 1550.0
+# processes that they start, on a quiet machine. Collecting and linting come beside it.
+BUDGET = 600.0
 
 
 def test_each_file_shows_something_in_make_test_or_says_which_other_one_does():
