@@ -17,13 +17,17 @@ from test_variants import LESSON as VARIED
 from test_variants import course_at
 
 from proflab_course import cli
+from proflab_course.build.trial import Run
+from proflab_course.course.layout import CourseError
 from proflab_course.grading import command as grading
 from proflab_course.grading import races
+from proflab_course.grading.answer_key import make_key
+from proflab_course.grading.apart import run_apart
 from proflab_course.grading.command import grade_class
 from proflab_course.grading.grade_notebook import grade_notebook
 from proflab_course.grading.grader_errors import NOT_GRADED, GraderFailed
 from proflab_course.grading.own_numbers import solved_values
-from proflab_course.grading.plan import Reply
+from proflab_course.grading.plan import Reply, Result, Submission
 from proflab_course.grading.records.gradebook import Book
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 
@@ -157,3 +161,19 @@ def test_the_failure_of_a_judge_without_a_class_is_raised_and_not_scored(monkeyp
     monkeypatch.setattr(races, "_JOBS", "def judge(number):\n    raise MemoryError\n")
     with pytest.raises(GraderFailed, match="judging it was ended: MemoryError"):
         grade_notebook(handed(), source(), folder=support(), full=False, runner=warm_runner())
+
+
+def test_the_build_says_which_given_program_cannot_be_traced():
+    run = object.__new__(Run)
+    run.key = make_key(LESSON, source())
+    run.places, run.races, run.given = [], [("test_rows", "9 rows")], {}
+    failed = Reply("raised", raised=["NameError"], message="name 'x' is not defined")
+    said = f"{LESSON}, cell test_rows, '9 rows': the given program is not traced: NameError: name"
+    with pytest.raises(CourseError, match=said):
+        run._keep_given(Result("finished", replies=[[failed]]))
+
+
+def test_a_race_without_a_count_is_told_with_its_lesson(tmp_path):
+    (tmp_path / LESSON).mkdir()
+    with pytest.raises(CourseError, match=f"^{LESSON}: races are counted by op_facts, which"):
+        run_apart("", [], {}, warm_runner(), Submission("ada", support=tmp_path / LESSON))

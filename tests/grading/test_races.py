@@ -27,18 +27,17 @@ from race_course import (
 from sandboxes import needs_sandbox
 
 from proflab.lesson.race.judge import BELOW_FLOOR
-from proflab_course.build.trial import MOST_ABOVE, Run, Trial
+from proflab_course.build.trial import MOST_ABOVE, Trial
 from proflab_course.cases.case import GrammarError
 from proflab_course.cases.reader import split
 from proflab_course.course.layout import CourseError
 from proflab_course.course.release_stamp import STAMP, make_stamp
 from proflab_course.grading.answer_key import make_key
-from proflab_course.grading.apart import run_apart
 from proflab_course.grading.command import grade_class
 from proflab_course.grading.grade_notebook import grade_notebook, make_plan
 from proflab_course.grading.match_cells import align
 from proflab_course.grading.pages.feedback import HideHidden
-from proflab_course.grading.plan import Reply, Result, Submission
+from proflab_course.grading.plan import Submission
 from proflab_course.grading.races import METADATA, judge_jobs, races_of, solution_costs
 from proflab_course.grading.records.gradebook import Book, Outcome
 from proflab_course.grading.run import replies
@@ -338,21 +337,6 @@ def test_the_build_traces_the_given_programs_and_keeps_them_out_of_the_release(t
     assert all(1 <= each.full / costs[name] <= MOST_ABOVE for name, each in races_of(key).items())
     released = (tmp_path / "release" / LESSON / f"{LESSON}.ipynb").read_text()
     assert METADATA not in released and "(40, 200)" not in released
-
-
-def test_the_build_says_which_given_program_cannot_be_traced(key):
-    run = object.__new__(Run)
-    run.key, run.places, run.races, run.given = key, [], [("test_rows", "9 rows")], {}
-    failed = Reply("raised", raised=["NameError"], message="name 'x' is not defined")
-    said = f"{LESSON}, cell test_rows, '9 rows': the given program is not traced: NameError: name"
-    with pytest.raises(CourseError, match=said):
-        run._keep_given(Result("finished", replies=[[failed]]))
-
-
-def test_a_race_without_a_count_is_told_with_its_lesson(tmp_path):
-    (tmp_path / LESSON).mkdir()
-    with pytest.raises(CourseError, match=f"^{LESSON}: races are counted by op_facts, which"):
-        run_apart("", [], {}, warm_runner(), Submission("ada", support=tmp_path / LESSON))
 
 
 def test_the_build_says_which_full_marks_would_be_right(key):

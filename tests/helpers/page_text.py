@@ -1,4 +1,4 @@
-"""What a page says: its text without tags, blanks alike."""
+"""Read what a page says: its text without tags, blanks alike."""
 
 from __future__ import annotations
 

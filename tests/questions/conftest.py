@@ -1,11 +1,11 @@
-"""What tests of guesses and of votes share."""
+"""Write the tables that tests of guesses and of votes read."""
 
 import pytest
 
 
 @pytest.fixture
 def table(tmp_path):
-    """Writes a table of votes."""
+    """Return a function that writes a table of votes."""
 
     def write(text, name="votes.csv"):
         path = tmp_path / name
